@@ -178,20 +178,59 @@ def test_python_m_shopwindow_is_the_command(wrong: Path) -> None:
     )
 
 
-def test_on_a_terminal_each_problem_has_an_excerpt(wrong: Path) -> None:
+def on_a_terminal(content: Path, *options: str, **variables: str) -> tuple[int, str]:
+    """Return the exit status of a check on a terminal, and all that it printed there."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "shopwindow", "check", "--content", str(wrong)]
-    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, encoding="utf-8")
+    command = [sys.executable, "-m", "shopwindow", "check", "--content", str(content), *options]
+    usual = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    variables = {**usual, "TERM": "xterm", "COLUMNS": "100", **variables}
+    status = subprocess.run(command, stdout=theirs, stderr=theirs, env=variables).returncode
     os.close(theirs)
     printed = os.read(ours, 65_536).decode().replace("\r\n", "\n")
     os.close(ours)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "2 problems")
-    plain = re.sub("\x1b[^m]*m", "", printed)
+    return status, printed
+
+
+def test_on_a_terminal_each_problem_has_an_excerpt(wrong: Path) -> None:
+    status, printed = on_a_terminal(wrong)
+    plain = re.sub("\x1b[^m]*[mK]", "", printed).replace("\r", "")
+    assert (status, plain.splitlines()[-2:]) == (1, ["check --fix writes 1 fix", "2 problems"])
     assert plain != printed
     assert "\n        4 | name: 5\n          |       ^\n       at  name\n    found  5 is not text\n" in plain
     assert "\n      fix  put 5 in quotes\n" in plain
     assert "\n     more  shopwindow rule schema.type\n" in plain
-    assert plain.endswith("\ncheck --fix writes 1 fix\n")
+
+
+def test_without_colors_the_layout_is_the_same(wrong: Path) -> None:
+    _, colored = on_a_terminal(wrong)
+    status, printed = on_a_terminal(wrong, NO_COLOR="1")
+    assert (status, printed) == (1, re.sub("\x1b\\[[0-9;]*m", "", colored))
+    assert re.search("\x1b\\[[0-9;]*m", printed) is None
+
+
+def test_a_terminal_that_cannot_lay_out_gets_a_line_a_problem(wrong: Path) -> None:
+    status, printed = on_a_terminal(wrong, TERM="dumb")
+    first, second, count, pages = printed.splitlines()
+    assert (status, "\x1b" in printed, "\r" in printed) == (1, False, False)
+    assert first.startswith(f"{wrong}/events/one.yaml:4:7: name: 5 is not text")
+    assert second.startswith(f"{wrong}/stores/one.yaml:2:1: storeName: ")
+    assert count == "2 problems"
+    assert pages == "`shopwindow rule NAME` explains schema.type, schema.additionalProperties"
+
+
+def test_a_warning_is_laid_out_as_a_problem_is(minimal: Path) -> None:
+    edit(minimal, ("events/one.yaml", "name: Opening", "name: “Opening”"))
+    status, printed = on_a_terminal(minimal, "--strict", NO_COLOR="1")
+    plain = printed.replace("\r", "").replace("\x1b[K", "")
+    assert plain.startswith(f"{minimal}/events/one.yaml:4:7: warning text.quotes\n        4 | name: “Opening”\n")
+    assert "\n     more  shopwindow rule text.quotes\n" in plain
+    assert (status, plain.splitlines()[-1]) == (1, "with --strict, warnings count as problems")
+    assert on_a_terminal(minimal)[0] == 0
+
+
+def test_a_page_is_named_where_problems_are_lines_on_a_terminal(wrong: Path) -> None:
+    _, printed = on_a_terminal(wrong, "--format", "lines")
+    assert "\n`shopwindow rule NAME` explains schema.type, schema.additionalProperties\n" in printed
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
@@ -284,9 +323,10 @@ def test_a_changed_configuration_is_told_against_a_release_or_an_archive_of_one(
     assert run("check", "--content", minimal, "--against", against).status == 0
     edit(minimal, ("apps/one.yaml", "networkTimeIntervalCheck: 30", "networkTimeIntervalCheck: 31"))
     (place,) = edit(minimal, ("apps/one.yaml", 'configVersion: "1"', 'configVersion: ‸"1"'))
+    page = "`shopwindow rule NAME` explains app.configVersion\n"
     ended = run("check", "--content", minimal, "--against", against)
     first, *_, last = ended.out.splitlines()
-    assert (ended.status, ended.err) == (0, "")
+    assert (ended.status, ended.err) == (0, page)
     assert first == (
         f"{minimal}/{place}: warning: config/configVersion: the configuration changed, and configVersion is still '1' "
         "(Version of this configuration; raise it whenever anything in it changes); "
@@ -294,7 +334,7 @@ def test_a_changed_configuration_is_told_against_a_release_or_an_archive_of_one(
     )
     assert last == f"{minimal}: 5 files, no problems, 1 warning"
     strict = run("check", "--content", minimal, "--against", against, "--strict")
-    assert strict == Ended(1, ended.out, "with --strict, warnings count as problems\n")
+    assert strict == Ended(1, ended.out, f"{page}with --strict, warnings count as problems\n")
     edit(minimal, ("apps/one.yaml", 'configVersion: "1"', 'configVersion: "2"'))
     assert run("check", "--content", minimal, "--against", against).status == 0
 

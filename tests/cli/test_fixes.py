@@ -135,8 +135,8 @@ def test_what_cannot_be_meant_together_is_one_sentence(options: list[str], words
 
 
 @contextmanager
-def watching(folder: Path, output: int) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-m", "shopwindow", "check", "--watch", "--content", str(folder)]
+def watching(folder: Path, output: int, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "shopwindow", "check", "--watch", "--content", str(folder), *options]
     variables = environment(**{**AS_INSTALLED, "PYTHONPATH": str(SOURCES)})
     process = subprocess.Popen(command, stdout=output, stderr=output, env=variables, preexec_fn=ends_with_us)
     try:
@@ -174,6 +174,18 @@ def test_every_save_is_checked_until_ctrl_c(minimal: Path, tmp_path: Path) -> No
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
     assert "Traceback" not in log.read_text()
+
+
+def test_every_state_says_whether_strict_would_stop_at_its_warnings(minimal: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with open(log, "wb") as output, watching(minimal, output.fileno(), "--strict") as process:
+        end = until("nothing wrong\n", log)
+        edit(minimal, (EVENT, "name: Opening", "name: “Opening”"))
+        end = until("warning: name: .*\n(?s:.*)no problems, 1 warning\nwith --strict, warnings count", log, end)
+        edit(minimal, (EVENT, "name: “Opening”", "name: Opening"))
+        until("nothing wrong\n", log, end)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
 
 
 def test_a_terminal_is_cleared_before_every_state(minimal: Path) -> None:

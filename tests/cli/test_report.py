@@ -15,6 +15,7 @@ from checkout import ROOT
 from shopwindow.cli import report, terminal
 from shopwindow.content.editing import Edit
 from shopwindow.content.fixing import Fix
+from shopwindow.content.rule_pages import RulePage
 from shopwindow.problems import Level, Place, Problem, nearest, pointer_text, sentence
 
 FULL = Problem(
@@ -31,6 +32,7 @@ FULL = Problem(
 BARE = Problem("tree.link", "stores/x.yaml", "a link to a folder")
 WARNING = Problem("text.quotes", "stores/x.yaml", "odd quotes", Place(2, 7, 2, 9), level=Level.WARNING)
 FOLDER = Path("content")
+PAGES = {FULL.rule: RulePage(FULL.rule, "A section is not described", "The app could not show it.")}
 FIXES = {FULL: Fix("write shop", (Edit(Place(3, 5, 3, 8), "shop"),), FULL.pointer, "shop")}
 
 
@@ -219,7 +221,7 @@ def test_any_excerpt_is_two_short_lines(line: str, column: int, length: int) -> 
 
 
 def test_json_has_everything_that_is_known() -> None:
-    assert json.loads(report.as_json([FULL, BARE], FOLDER, fixes=FIXES)) == {
+    assert json.loads(report.as_json([FULL, BARE], FOLDER, fixes=FIXES, pages=PAGES)) == {
         "problems": [
             {
                 "level": "error",
@@ -239,6 +241,7 @@ def test_json_has_everything_that_is_known() -> None:
                     "title": "write shop",
                     "edits": [{"line": 3, "column": 5, "endLine": 3, "endColumn": 8, "text": "shop"}],
                 },
+                "page": "shopwindow rule app.layout",
             },
             {
                 "level": "error",
@@ -255,6 +258,7 @@ def test_json_has_everything_that_is_known() -> None:
                 "nearest": "",
                 "usedBy": [],
                 "fix": None,
+                "page": None,
             },
         ]
     }

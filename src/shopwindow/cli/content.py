@@ -18,10 +18,8 @@ from shopwindow.cli.steps import (
     PROBLEMS,
     documents_of,
     interface,
-    print_placeholders,
+    print_outcome,
     print_problems,
-    print_rules,
-    print_soundness,
     progress_bar,
 )
 from shopwindow.problems import Misuse
@@ -118,7 +116,7 @@ def check(
         # Here, because the library that watches folders takes a tenth of a second.
         from shopwindow.cli.watching import watch
 
-        watch(interface(), folder, checked_now)
+        watch(interface(), folder, checked_now, strict)
         return
 
     gc.disable()  # for the reason that `build` names
@@ -129,15 +127,7 @@ def check(
     if fixes and write_fixes(interface(), folder, checked, jobs, form):
         checked = checked_now(steps=progress_bar)
     print_problems(checked, folder, form)
-    if checked.problems:
-        if form in ("text", "lines"):
-            print_rules(checked)
-        sys.exit(PROBLEMS)
-    if form in ("text", "lines", "github"):
-        print_placeholders(checked, content)
-        print_soundness(checked, content)
-    if strict and checked.warnings:
-        click.echo("with --strict, warnings count as problems", err=True)
+    if not print_outcome(checked, content, form, strict):
         sys.exit(PROBLEMS)
 
 

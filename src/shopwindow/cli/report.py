@@ -87,6 +87,11 @@ def summary(problems: Sequence[Problem], more: More = NO_MORE) -> str:
     return f"{counts}, {number(warnings, 'warning')}" if warnings else counts
 
 
+def page_command(problem: Problem, pages: Pages) -> str:
+    """Return the command that prints the page of a problem's rule; "" without a page."""
+    return f"shopwindow rule {problem.rule}" if problem.rule in pages else ""
+
+
 def _marked(problem: Problem) -> str:
     """Return a problem's sentence, and say in front of it where it is a warning."""
     mark = "warning: " * (problem.level is Level.WARNING)
@@ -113,14 +118,19 @@ def as_json(
     pages: Pages = NO_PAGES,
 ) -> str:
     """Return `{"problems": […]}`: lines and columns count from 1, and the end is
-    exclusive. `level` tells warnings from problems; `fix` is null where none is certain.
+    exclusive. `level` tells warnings from problems; `fix` is null where none is certain;
+    `page` is the command that explains the rule, or null.
 
     Where not all are listed, `more` is how many problems there are besides,
     `moreAtLeast` whether there may be even more, and `moreWarnings` how many warnings.
     """
     value: dict[str, Any] = {
         "problems": [
-            {**_plain(problem, root), "fix": _plain_fix(fixes.get(problem))}
+            {
+                **_plain(problem, root),
+                "fix": _plain_fix(fixes.get(problem)),
+                "page": page_command(problem, pages) or None,
+            }
             for problem in problems
         ]
     }

@@ -4,6 +4,7 @@ import click
 
 from shopwindow import library
 from shopwindow.cli.steps import interface
+from shopwindow.cli.terminal import styled
 from shopwindow.content import rule_pages
 from shopwindow.content.rule_pages import RulePage
 from shopwindow.problems import Misuse, nearest
@@ -57,14 +58,14 @@ def _list(pages: rule_pages.Pages) -> str:
 
 def _page(page: RulePage) -> str:
     """Return a page for a terminal: the name, why, the mistake and the fix."""
-    parts = [f"{click.style(page.name, bold=True)}: {page.title}."]
+    parts = [f"{styled(page.name, bold=True)}: {page.title}."]
     parts += click.wrap_text(page.why, WIDTH).splitlines()
     for path, text in page.beside:
         parts += ["", f"With {path}:", *_indented(text)]
     where = f" in {page.path}" if page.path else ""
     for word, text in rule_pages.texts(page):
         parts += ["", f"{word}{where}:" if text else f"{word}{where}: without it"]
-        parts += [click.style(line, fg=_COLORS[word]) for line in _indented(text)]
+        parts += [styled(line, fg=_COLORS[word]) for line in _indented(text)]
     if remark := rule_pages.remark(page):
         parts += ["", remark]
     if page.advice:

@@ -211,7 +211,7 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
     fixes = fixes_of(root, checked)
     pages = library.rule_pages(interface())
     print_as = report.REPORT_FORMATS[form]
-    if form == "text" and terminal.is_used(sys.stdout):
+    if _is_laid_out(form):
         print_as = terminal.layout
     printed = print_as(problems, root, more, fixes, pages)
     if printed:
@@ -220,14 +220,34 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
         click.echo(summary(checked), err=True)
 
 
-def print_rules(checked: Checked) -> None:
-    """Name the rules that were broken, which the command `rule` explains.
-
-    On a terminal each problem names its own.
+def print_outcome(checked: Checked, content: str, form: str, strict: bool) -> bool:
+    """Print what follows the list of problems and warnings, and return whether nothing
+    stops: no problem, and where ``strict`` no warning either.
     """
+    if form in ("text", "lines") and not _is_laid_out(form):
+        _print_rules(checked)
+    if checked.problems:
+        return False
+    if form in ("text", "lines", "github"):
+        print_placeholders(checked, content)
+        _print_soundness(checked, content)
+    if strict and checked.warnings:
+        click.echo("with --strict, warnings count as problems", err=True)
+        return False
+    return True
+
+
+def _is_laid_out(form: str) -> bool:
+    """Return whether problems are laid out on a terminal, where each names its page."""
+    return form == "text" and terminal.is_used(sys.stdout)
+
+
+def _print_rules(checked: Checked) -> None:
+    """Name the rules that were broken, which the command `rule` explains."""
     pages = library.rule_pages(interface())
-    broken = dict.fromkeys(one.rule for one in checked.problems if one.rule in pages)
-    if terminal.is_used(sys.stdout) or not broken:
+    problems, _ = _reported(checked)
+    broken = dict.fromkeys(one.rule for one in problems if one.rule in pages)
+    if not broken:
         return
     first, others = list(broken)[:LISTED_RULES], len(broken) - LISTED_RULES
     names = ", ".join(first) + f" and {others} more" * (others > 0)
@@ -245,7 +265,7 @@ def _reported(checked: Checked) -> tuple[list[Problem], report.More]:
     return [*checked.problems, *checked.warnings], more
 
 
-def print_soundness(checked: Checked, content: str) -> None:
+def _print_soundness(checked: Checked, content: str) -> None:
     """Print that a content folder has no problem, in how many files."""
     outcome = summary(checked) if checked.warnings else "nothing wrong"
     click.echo(f"{content}: {len(checked.sources)} files, {outcome}")
@@ -280,7 +300,7 @@ def progress_bar(step: str) -> Progress | None:
     """Return what draws how far a step has come, on a terminal; None elsewhere, as in
     CI.
     """
-    if not sys.stderr.isatty():
+    if not terminal.is_used(sys.stderr):
         return None
     drawn = 0.0
 

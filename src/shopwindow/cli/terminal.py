@@ -21,6 +21,7 @@ from shopwindow.cli.report import (
     Fixes,
     More,
     number,
+    page_command,
     where,
 )
 from shopwindow.content.rule_pages import Pages
@@ -55,7 +56,9 @@ _COLORS = {Level.ERROR: "red", Level.WARNING: "yellow"}
 
 
 def is_used(stream: object) -> bool:
-    """Return whether problems are laid out on a stream: it is a terminal that can."""
+    """Return whether a stream is a terminal that can be drawn on: problems are laid out
+    on it, and it is cleared.
+    """
     is_terminal = getattr(stream, "isatty", lambda: False)()
     return bool(is_terminal) and os.environ.get("TERM") != "dumb"
 
@@ -92,8 +95,8 @@ def layout(
 
 def _head(problem: Problem, root: Path) -> str:
     color = _COLORS[problem.level]
-    level = _styled(problem.level, fg=color, bold=True)
-    return f"{_styled(where(problem, root), bold=True)}: {level} {problem.rule}"
+    level = styled(problem.level, fg=color, bold=True)
+    return f"{styled(where(problem, root), bold=True)}: {level} {problem.rule}"
 
 
 def _parts(
@@ -114,7 +117,7 @@ def _parts(
         ("fix", fix, "green"),
         ("about", problem.about, None),
         ("used by", ", ".join(problem.used_by), None),
-        ("more", f"shopwindow rule {problem.rule}" * (problem.rule in pages), "cyan"),
+        ("more", page_command(problem, pages), "cyan"),
     ]
     return [part for part in parts if part[1]]
 
@@ -124,12 +127,12 @@ def _labeled(label: str, text: str, color: str | None, columns: int) -> list[str
     indent = " " * (LABEL_WIDTH + 2)
     room = max(columns - len(indent), 20)
     lines = textwrap.wrap(one_line(text), room, break_on_hyphens=False)
-    shown = [_styled(line, fg=color) if color else line for line in lines]
-    first = f"{_styled(f'{label:>{LABEL_WIDTH}}', dim=True)}  "
+    shown = [styled(line, fg=color) if color else line for line in lines]
+    first = f"{styled(f'{label:>{LABEL_WIDTH}}', dim=True)}  "
     return [first + shown[0], *(indent + line for line in shown[1:])]
 
 
-def _styled(
+def styled(
     text: str, fg: str | None = None, bold: bool = False, dim: bool = False
 ) -> str:
     """Return a text with colors, unless the person wants none (no-color.org)."""
@@ -186,7 +189,7 @@ def _excerpt(place: Place, line: str, color: str, columns: int) -> list[str]:
     )
     return [
         margin + before + shown + after,
-        " " * (len(margin) - 2) + "| " + blanks + _styled(carets, fg=color, bold=True),
+        " " * (len(margin) - 2) + "| " + blanks + styled(carets, fg=color, bold=True),
     ]
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli.steps import print_placeholders, print_problems, print_soundness
+from shopwindow.cli import terminal
+from shopwindow.cli.steps import print_outcome, print_problems
 from shopwindow.content.check import Checked
 from shopwindow.content.following import follow
 from shopwindow.content.listing import is_outdated, is_readable_again
@@ -18,12 +19,18 @@ from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure, Misuse
 
 
-def watch(interface: Interface, content: Path, check: Callable[..., Checked]) -> None:
+def watch(
+    interface: Interface,
+    content: Path,
+    check: Callable[..., Checked],
+    strict: bool,
+) -> None:
     """Print what is wrong with a content folder, again after every save, until an
     interrupt.
 
-    ``check`` is `library.check` with the folder and what the options say. Raises Misuse
-    where the folder is not there in the beginning.
+    ``check`` is `library.check` with the folder and what the options say. ``strict``:
+    it is said where warnings would end a check with problems. Raises Misuse where the
+    folder is not there in the beginning.
     """
     remembered = RememberedFiles()
     checked: Checked | None = None
@@ -38,7 +45,7 @@ def watch(interface: Interface, content: Path, check: Callable[..., Checked]) ->
             _begin()
             click.echo(f"shopwindow: {error}", err=True)
         else:
-            _print_state(content, checked)
+            _print_state(content, checked, strict)
 
     def is_other() -> bool:
         try:
@@ -59,19 +66,17 @@ def watch(interface: Interface, content: Path, check: Callable[..., Checked]) ->
         click.echo()
 
 
-def _print_state(content: Path, checked: Checked) -> None:
+def _print_state(content: Path, checked: Checked, strict: bool) -> None:
     _begin()
     print_problems(checked, content, "text")
-    if not checked.problems:
-        print_placeholders(checked, str(content))
-        print_soundness(checked, str(content))
+    print_outcome(checked, str(content), "text", strict)
     if sys.stdout.isatty():
         click.echo("Ctrl-C ends this; a saved file is checked at once", err=True)
 
 
 def _begin() -> None:
     """Clear a terminal; elsewhere, as in a log, print a line with the time."""
-    if sys.stdout.isatty():
+    if terminal.is_used(sys.stdout):
         click.clear()
     else:
         click.echo(f"--- {time.strftime('%H:%M:%S')}")
