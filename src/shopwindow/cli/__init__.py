@@ -42,6 +42,7 @@ COMMANDS = {
     "verify": ("releases", "Compare every file of a release with its digest."),
     "publish": ("delivery", "Bring the current release to an object store."),
     "pull": ("pulling", "Bring the current release of an object store to this host."),
+    "keys": ("keys", "Make and look after the keys that sign releases."),
     "catalog": ("catalog", "Convert feeds of the product catalog."),
     "serve": ("service", "Answer requests from the current release."),
     "migrate": ("database", "Bring the database to this program's form."),
@@ -53,7 +54,7 @@ COMMANDS = {
     "mail": ("mail", "Send the mails of the outbox."),
     "logs": ("logs", "Read the mobile log."),
     "codes": ("codes", "Issue, import and count single-use codes."),
-    "key": ("edge", "Make API keys."),
+    "key": ("edge", "Make API keys of apps."),
     "edge": ("edge", "Print the configuration of what serves the files."),
 }
 """Command → the module that holds it, and its line in the overview."""

@@ -34,6 +34,7 @@ FORMAT = 1
 POINTER = "current.json"
 RELEASES = "releases/"
 OBJECTS = "objects/"
+METADATA = "metadata/"
 
 MANIFEST_PART, BUILD_PART = "manifest.json", "build.json"
 

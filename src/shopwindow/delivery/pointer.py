@@ -115,7 +115,10 @@ def read(bucket: Bucket, wanted: str = OBJECTS) -> Read:
 def _require_ours(bucket: Bucket, wanted: str) -> None:
     """Raise Failure where a target without a pointer holds what no publisher wrote."""
     ours = {
-        OBJECTS: [layout.OBJECTS.rstrip("/"), layout.RELEASES.rstrip("/")],
+        OBJECTS: [
+            folder.rstrip("/")
+            for folder in (layout.OBJECTS, layout.RELEASES, layout.METADATA)
+        ],
         SITE: ["manifests"],
     }
     others = [name for name in bucket.folders("") if name not in ours[wanted]]

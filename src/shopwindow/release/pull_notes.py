@@ -25,6 +25,8 @@ FAULT_KINDS = {
     "source": "the source is away, or refuses",
     "stale": "the source says what it said before",
     "newer": "a later program wrote what is there",
+    "unsigned": "what is there is not signed by the keys of the shop",
+    "expired": "what is signed there has expired, or a clock is wrong",
     "damaged": "bytes are missing, or not what they must be",
     "host": "this host cannot take it: its disk, or another command at work",
 }

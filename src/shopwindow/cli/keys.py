@@ -1,0 +1,243 @@
+"""`keys`: the keys that sign releases. (`key new` makes the API keys of apps.)"""
+
+import os
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS
+from shopwindow.problems import Failure
+
+if TYPE_CHECKING:
+    from shopwindow.delivery.keys import KeySource
+    from shopwindow.delivery.roots import Change, RoleStatus
+    from shopwindow.delivery.signing import Signing
+
+ROLES = ["root", "targets", "snapshot", "timestamp"]
+
+FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+
+HELD = click.option(
+    "--held",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Where the private root keys are, such as a stick; default: DIR itself.",
+)
+
+KEY_COMMAND = click.option(
+    "--key-command",
+    default="",
+    metavar="PROGRAM",
+    help="A program that prints a private key; it is called with the role and the key's id.",
+)
+
+ENCRYPTED = click.option(
+    "--passphrase",
+    "encrypted",
+    is_flag=True,
+    help="Ask for a passphrase, or read SHOPWINDOW_KEY_PASSPHRASE, and encrypt the root keys "
+    "that are written.",
+)
+
+
+@click.group()
+def keys() -> None:
+    """Make, replace and look after the keys that sign releases.
+
+    Not to be confused with `shopwindow key new`, which makes an API key for an app.
+    """
+
+
+@keys.command()
+@FOLDER
+@click.option(
+    "--root-keys",
+    type=click.IntRange(1, 16),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="How many people hold a root key.",
+)
+@click.option(
+    "--threshold",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="How many of them have to sign a change of keys.",
+)
+@ENCRYPTED
+def init(folder: Path, root_keys: int, threshold: int, encrypted: bool) -> None:
+    """Write DIR/root.json, and a private key for each role beside it.
+
+    root.json is what hosts are given. The private keys (ROLE-ID.pem) are for their
+    owner alone: move the root's to sticks, and take the others to the pipeline that
+    publishes. Everything else in DIR is public.
+    """
+    from shopwindow.delivery import roots
+
+    change = roots.init(
+        folder,
+        keys=root_keys,
+        threshold=threshold,
+        passphrase=_new_passphrase(encrypted),
+        moment=datetime.now(UTC),
+    )
+    _print(folder, change)
+    click.echo("move the root keys to sticks; docs: operate/signing")
+
+
+@keys.command()
+@FOLDER
+@click.argument("role", type=click.Choice(ROLES))
+@click.option(
+    "--key",
+    "old",
+    default="",
+    metavar="ID",
+    help="The key that is replaced, where the role has several.",
+)
+@HELD
+@KEY_COMMAND
+@ENCRYPTED
+def rotate(
+    folder: Path,
+    role: str,
+    old: str,
+    held: Path | None,
+    key_command: str,
+    encrypted: bool,
+) -> None:
+    """Replace a key of ROLE by a new one; the old one signs nothing any more.
+
+    Begins the next version of the root. It is in force when enough root keys have
+    signed it, which `keys sign` does elsewhere, and when `publish --keys` has brought
+    it to the target.
+    """
+    from shopwindow.delivery import roots
+
+    passphrase = _new_passphrase(encrypted and role == "root")
+    source = _source(held or folder, key_command)
+    moment = datetime.now(UTC)
+    change = roots.rotate(
+        folder, role, source, old=old, passphrase=passphrase, moment=moment
+    )
+    _print(folder, change)
+
+
+@keys.command()
+@FOLDER
+@HELD
+@KEY_COMMAND
+@click.option(
+    "--renew",
+    is_flag=True,
+    help="Begin a version of the root with the same keys that lasts another year.",
+)
+def sign(folder: Path, held: Path | None, key_command: str, renew: bool) -> None:
+    """Sign the next version of the root (DIR/draft.root.json) with a root key."""
+    from shopwindow.delivery import roots
+
+    source = _source(held or folder, key_command)
+    change = roots.sign(folder, source, renew=renew, moment=datetime.now(UTC))
+    _print(folder, change)
+
+
+@keys.command()
+@FOLDER
+@click.argument("target", required=False)
+@CONTENT_DIR
+def status(folder: Path, target: str | None, content: str) -> None:
+    """List roles, keys, thresholds and ends, and what is due; with TARGET also of what
+    is signed there.
+
+    Exit status 0: nothing is due; 1: something is, as the lines say; 4: it cannot be
+    read.
+    """
+    from shopwindow.delivery import roots, signing
+    from shopwindow.delivery.opening import opened
+    from shopwindow.delivery.targets import target_of
+
+    ends: Mapping[str, tuple[int, datetime]] = {}
+    if target:
+        bucket = opened(target_of(target, Path(content)), os.environ)
+        ends = signing.ends(bucket, roots.read(folder).signed)
+    listed = roots.status(folder, ends, datetime.now(UTC))
+    for role in listed:
+        _print_role(role)
+    if any(role.due for role in listed):
+        sys.exit(PROBLEMS)
+
+
+def signing_of(folder: str, key_command: str) -> "Signing":
+    """Return what `publish --keys` signs with. Raises Failure without the extra
+    `delivery`.
+    """
+    from shopwindow.delivery.signing import Signing
+
+    return Signing(Path(folder), _source(Path(folder), key_command))
+
+
+def _source(folder: Path, command: str) -> "KeySource":
+    try:
+        from shopwindow.delivery.keys import KeySource
+    except ModuleNotFoundError as error:
+        install = "install shopwindow with the extra delivery, as the README says"
+        raise Failure(
+            f"{error.name} is not installed, and signing needs it: {install}"
+        ) from None
+    return KeySource(folder, os.environ, command, _ask if sys.stdin.isatty() else None)
+
+
+def _ask(what: str) -> str:
+    answer: str = click.prompt(f"Passphrase of {what}", hide_input=True, err=True)
+    return answer
+
+
+def _new_passphrase(encrypted: bool) -> str:
+    """Return the passphrase for keys that are written; empty: they have none."""
+    if not encrypted:
+        return ""
+    given = os.environ.get("SHOPWINDOW_KEY_PASSPHRASE", "")
+    if given:
+        return given
+    answer: str = click.prompt(
+        "Passphrase for the root keys",
+        hide_input=True,
+        confirmation_prompt=True,
+        err=True,
+    )
+    return answer
+
+
+def _print(folder: Path, change: "Change") -> None:
+    """Print what a command has done to the root."""
+    for path in change.created:
+        click.echo(f"wrote {path} (private)")
+    for id in change.replaced:
+        click.echo(f"key {id[:8]} signs nothing any more, once this is in force")
+    if change.missing:
+        click.echo(
+            f"{folder / 'draft.root.json'}: version {change.version} is not yet signed"
+        )
+        for line in change.missing:
+            click.echo(f"  still needs {line}: shopwindow keys sign {folder}")
+    else:
+        click.echo(f"wrote {folder / 'root.json'}: version {change.version}, signed")
+
+
+def _print_role(role: "RoleStatus") -> None:
+    """Print a line for a role, one for each of its keys, and what is due."""
+    version = f"version {role.version}" if role.version else "not read"
+    ends = f", until {role.expires:%Y-%m-%d %H:%MZ}" if role.expires else ""
+    click.echo(
+        f"{role.role}: {version}{ends}; {role.threshold} of {len(role.keys)} keys sign"
+    )
+    for id, where in role.keys.items():
+        click.echo(f"  {id[:8]}  {where or 'private half is not here'}")
+    if role.due:
+        click.echo(f"  due: {role.due}")

@@ -1,0 +1,187 @@
+"""Private keys that sign metadata: where they come from, and how they are written.
+
+A key comes from a command, a variable or a file, in this order. It is Ed25519 in PEM
+(PKCS #8), with a passphrase or without. It is never an argument, which every user of a
+machine can read, and no message contains it.
+"""
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from securesystemslib.signer import CryptoSigner, Key, Signer, SSlibKey
+
+from shopwindow.problems import Failure
+
+VARIABLE = "SHOPWINDOW_KEY_"
+"""Before a role in capitals: the variable that has the role's key."""
+
+PASSPHRASE = "SHOPWINDOW_KEY_PASSPHRASE"  # nosec B105 -- the name of a variable
+"""The variable with the passphrase of keys that have one."""
+
+COMMAND_SECONDS = 60.0
+"""How long a command may take that prints a key: somebody may have to touch a token."""
+
+PEM_BYTES = 16 * 1024
+"""Bytes of a key at most: one with a passphrase has 300."""
+
+ID_DIGITS = 8
+"""Digits of a key's id in the name of its file, and in messages. A shop has a dozen."""
+
+OTHERS = 0o077
+"""The bits of a file's mode that let others read or write it."""
+
+
+@dataclass(frozen=True)
+class KeySource:
+    """Where private keys are looked for.
+
+    ``folder``: has the files. ``environment``: the variables. ``command``: a program
+    with arguments, to which the role and the key's id are added; it prints the key.
+    ``ask``: returns the passphrase of what its argument names.
+    """
+
+    folder: Path
+    environment: Mapping[str, str]
+    command: str = ""
+    ask: Callable[[str], str] | None = None
+    _signers: dict[tuple[str, str], Signer | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def signer(self, role: str, public: Key) -> Signer | None:
+        """Return what signs with a key of a role; None where it is nowhere.
+
+        Whoever has to type a passphrase or to touch a token for it, does so once.
+        Raises Failure where what there is cannot be used.
+        """
+        name = role, public.keyid
+        if name not in self._signers:
+            self._signers[name] = self._signer(role, public)
+        return self._signers[name]
+
+    def _signer(self, role: str, public: Key) -> Signer | None:
+        variable = VARIABLE + role.upper()
+        path = key_path(self.folder, role, public.keyid)
+        if self.command:
+            where = "--key-command"
+            data = _printed(self.command, role, public.keyid)
+        elif variable in self.environment:
+            where = variable
+            data = self.environment[variable].encode()
+        else:
+            where = str(path)
+            data = _read(path)
+        if not data.strip():
+            return None
+        private = self._decoded(data, where)
+        if SSlibKey.from_crypto(private.public_key()).keyid != public.keyid:
+            if where == variable:
+                return None  # a role may have several keys, and a variable has one
+            raise Failure(
+                f"{where}: is not the key {public.keyid[:ID_DIGITS]} of {role}"
+            )
+        return CryptoSigner(private, _with_scheme(public))
+
+    def _decoded(self, data: bytes, where: str) -> Ed25519PrivateKey:
+        try:
+            private: Any = load_pem_private_key(data, None)
+        except TypeError:  # it has a passphrase
+            private = self._unlocked(data, where)
+        except ValueError:
+            raise Failure(
+                f"{where}: is no private key in PEM, as `keys init` writes it"
+            ) from None
+        if not isinstance(private, Ed25519PrivateKey):
+            raise Failure(f"{where}: is no Ed25519 key, as `keys init` writes it")
+        return private
+
+    def _unlocked(self, data: bytes, where: str) -> Any:
+        passphrase = self.environment.get(PASSPHRASE, "")
+        if not passphrase and self.ask:
+            passphrase = self.ask(where)
+        if not passphrase:
+            raise Failure(f"{where}: has a passphrase; set {PASSPHRASE}")
+        try:
+            return load_pem_private_key(data, passphrase.encode())
+        except ValueError:
+            raise Failure(f"{where}: the passphrase is not the right one") from None
+
+
+def key_path(folder: Path, role: str, id: str) -> Path:
+    """Return the file of a key."""
+    return folder / f"{role}-{id[:ID_DIGITS]}.pem"
+
+
+def create(folder: Path, role: str, passphrase: str = "") -> Key:
+    """Make a key of a role, write it, and return its public half.
+
+    Raises OSError.
+    """
+    private = Ed25519PrivateKey.generate()
+    signer = CryptoSigner(private)
+    data = signer.private_bytes
+    if passphrase:
+        encryption = BestAvailableEncryption(passphrase.encode())
+        data = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
+    path = key_path(folder, role, signer.public_key.keyid)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with open(os.open(path, flags, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return signer.public_key
+
+
+def _with_scheme(public: Key) -> SSlibKey:
+    if not isinstance(public, SSlibKey):
+        raise Failure(f"key {public.keyid[:ID_DIGITS]} is of a type that cannot sign")
+    return public
+
+
+def _read(path: Path) -> bytes:
+    """Return the bytes of a key's file; empty where there is none.
+
+    Raises Failure where others may read it.
+    """
+    try:
+        with open(path, "rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if mode & OTHERS:
+                raise Failure(
+                    f"{path}: others may read this private key (mode {mode & 0o777:o}); "
+                    f"if nobody has: chmod 600 {path}. Otherwise make another one: "
+                    "`shopwindow keys rotate`"
+                )
+            return file.read(PEM_BYTES)
+    except FileNotFoundError:
+        return b""
+
+
+def _printed(command: str, role: str, id: str) -> bytes:
+    """Return what a command prints for a key. Raises Failure."""
+    words = [*shlex.split(command), role, id]
+    try:
+        done = subprocess.run(  # nosec B603 -- the operator's own command, without a shell
+            words, stdout=subprocess.PIPE, timeout=COMMAND_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired, IndexError) as error:
+        what = "took too long" if not isinstance(error, OSError) else error.strerror
+        raise Failure(f"--key-command {words[0]}: {what}") from None
+    if done.returncode:
+        raise Failure(
+            f"--key-command {words[0]}: ended with {done.returncode} for {role} "
+            f"{id[:ID_DIGITS]}"
+        )
+    return done.stdout[:PEM_BYTES]

@@ -1,0 +1,235 @@
+"""A Source that believes signatures only: a client of The Update Framework.
+
+A host is given a root once (`--root FILE`), on a way that an attacker of the bucket
+does not control. From it the library follows the versions of the root, the timestamp,
+the snapshot and the targets, and refuses what is not signed by enough keys, is older
+than what this host has seen, has expired, or does not fit together. What it believed
+last, it stores in the output directory.
+
+The targets name one release. What lists its objects must have the digest that stands
+there; of all other bytes `fetching` compares the digests that follow from it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tuf.api import exceptions
+from tuf.api.metadata import Metadata, TargetFile, Targets, Timestamp
+from tuf.ngclient import FetcherInterface, Updater, UpdaterConfig
+
+from shopwindow.delivery import layout, roots, signing
+from shopwindow.delivery.bucket import READ_BYTES, Bucket, Version
+from shopwindow.delivery.layout import Published
+from shopwindow.delivery.publishing import CLOCKS_DIFFER
+from shopwindow.delivery.source import PullFault, Wanted, faults
+from shopwindow.problems import Failure
+
+TRUSTED = "trusted"
+"""The folder in the output directory with what this host has believed last."""
+
+KIND = {
+    exceptions.BadVersionNumberError: "stale",
+    exceptions.DownloadHTTPError: "damaged",
+}
+"""Exception of the library → kind of fault, where it is not `unsigned`."""
+
+CONFIG = UpdaterConfig(prefix_targets_with_hash=False)
+"""The library's limits: 256 new roots at once, 16 KB of a timestamp, 2 MB of a
+snapshot, 5 MB of targets. A source that sends more is interrupted.
+"""
+
+
+class Reader(FetcherInterface):
+    """Reads metadata of a bucket for the library, bit by bit, so that it can stop."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+        self.failure: Failure | None = None
+
+    def _fetch(self, url: str) -> Iterator[bytes]:
+        try:
+            bits = self._bucket.stream(url)
+        except Failure as failure:
+            self.failure = failure
+            raise
+        if bits is None:
+            raise exceptions.DownloadHTTPError(f"{url} is missing", 404)
+        return self._bits(bits)
+
+    def _bits(self, bits: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            yield from bits
+        except Failure as failure:
+            self.failure = failure
+            raise exceptions.DownloadError(str(failure)) from failure
+
+
+class SignedSource:
+    """A target that is believed as far as it is signed.
+
+    ``root``: the bytes of the root that this host was given. ``state``: the folder with
+    what it has believed. ``floor``: the lowest number of targets that it believes.
+    ``clock`` returns the present instant.
+    """
+
+    def __init__(
+        self,
+        bucket: Bucket,
+        root: bytes,
+        state: Path,
+        floor: int = 0,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.bucket = bucket
+        self._root = root
+        self._state = state
+        self._floor = floor
+        self._clock = clock
+        self._ends: datetime | None = None
+        self._target: TargetFile | None = None
+
+    def is_still(self, version: Version) -> bool:
+        """Return whether the timestamp is the one that was read, and still good."""
+        if self._ends is None or self._clock() >= self._ends:
+            return False
+        return self.bucket.is_still(signing.TIMESTAMP, version)
+
+    def current(self, memory: Mapping[str, Any]) -> Wanted:
+        """Return the release that the signed targets name. Raises PullFault."""
+        self._ends = self._target = None
+        with faults("source"):
+            stored = self.bucket.read(signing.TIMESTAMP)
+        if stored is None:
+            raise PullFault(
+                "unsigned",
+                f"{self.bucket.where}: nothing is signed there; publish with --keys, or "
+                "pull without --root",
+            )
+        targets = self._refreshed(stored.data)
+        if targets.version < self._floor:
+            raise PullFault(
+                "stale",
+                f"{self.bucket.where}: its targets have the number {targets.version}, and "
+                f"this host believes none below {self._floor}",
+            )
+        target = next(iter(targets.targets.values()), None)
+        if target is None or len(targets.targets) > 1:
+            raise PullFault(
+                "unsigned", f"{self.bucket.where}: what is signed there is no release"
+            )
+        with faults("unsigned"):
+            id = signing.id_of(target)
+        self._target = target
+        return Wanted(id, stored.version, {})
+
+    def published(self, id: str) -> Published:
+        """Return what a release consists of, whose list has the signed digest."""
+        target, path = self._target, layout.release_key(id)
+        if target is None or target.path != path:
+            raise PullFault("unsigned", f"{self.bucket.where}: {path} is not signed")
+        bits = self.bucket.stream(path)
+        if bits is None:
+            raise PullFault("damaged", f"{self.bucket.where}: {path} is missing")
+        data = bytearray()
+        for bit in bits:
+            data += bit
+            if len(data) > min(target.length, READ_BYTES):
+                break
+        try:
+            target.verify_length_and_hashes(bytes(data))
+        except exceptions.LengthOrHashMismatchError:
+            raise PullFault(
+                "unsigned", f"{self.bucket.where}: {path} is not what was signed"
+            ) from None
+        return layout.decode(bytes(data), id, self.bucket.where)
+
+    def _refreshed(self, timestamp: bytes) -> Targets:
+        """Verify what is signed at the target; return the targets.
+
+        ``timestamp``: as it was just read, for messages. Raises PullFault.
+        """
+        reader = Reader(self.bucket)
+        try:
+            refresh(self._state, self._root, reader, layout.METADATA)
+            believed = (
+                Metadata[Timestamp].from_file(f"{self._state}/timestamp.json").signed
+            )
+            targets = Metadata[Targets].from_file(f"{self._state}/targets.json").signed
+        except exceptions.ExpiredMetadataError as error:
+            raise PullFault("expired", self._expired(str(error), timestamp)) from None
+        except (exceptions.RepositoryError, exceptions.DownloadError) as error:
+            if reader.failure is not None:
+                raise PullFault("source", str(reader.failure)) from None
+            kind = KIND.get(type(error), "unsigned")
+            said = f"{self.bucket.where}: what is signed there is refused: {error}"
+            raise PullFault(kind, f"{said}; {_REMEDY[kind]}") from None
+        except OSError as error:
+            said = error.strerror or str(error)
+            raise PullFault("host", f"{self._state}: {said}") from None
+        self._require_past(believed)
+        root = roots.read(self._state)
+        self._ends = min(part.expires for part in (root.signed, believed, targets))
+        return targets
+
+    def _require_past(self, timestamp: Timestamp) -> None:
+        """Raise PullFault where a timestamp is from the future, by this host's clock."""
+        signed, now = signing.signed_at(timestamp), self._clock()
+        if signed is not None and signed - now > CLOCKS_DIFFER:
+            raise PullFault(
+                "expired",
+                f"{self.bucket.where}: was signed at {_text(signed)}, and this host's clock "
+                f"says {_text(now)}, so it would not notice what has expired; set the "
+                "clock of this host, or of the publisher",
+            )
+
+    def _expired(self, said: str, timestamp: bytes) -> str:
+        """Return what to say of metadata that has expired; ``said``: by the library."""
+        with suppress(exceptions.RepositoryError):
+            end = Metadata[Timestamp].from_bytes(timestamp).signed.expires
+            if "timestamp" in said:
+                said = f"{said}, since {_text(end)}"
+        return (
+            f"{self.bucket.where}: {said}, if this host's clock is right, which says "
+            f"{_text(self._clock())}. Somebody holds newer metadata back, or nobody renews "
+            "it: `shopwindow publish TARGET --keys DIR --renew`"
+        )
+
+
+_REMEDY = {
+    "stale": "a cache in between, an old copy of the store, or somebody who replays it",
+    "damaged": "publish again with --keys",
+    "unsigned": "look who has written there, and whether --root is of this shop",
+}
+
+
+def refresh(
+    state: Path, root: bytes | None, reader: FetcherInterface, base: str
+) -> Updater:
+    """Verify what is signed under an address, and store it in a folder.
+
+    ``root``: what is trusted at the beginning; None: the folder has it. Raises the
+    library's errors and OSError, after which the folder has what was verified before.
+    """
+    state.mkdir(parents=True, exist_ok=True)
+    updater = Updater(str(state), base, fetcher=reader, config=CONFIG, bootstrap=root)
+    updater.refresh()
+    return updater
+
+
+def trusted_root(path: Path) -> bytes:
+    """Return the root that a host was given. Raises Failure where it is none."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Failure(
+            f"{path}: {error.strerror}; --root names the root.json of `keys init`"
+        ) from None
+    roots.decode(data, str(path))
+    return data
+
+
+def _text(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%MZ}"
