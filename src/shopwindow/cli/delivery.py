@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shopwindow.cli import audit
+from shopwindow.cli.keys import KEY_COMMAND, signing_of
 from shopwindow.cli.releases import print_release
 from shopwindow.cli.steps import (
     CONTENT_DIR,
@@ -22,7 +23,10 @@ from shopwindow.problems import Failure
 
 if TYPE_CHECKING:
     from shopwindow.delivery.bucket import Bucket
+    from shopwindow.delivery.outgoing import Outgoing
+    from shopwindow.delivery.publishing import Publication
     from shopwindow.delivery.purging import Purger
+    from shopwindow.delivery.signing import Signature, Signing
 
 WITHOUT_ID = ""
 """What an option with an optional ID has where it was given without one."""
@@ -37,6 +41,7 @@ class _Order:
     reason: str
     force: bool
     purgers: Sequence["Purger"]
+    signing: "Signing | None" = None
     is_site: bool = False
 
 
@@ -78,7 +83,27 @@ class _Order:
     help="Delete all but the newest KEEP releases; never the current one, and nothing "
     "younger than a day.",
 )
-@click.option("--force", is_flag=True, help="Publish over a newer build, too.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Publish over a newer build, too, and with --keys over one that nobody has signed.",
+)
+@click.option(
+    "--keys",
+    "folder",
+    default="",
+    metavar="DIR",
+    envvar="SHOPWINDOW_KEYS",
+    show_envvar=True,
+    help="Sign, with the keys of `shopwindow keys init DIR`. Private keys come from DIR, from "
+    "SHOPWINDOW_KEY_TARGETS, _SNAPSHOT and _TIMESTAMP, or from --key-command.",
+)
+@KEY_COMMAND
+@click.option(
+    "--renew",
+    is_flag=True,
+    help="With --keys: sign the timestamp again, and what else is due; publish nothing.",
+)
 @click.option(
     "--layout",
     type=click.Choice(["objects", "site"]),
@@ -109,6 +134,9 @@ def publish(
     unpin: bool,
     prune: int | None,
     force: bool,
+    folder: str,
+    key_command: str,
+    renew: bool,
     layout: str,
     ways: Sequence[str],
     reason: str,
@@ -129,10 +157,18 @@ def publish(
         pin,
         unpin,
         bool(prune),
+        renew,
     ]
     if sum(chosen) > 1:
         raise click.UsageError(
-            "--list, --verify, --rollback, --pin, --unpin and --prune exclude each other"
+            "--list, --verify, --rollback, --pin, --unpin, --prune and --renew exclude each "
+            "other"
+        )
+    if renew and not folder:
+        raise click.UsageError("--renew needs --keys DIR")
+    if layout == "site" and folder:
+        raise click.UsageError(
+            "--layout site cannot be signed: browsers and CDNs read it, and verify nothing"
         )
     if layout == "site" and any(chosen):
         raise click.UsageError(
@@ -140,7 +176,8 @@ def publish(
             "to or to prune. `shopwindow rollback` and then --force publish earlier ones"
         )
     order = _ordered(target, Path(content), Path(out), reason, force, ways)
-    order = replace(order, is_site=layout == "site")
+    signing = signing_of(folder, key_command) if folder else None
+    order = replace(order, is_site=layout == "site", signing=signing)
     if listing:
         _list(order)
     elif verify is not None:
@@ -151,6 +188,8 @@ def publish(
         _pin(order, pinned=pin)
     elif prune:
         _prune(order, prune)
+    elif renew:
+        _renew(order)
     else:
         _publish(order)
 
@@ -182,18 +221,23 @@ def _ordered(
 
 def _publish(order: _Order) -> None:
     from shopwindow.delivery.outgoing import outgoing
-    from shopwindow.delivery.publishing import publish as publish_release
-    from shopwindow.delivery.site_layout import publish_site
 
-    send = publish_site if order.is_site else publish_release
-    done = send(
-        outgoing(order.out),
-        order.bucket,
-        reason=order.reason,
-        force=order.force,
-        purges=bool(order.purgers),
-        progress=progress_bar("sending"),
-    )
+    signature = None
+    release = outgoing(order.out)
+    if order.signing:
+        from shopwindow.delivery import signed_publishing
+
+        done, signature = signed_publishing.publish(
+            release,
+            order.bucket,
+            order.signing,
+            reason=order.reason,
+            force=order.force,
+            purges=bool(order.purgers),
+            progress=progress_bar("sending"),
+        )
+    else:
+        done = _publish_unsigned(order, release)
     previous = (done.previous or "")[:12]
     if done.activated:
         outcome = f"current{f', previous {previous}' if previous else ''}"
@@ -204,9 +248,49 @@ def _publish(order: _Order) -> None:
     what = "files" if order.is_site else "objects"
     sent = f"{done.sent:,} {what} sent, {done.size / 1024:,.0f} KiB"
     click.echo(f"release {done.id[:12]}: {sent}, {outcome}")
+    _print_signature(signature)
     _purge(order)
     if done.pinned:
         sys.exit(NOT_ACTIVATED)
+
+
+def _publish_unsigned(order: _Order, release: "Outgoing") -> "Publication":
+    from shopwindow.delivery import publishing
+    from shopwindow.delivery.site_layout import publish_site
+
+    if not order.is_site:
+        publishing.require_unsigned(order.bucket)
+    send = publish_site if order.is_site else publishing.publish
+    return send(
+        release,
+        order.bucket,
+        reason=order.reason,
+        force=order.force,
+        purges=bool(order.purgers),
+        progress=progress_bar("sending"),
+    )
+
+
+def _renew(order: _Order) -> None:
+    from shopwindow.delivery import signing
+
+    assert order.signing is not None
+    signing.ready(order.bucket, order.signing, ("timestamp",))
+    _print_signature(signing.renew(order.bucket, order.signing))
+
+
+def _print_signature(signature: "Signature | None") -> None:
+    """Print what was signed, and warn of what could not be."""
+    if signature is None:
+        return
+    done = "signed" if signature.changed else "is signed already"
+    number = f"targets number {signature.targets}"
+    click.echo(f"release {signature.id[:12]}: {done}, {number}")
+    for role in signature.due:
+        click.echo(
+            f"shopwindow: {role} expires soon, and its private key is not here",
+            err=True,
+        )
 
 
 def _purge(order: _Order) -> None:
@@ -243,12 +327,22 @@ def _verify(order: _Order, id: str | None) -> None:
 
 
 def _roll_back(order: _Order, id: str | None) -> None:
-    from shopwindow.delivery.activation import roll_back
+    from shopwindow.delivery import activation, publishing
 
+    signature = None
     purges = bool(order.purgers)
-    moved = roll_back(order.bucket, id, order.reason, purges=purges)
+    if order.signing:
+        from shopwindow.delivery import signed_publishing
+
+        moved, signature = signed_publishing.roll_back(
+            order.bucket, id, order.signing, order.reason, purges=purges
+        )
+    else:
+        publishing.require_unsigned(order.bucket)
+        moved = activation.roll_back(order.bucket, id, order.reason, purges=purges)
     click.echo(f"current is {moved.id[:12]}, previous {moved.previous[:12]}")
     click.echo("pinned: publications activate nothing until --unpin")
+    _print_signature(signature)
     _purge(order)
 
 

@@ -15,7 +15,7 @@ from shopwindow.problems import failures
 
 @click.group()
 def key() -> None:
-    """Make API keys."""
+    """Make API keys of apps. The keys that sign releases are `shopwindow keys`."""
 
 
 @key.command("new")

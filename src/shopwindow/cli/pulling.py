@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shopwindow.cli.steps import CONTENT_DIR, NOT_ACTIVATED, OUT, progress_bar
+from shopwindow.cli.steps import CONTENT_DIR, NOT_ACTIVATED, OUT, Setting, progress_bar
 from shopwindow.problems import Failure
 from shopwindow.release.publish import Releases
 from shopwindow.service import journal
@@ -32,10 +32,33 @@ EVERY = click.option(
 )
 
 
+ROOT = click.option(
+    "--root",
+    cls=Setting,
+    default="",
+    metavar="FILE",
+    envvar="SHOPWINDOW_ROOT",
+    show_envvar=True,
+    help="The root.json of the shop's keys: believe only what is signed. Empty: believe SOURCE.",
+)
+
+FLOOR = click.option(
+    "--floor",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    envvar="SHOPWINDOW_FLOOR",
+    show_envvar=True,
+    help="With --root, refuse targets with a lower number than N, which `publish --keys` prints.",
+)
+
+
 @click.command()
 @click.argument("source")
 @OUT
 @CONTENT_DIR
+@ROOT
+@FLOOR
 @click.option(
     "--keep",
     type=click.IntRange(min=1),
@@ -57,6 +80,8 @@ def pull(
     source: str,
     out: str,
     content: str,
+    root: str,
+    floor: int,
     keep: int,
     follow: bool,
     every: float,
@@ -67,23 +92,30 @@ def pull(
     SOURCE is an address (s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX,
     file:///PATH) or its name under `targets` in site.yaml. What this host has is not
     fetched again; every byte is checked before anything can read it. A service that
-    serves DIR follows by itself.
+    serves DIR follows by itself. With --root, what is not signed by the shop's keys is
+    refused, and so is what is older than what this host has seen.
 
     Exit status 0: done; 3: the release is here, and another one is pinned on this host;
     4: refused, and what was current still is.
     """
     releases = Releases(Path(out))
-    place = opened_source(source, Path(content))
+    place = opened_source(source, Path(content), releases, root, floor)
     if follow:
         _follow(place, releases, keep, every, until_eof=while_stdin_is_open)
     else:
         _pull_once(place, releases, keep)
 
 
-def opened_source(source: str, content: Path) -> "Source":
-    """Return the source that an argument means. Raises Failure without the extra
-    `delivery`, which is why its modules are imported within functions here.
+def opened_source(
+    source: str, content: Path, releases: Releases, root: str = "", floor: int = 0
+) -> "Source":
+    """Return the source that an argument means; with a ``root``, one that verifies.
+
+    Raises Failure without the extra `delivery`, which is why its modules are imported
+    within functions here; and where the root is none.
     """
+    if floor and not root:
+        raise click.UsageError("--floor needs --root: without it nothing is verified")
     try:
         from shopwindow.delivery.opening import opened
         from shopwindow.delivery.source import UnsignedSource
@@ -92,7 +124,13 @@ def opened_source(source: str, content: Path) -> "Source":
         install = "install shopwindow with the extra delivery, as the README says"
         is_missing = f"{error.name} is not installed, and pulling needs it"
         raise Failure(f"{is_missing}: {install}") from None
-    return UnsignedSource(opened(target_of(source, content), os.environ))
+    bucket = opened(target_of(source, content), os.environ)
+    if not root:
+        return UnsignedSource(bucket)
+    from shopwindow.delivery.verifying import TRUSTED, SignedSource, trusted_root
+
+    trusted = trusted_root(Path(root))
+    return SignedSource(bucket, trusted, releases.out / TRUSTED, floor)
 
 
 def _pull_once(source: "Source", releases: Releases, keep: int) -> None:

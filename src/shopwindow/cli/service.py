@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from shopwindow.cli.pulling import EVERY, opened_source
+from shopwindow.cli.pulling import EVERY, FLOOR, ROOT, opened_source
 from shopwindow.cli.steps import (
     DEFAULT_CONTENT,
     DEFAULT_DATABASE,
@@ -17,6 +17,7 @@ from shopwindow.cli.steps import (
 )
 from shopwindow.interface.secret import SECRET, read_secret
 from shopwindow.problems import Failure
+from shopwindow.release.publish import Releases
 from shopwindow.service import server
 from shopwindow.service.processors import processors
 
@@ -152,6 +153,8 @@ from shopwindow.service.processors import processors
     help="Also do `pull SOURCE --follow`: a target (s3://…, az://…, gs://…, file:///PATH) whose "
     "current release is brought to this host and served.",
 )
+@ROOT
+@FLOOR
 @EVERY
 def serve(
     out: str,
@@ -169,6 +172,8 @@ def serve(
     http: str,
     clients: int,
     source: str,
+    root: str,
+    floor: int,
     every: float,
 ) -> None:
     """Answer requests from the current release until SIGTERM.
@@ -198,7 +203,7 @@ def serve(
             pin,
             http,
             clients,
-            _puller(source, out, every) if source else (),
+            _puller(source, out, root, floor, every) if source else (),
         )
         server.serve(options)
     except ModuleNotFoundError as error:
@@ -207,11 +212,14 @@ def serve(
         raise Failure(f"{is_missing}: {install}") from None
 
 
-def _puller(source: str, out: str, every: float) -> tuple[str, ...]:
+def _puller(
+    source: str, out: str, root: str, floor: int, every: float
+) -> tuple[str, ...]:
     """Return the command line of what pulls from a source beside the service.
 
     Raises Misuse or Failure where the source cannot be meant, before anything starts.
     """
-    opened_source(source, Path(DEFAULT_CONTENT))
+    opened_source(source, Path(DEFAULT_CONTENT), Releases(Path(out)), root, floor)
     command = (sys.executable, "-m", "shopwindow", "pull", source, "--out", out)
-    return (*command, "--follow", "--every", str(every), "--while-stdin-is-open")
+    verified = ("--root", root, "--floor", str(floor))
+    return (*command, *verified, "--follow", "--every", str(every), "--while-stdin-is-open")

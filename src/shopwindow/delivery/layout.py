@@ -4,6 +4,7 @@
 objects/<2 digits>/<sha256>    bytes, by their digest: immutable, shared by all releases
 releases/<id>/manifest.json    which objects a release consists of; created last
 current.json                   which release is current (`pointer`)
+metadata/                      signatures of that, where somebody signs (`signing`)
 ```
 
 A release has two sorts of files. Those below files/ are one object each. The others,
@@ -35,6 +36,7 @@ POINTER = "current.json"
 RELEASES = "releases/"
 OBJECTS = "objects/"
 METADATA = "metadata/"
+TIMESTAMP = f"{METADATA}timestamp.json"
 
 MANIFEST_PART, BUILD_PART = "manifest.json", "build.json"
 

@@ -133,6 +133,15 @@ def require_nobody_prunes(bucket: Bucket, read: Read) -> None:
         )
 
 
+def require_unsigned(bucket: Bucket) -> None:
+    """Raise Failure where hosts follow signatures, which would not move."""
+    if bucket.read_range(layout.TIMESTAMP, 0, 1) is not None:
+        raise Failure(
+            f"{bucket.where}: is signed, so hosts with a root would not follow; say --keys "
+            f"DIR. To end that, delete what is below {layout.METADATA} there"
+        )
+
+
 def require_newer(
     release: Outgoing, present: Pointer | None, where: str, *, force: bool
 ) -> None:

@@ -44,8 +44,6 @@ from shopwindow.delivery.publishing import CLOCKS_DIFFER
 from shopwindow.delivery.roots import DUE, LIFETIMES, ROOT, RootMetadata
 from shopwindow.problems import Failure
 
-TIMESTAMP = f"{layout.METADATA}timestamp.json"
-
 NUMBERED = Headers("application/json", "public, max-age=31536000, immutable")
 REPLACED = Headers("application/json", "no-cache")
 
@@ -137,7 +135,7 @@ Part = TypeVar("Part", Timestamp, Snapshot, Targets)
 
 def chain(bucket: Bucket, root: Root) -> Chain:
     """Return the metadata at a target that the keys of a root have signed."""
-    stored = bucket.read(TIMESTAMP)
+    stored = bucket.read(layout.TIMESTAMP)
     if stored is None:
         return Chain(None)
     timestamp = _verified(stored.data, Timestamp, root)
@@ -363,13 +361,13 @@ def _replace(
         if timestamp is present.timestamp:
             return signature
         data = timestamp.to_bytes()
-        if bucket.replace(TIMESTAMP, data, REPLACED, present.version):
+        if bucket.replace(layout.TIMESTAMP, data, REPLACED, present.version):
             return signature
-        again = bucket.read(TIMESTAMP)
+        again = bucket.read(layout.TIMESTAMP)
         if again is not None and again.data == data:
             return signature  # the answer was lost on the way
     raise Failure(
-        f"{bucket.where}: others replace {TIMESTAMP} all the time; run it again"
+        f"{bucket.where}: others replace {layout.TIMESTAMP} all the time; run it again"
     )
 
 

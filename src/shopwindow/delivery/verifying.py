@@ -95,13 +95,13 @@ class SignedSource:
         """Return whether the timestamp is the one that was read, and still good."""
         if self._ends is None or self._clock() >= self._ends:
             return False
-        return self.bucket.is_still(signing.TIMESTAMP, version)
+        return self.bucket.is_still(layout.TIMESTAMP, version)
 
     def current(self, memory: Mapping[str, Any]) -> Wanted:
         """Return the release that the signed targets name. Raises PullFault."""
         self._ends = self._target = None
         with faults("source"):
-            stored = self.bucket.read(signing.TIMESTAMP)
+            stored = self.bucket.read(layout.TIMESTAMP)
         if stored is None:
             raise PullFault(
                 "unsigned",
