@@ -222,4 +222,11 @@ def _puller(
     opened_source(source, Path(DEFAULT_CONTENT), Releases(Path(out)), root, floor)
     command = (sys.executable, "-m", "shopwindow", "pull", source, "--out", out)
     verified = ("--root", root, "--floor", str(floor))
-    return (*command, *verified, "--follow", "--every", str(every), "--while-stdin-is-open")
+    return (
+        *command,
+        *verified,
+        "--follow",
+        "--every",
+        str(every),
+        "--while-stdin-is-open",
+    )

@@ -185,10 +185,12 @@ def proven(bucket: Bucket, root: Root, present: Chain, id: str) -> TargetFile | 
 
     Only keys of today count. None: no targets that are there name the release.
     """
-    newest = present.targets.signed.version if present.targets else 0
+    role = Targets.type
+    there = present.targets
+    newest = there.signed.version if there else _highest(bucket, role)
     path = layout.release_key(id)
     for version in range(newest, max(0, newest - SEARCHED), -1):
-        stored = bucket.read(_key(Targets.type, version))
+        stored = bucket.read(_key(role, version))
         targets = _verified(stored.data, Targets, root) if stored else None
         if targets is not None and path in targets.signed.targets:
             return targets.signed.targets[path]
