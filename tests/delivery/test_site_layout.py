@@ -111,6 +111,17 @@ def test_files_that_a_release_lacks_are_deleted(bucket: Bucket, tmp_path: Path) 
     assert files(bucket).keys() == of_release(tmp_path, id).keys() - {gone}
 
 
+@pytest.mark.parametrize("data", [b"", b"{}", b"\x1f\x8b\x08\x00cut off"])
+def test_a_manifest_that_is_damaged_is_a_sentence(tmp_path: Path, data: bytes) -> None:
+    bucket = memory()
+    first = release(tmp_path)
+    publish_site(outgoing(tmp_path / "dist"), bucket)
+    bucket.overwrite(manifest_key(first), data, Headers("application/gzip", "no-cache"))
+    release(tmp_path, "Second")
+    with pytest.raises(Failure, match="memory://shop: "):
+        publish_site(outgoing(tmp_path / "dist"), bucket)
+
+
 def test_while_another_publisher_is_at_work_nothing_is_sent(bucket: Bucket, tmp_path: Path) -> None:
     release(tmp_path)
     with pytest.raises(KeyboardInterrupt):

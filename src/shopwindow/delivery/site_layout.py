@@ -5,7 +5,7 @@ So files are overwritten one by one, and meanwhile a reader may meet two release
 can be kept is that the next run ends what a killed one began. For that, the pointer
 lists the releases of which files may lie there, before the first file is sent:
 
-1. `manifests/<id>.json` is created: which files the release has.
+1. `manifests/<id>.json.gz` is created: which files the release has.
 2. The pointer lists the release as begun.
 3. Files are sent that differ from the current release's or from any begun one's; files
    that only these have are deleted.
@@ -13,6 +13,8 @@ lists the releases of which files may lie there, before the first file is sent:
    releases are deleted, but for those that are needed to purge.
 """
 
+import gzip
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -36,8 +38,12 @@ SENDING_LASTS = timedelta(minutes=10)
 
 
 def manifest_key(id: str) -> str:
-    """Return the name of the manifest of a release, as an output directory has it."""
-    return f"manifests/{id}.json"
+    """Return the name of the manifest of a release.
+
+    It is that of the output directory, compressed: 1 MB in place of 6, twice for each
+    change.
+    """
+    return f"manifests/{id}.json.gz"
 
 
 def lines(bucket: Bucket, id: str) -> ManifestLines:
@@ -47,7 +53,11 @@ def lines(bucket: Bucket, id: str) -> ManifestLines:
         raise Failure(
             f"{bucket.where}: {manifest_key(id)} is gone; publish to another prefix"
         )
-    return manifest.lines_of(stored.data, id, bucket.where)
+    try:
+        data = gzip.decompress(stored.data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise Failure(f"{bucket.where}: {manifest_key(id)}: {error}") from None
+    return manifest.lines_of(data, id, bucket.where)
 
 
 def publish_site(
@@ -73,7 +83,8 @@ def publish_site(
     if present and previous == release.id and not present.begun:
         return Publication(release.id, 0, 0, previous, False, False)
 
-    bucket.create(manifest_key(release.id), release.manifest_bytes(), PRIVATE)
+    listing = gzip.compress(release.manifest_bytes(), mtime=0)
+    bucket.create(manifest_key(release.id), listing, PRIVATE)
     now = datetime.now(UTC)
     start = present or Pointer("", "", "", layout=SITE)
     begun = tuple(dict.fromkeys((*start.begun, release.id)))
