@@ -22,7 +22,7 @@ from shopwindow.release.publish import POINTER_FORMAT
 
 HISTORY = 20
 """Activations that the pointer lists: enough to roll back from, and few enough that a
-host which asks for the pointer every second reads 4 KB at most.
+host which asks for the pointer every second reads 7 KB at most.
 """
 
 OBJECTS, SITE = "", "site"
