@@ -18,6 +18,9 @@ exclude_patterns: list[str] = []
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
 
+# A mistake that editors/rules.md shows is no YAML, which is the point of it.
+suppress_warnings = ["misc.highlighting_failure"]
+
 html_theme = "furo"
 html_title = "shopwindow"
 html_static_path: list[str] = []

@@ -1,0 +1,225 @@
+"""Pages of docs/ that follow from the program: every property of a document, every option of a command."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shopwindow.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMAS = ROOT / "schemas"
+
+Schema = dict[str, Any]
+
+DOCUMENTS = {
+    "Site": "site.json",
+    "App": "app.json",
+    "Store": "store.json",
+    "Event": "event.json",
+    "Promotion": "promotion.json",
+    "Category": "catalog/category.json",
+    "Brand": "catalog/brand.json",
+    "Product": "catalog/product.json",
+    "Inventory": "catalog/inventory.json",
+    "Review": "catalog/review.json",
+    "Recommendation": "catalog/recommendation.json",
+    "Synonym": "catalog/synonym.json",
+    "Publish window": "publish.json",
+    "Collections": "collections.json",
+}
+"""Headings, and the schema that each is about. Parts of site.yaml that a family adds follow the site."""
+
+
+def load(path: Path) -> Schema:
+    loaded: Schema = json.loads(path.read_text(encoding="utf-8"))
+    if path.parent.name == "site":  # a part of site.yaml's schema, which may name definitions of the whole
+        loaded["$defs"] = load(SCHEMAS / "site.json")["$defs"] | loaded.get("$defs", {})
+    return loaded
+
+
+def resolved(schema: Schema, path: Path) -> tuple[Schema, Path]:
+    """Return a schema with what its `$ref` says below what it says itself, and the file that this stands in."""
+    while "$ref" in schema:
+        file, _, pointer = schema["$ref"].partition("#")
+        if file:
+            beside = path.parent / file
+            path = beside if beside.exists() else SCHEMAS / file  # parts of site.yaml are read as if they stood there
+        target = load(path)
+        for key in pointer.strip("/").split("/") if pointer.strip("/") else ():
+            target = target[key]
+        schema = target | {key: value for key, value in schema.items() if key != "$ref"}
+    return schema, path
+
+
+@dataclass(frozen=True)
+class Property:
+    """One line of a table."""
+
+    name: str
+    type: str
+    required: bool
+    allowed: str
+    description: str
+    example: str
+
+
+def code(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    shown = text.replace("|", "\\|").replace("\n", "⏎")
+    return f"`{shown}`" if shown else ""
+
+
+def type_of(schema: Schema) -> str:
+    types = schema.get("type", "")
+    if isinstance(types, list):
+        return " or ".join(types)
+    if not types and "enum" in schema:
+        return "string"
+    return str(types) or "any"
+
+
+def bounds(schema: Schema) -> Iterator[str]:
+    words = (
+        ("minimum", "at least {}"),
+        ("exclusiveMinimum", "more than {}"),
+        ("maximum", "at most {}"),
+        ("exclusiveMaximum", "less than {}"),
+        ("minLength", "{} characters or more"),
+        ("maxLength", "{} characters at most"),
+        ("minItems", "{} items or more"),
+        ("maxItems", "{} items at most"),
+    )
+    yield from (words_of.format(f"{schema[key]:,}") for key, words_of in words if schema.get(key, 0) not in (0, 1))
+    if schema.get("uniqueItems"):
+        yield "no item twice"
+
+
+def allowed(schema: Schema) -> str:
+    if "enum" in schema:
+        return ", ".join(code(value) for value in schema["enum"])
+    if "const" in schema:
+        return code(schema["const"])
+    if "x-allowed" in schema:
+        return str(schema["x-allowed"]).replace("|", "\\|")
+    return "; ".join(bounds(schema))
+
+
+def row(name: str, schema: Schema, required: bool) -> Property:
+    examples = schema.get("examples", [])
+    return Property(
+        name=name,
+        type=type_of(schema),
+        required=required,
+        allowed=allowed(schema),
+        description=str(schema.get("description", "")).replace("|", "\\|").replace("\n", " "),
+        example=code(examples[0]) if examples else "",
+    )
+
+
+def properties(schema: Schema, path: Path, prefix: str = "", above: tuple[str, ...] = ()) -> Iterator[Property]:
+    """Yield the properties of a schema and, below each, those within it; `[]` stands for an item, `*` for any name."""
+    schema, path = resolved(schema, path)
+    parts = [schema, *schema.get("allOf", []), *schema.get("anyOf", []), *schema.get("oneOf", [])]
+    for part, at in (resolved(part, path) for part in parts):
+        within = list(part.get("properties", {}).items())
+        if isinstance(part.get("additionalProperties"), dict):
+            within.append(("*", part["additionalProperties"]))
+        for name, value in within:
+            inner, place = resolved(value, at)
+            if inner.get("description"):
+                yield row(prefix + name, inner, name in schema.get("required", ()))
+            reference = str(value.get("$ref", ""))
+            if reference and reference in above:
+                continue  # such as the categories within a category
+            yield from properties(inner, place, f"{prefix}{name}/", (*above, reference))
+    items = schema.get("items")
+    if isinstance(items, dict):
+        inner, place = resolved(items, path)
+        reference = str(items.get("$ref", ""))
+        if not (reference and reference in above):
+            yield from properties(inner, place, prefix.removesuffix("/") + "[]/", (*above, reference))
+
+
+def table(rows: list[Property]) -> str:
+    """Return a table of properties, each once, in the order of the schema."""
+    head = "| Property | Type | Allowed | What it is | Example |\n|---|---|---|---|---|\n"
+    once = {entry.name: entry for entry in reversed(rows)}
+    ordered = [entry for entry in rows if once.get(entry.name) is entry]
+    return head + "".join(
+        f"| `{entry.name}`{' *' if entry.required else ''} | {entry.type} | {entry.allowed} | "
+        f"{entry.description} | {entry.example} |\n"
+        for entry in ordered
+    )
+
+
+def page_of_properties() -> str:
+    """Return docs/reference/properties.md."""
+    text = (
+        "# Every property\n\n"
+        "What each document may say. `*` behind a name: required. `a/b`: the property `b` within `a`. `[]`: each item "
+        "of a list. A `*` as a name: any name of your own. "
+        "What holds where a property is left out stands in its description.\n"
+    )
+    for heading, file in DOCUMENTS.items():
+        path = SCHEMAS / file
+        rows = list(properties(load(path), path))
+        if heading == "Site":
+            for part in sorted((SCHEMAS / "site").glob("*.json")):
+                rows += properties(load(part), part)
+        text += f"\n## {heading}\n\n{load(path).get('description', '')}\n\n"
+        text += table(rows) if rows else "It is a list, and has no properties.\n"
+    return text
+
+
+# -- options ---------------------------------------------------------------------------------------------------------
+
+
+def commands(group: click.Group, *names: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command that is shown, by its whole name."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, *names, name)
+        elif not command.hidden:
+            yield " ".join((*names, name)), command
+
+
+def default_of(option: click.Option) -> str:
+    if option.is_flag:
+        return "on" if option.default is True else "off"
+    if option.default is None or callable(option.default) or not isinstance(option.default, str | int | float):
+        return ""  # what follows from the machine is said in the option's sentence
+    return code(option.default)
+
+
+def options_of(command: click.Command) -> Iterator[str]:
+    context = click.Context(command)
+    for option in command.params:
+        if not isinstance(option, click.Option) or option.hidden or option.name == "interface":
+            continue
+        names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+        value = "" if option.is_flag else f" {option.make_metavar(context)}".replace("|", "\\|")
+        variable = f"`{option.envvar}`" if isinstance(option.envvar, str) else ""
+        meaning = (option.help or "").replace("|", "\\|").replace("\n", " ")
+        yield f"| {names}{value} | {variable} | {default_of(option)} | {meaning} |\n"
+
+
+def page_of_options() -> str:
+    """Return docs/operate/options.md."""
+    text = (
+        "# Every option and its variable\n\n"
+        "An option comes before its environment variable. `shopwindow COMMAND --help` says the same. "
+        "[Configure](configure.md) has what an operator sets first, and what is set by the environment alone. "
+        "Every command also takes `--interface MODULE:NAME` (`SHOPWINDOW_INTERFACE`): what is published.\n"
+    )
+    for name, command in sorted(commands(main)):
+        rows = "".join(options_of(command))
+        if rows:
+            text += f"\n## {name}\n\n| Option | Variable | Default | |\n|---|---|---|---|\n{rows}"
+    return text

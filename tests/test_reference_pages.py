@@ -1,0 +1,27 @@
+"""The tables of properties and options are those of the schemas and commands."""
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from reference_pages import ROOT, SCHEMAS, load, page_of_options, page_of_properties, properties
+
+PAGES = {"docs/reference/properties.md": page_of_properties, "docs/operate/options.md": page_of_options}
+WRITES = os.environ.get("SHOPWINDOW_PAGES") == "write"
+
+
+@pytest.mark.parametrize(("name", "page"), PAGES.items(), ids=PAGES)
+def test_a_page_says_what_the_program_does(name: str, page: Callable[[], str]) -> None:
+    path, text = ROOT / name, page()
+    if WRITES:
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text, "SHOPWINDOW_PAGES=write writes it"
+
+
+def test_properties_within_properties_and_references_are_listed() -> None:
+    path = SCHEMAS / "event.json"
+    rows = {entry.name: entry for entry in properties(load(path), path)}
+    assert {"id", "stores/storeId", "links[]/href", "publish/from"} <= rows.keys()
+    assert (rows["id"].required, rows["links"].required) == (True, False)
+    assert rows["start"].example == "`2027-05-01 10:00`"
