@@ -4,10 +4,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from previews import PATHS, Preview, browser, opened, preview, save
 from releases import shopwindow
@@ -254,6 +255,53 @@ def test_the_working_tree_is_compared_with_a_git_revision(tmp_path: Path, chromi
             page.get_by_label("With a git revision").fill(revision)
             page.get_by_role("button", name="Compare").click()
             expect(page.get_by_role("alert")).to_have_text(sentence)
+
+
+@contextmanager
+def comparing_with_main(tmp_path: Path, chromium: Browser) -> Iterator[tuple[Preview, Page]]:
+    """A page that compares a content folder with its last commit, from which nothing differs yet."""
+    folder = tmp_path / "shop" / "content"
+    shutil.copytree(SAMPLE, folder)
+    git(tmp_path, "init", "-b", "main", "shop")
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "As it was")
+    with preview(folder) as shown, opened(chromium) as page:
+        page.goto(f"{shown.address}/compare?at={AT}")
+        page.get_by_label("With a git revision").fill("main")
+        yield shown, page
+
+
+def test_an_answer_from_before_the_newest_check_does_not_stay(tmp_path: Path, chromium: Browser) -> None:
+    with comparing_with_main(tmp_path, chromium) as (shown, page):
+        held: list[tuple[Route, APIResponse]] = []
+        page.route(re.compile("with=main"), lambda route: held.append((route, route.fetch())), times=1)
+        page.get_by_label("With a git revision").press("Enter")
+        while not held:
+            page.wait_for_timeout(50)
+        save(shown.folder / EVENT, "The Windows Light Up", "All the Windows Light Up")
+        expect(page.locator("footer")).to_contain_text("check 2")
+        route, answer = held[0]
+        route.fulfill(response=answer)
+        expect(page.get_by_text(re.compile("1 document differs from main, commit"))).to_be_visible()
+        expect(page.locator("ins")).to_have_text("All the Windows Light Up")
+        expect(page.locator("footer")).to_contain_text("check 2")
+
+
+def test_an_answer_for_an_address_that_the_browser_has_left_is_not_shown(tmp_path: Path, chromium: Browser) -> None:
+    with comparing_with_main(tmp_path, chromium) as (shown, page):
+        held: list[tuple[Route, APIResponse]] = []
+        without_revision = re.compile(rf"/compare\?at={re.escape(AT)}$")
+        page.route(without_revision, lambda route: held.append((route, route.fetch())), times=1)
+        save(shown.folder / EVENT, "The Windows Light Up", "All the Windows Light Up")
+        while not held:
+            page.wait_for_timeout(50)
+        page.get_by_label("With a git revision").press("Enter")
+        expect(page.get_by_text(re.compile("differs from main, commit"))).to_be_visible()
+        route, answer = held[0]
+        with page.expect_response(re.compile("with=main")):
+            route.fulfill(response=answer)
+        expect(page.get_by_text(re.compile("1 document differs from main, commit"))).to_be_visible()
+        expect(page.locator("ins")).to_have_text("All the Windows Light Up")
 
 
 def test_a_revision_may_be_what_all_pages_compare_with(tmp_path: Path, chromium: Browser) -> None:

@@ -8,3 +8,19 @@ document.addEventListener("htmx:beforeSwap", () => {
 document.addEventListener("htmx:configRequest", event => {
   if (event.target.id === "page") event.detail.path = location.pathname + location.search;
 });
+
+// A slow answer may be of a check before the newest, or of an address that the bar has left: then the page is fetched again.
+let newest = 0;
+document.addEventListener("htmx:sseMessage", event => {
+  newest = Math.max(newest, Number(event.detail.data));
+});
+document.addEventListener("htmx:beforeSwap", event => {
+  const request = event.detail.requestConfig;
+  if (request.elt.id !== "page" || request.path === location.pathname + location.search) return;
+  event.detail.shouldSwap = false;
+  htmx.trigger("#page", "sse:changed");
+});
+document.addEventListener("htmx:afterSettle", () => {
+  const page = document.getElementById("page");
+  if (page && Number(page.dataset.check) < newest) htmx.trigger(page, "sse:changed");
+});
