@@ -2,7 +2,9 @@
 
 import os
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,9 @@ import orjson
 import pytest
 
 from delivered import current, folder, on_disk, release
-from releases import history, shopwindow
+from releases import SAMPLE, built, copied, history, shopwindow
 from shopwindow.delivery import activation, layout
+from shopwindow.delivery.chunks import PAGES_BYTES
 from shopwindow.delivery.fetching import MANIFEST_BYTES, Fetched
 from shopwindow.delivery.folder import FolderBucket
 from shopwindow.delivery.outgoing import outgoing
@@ -286,8 +289,6 @@ def test_a_manifest_whose_paths_lead_elsewhere_is_refused(tmp_path: Path, target
 
 def forge(out: Path, id: str, manifest: bytes) -> str:
     """Give a release another manifest, and the id that belongs to it."""
-    from hashlib import sha256
-
     forged = sha256(manifest).hexdigest()
     folder = out / "releases" / forged
     shutil.copytree(out / "releases" / id, folder)
@@ -298,8 +299,6 @@ def forge(out: Path, id: str, manifest: bytes) -> str:
 
 def publish_unchecked(out: Path, id: str, target: FolderBucket) -> None:
     """Publish a release whose files need not be there: those of the manifest alone are sent."""
-    from dataclasses import replace
-
     (out / "current").unlink()
     (out / "current").symlink_to(f"releases/{id}")
     publish(replace(outgoing(out), files={}), target)
@@ -410,3 +409,48 @@ def test_the_command_says_what_it_did(tmp_path: Path, target: FolderBucket, host
     ran = shopwindow("pull", f"file://{tmp_path}/elsewhere", "--out", tmp_path / "new")
     assert (ran.status, ran.out) == (4, "")
     assert ran.err == f"shopwindow: file://{tmp_path}/elsewhere: nothing was published there yet\n"
+
+
+# -- the catalog -----------------------------------------------------------------------------------------------------
+
+
+def test_of_a_catalogs_index_the_pages_that_differ_are_fetched(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    content = copied(SAMPLE, tmp_path / "content")
+    first = built(content, tmp_path / "dist")
+    publish(outgoing(tmp_path / "dist"), target)
+    assert pulled(target, host) == first
+    feed = content / "catalog" / "products" / "active.yaml"
+    feed.write_text(feed.read_text().replace("Stride Running Tight", "Stride Running Pants", 1))
+    second = built(content, tmp_path / "dist")
+    publish(outgoing(tmp_path / "dist"), target)
+
+    done = pull(UnsignedSource(target), host)
+    assert (done.id, host.current(), verify(host, second)) == (second, second, [])
+    assert on_disk(host.out, second) == on_disk(tmp_path / "dist", second)
+    index = (host.path(second) / "catalog.sqlite").read_bytes()
+    before = (host.path(first) / "catalog.sqlite").read_bytes()
+    pages = {before[at : at + PAGES_BYTES] for at in range(0, len(before), PAGES_BYTES)}
+    new = {index[at : at + PAGES_BYTES] for at in range(0, len(index), PAGES_BYTES)} - pages
+    others = sum(len(data) for name, data in on_disk(host.out, second).items() if name != "catalog.sqlite")
+    assert 0 < len(new) < len(index) / PAGES_BYTES / 2
+    assert done.fetched.size < len(new) * PAGES_BYTES + others
+
+
+def test_the_index_of_the_first_publisher_stays(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    """Another SQLite lays the same rows out otherwise: the id is the same, the bytes are not."""
+    id = built(copied(SAMPLE, tmp_path / "content"), tmp_path / "dist")
+    publish(outgoing(tmp_path / "dist"), target)
+    first = on_disk(tmp_path / "dist", id)
+    folder = tmp_path / "dist" / "releases" / id
+    for name, data in (("catalog.sqlite", first["catalog.sqlite"] + bytes(PAGES_BYTES)), ("build.json", b"")):
+        note = orjson.loads(first["build.json"])
+        note["catalog"]["sha256"] = sha256(first["catalog.sqlite"] + bytes(PAGES_BYTES)).hexdigest()
+        (folder / name).chmod(0o644)
+        (folder / name).write_bytes(data or orjson.dumps(note))
+    assert on_disk(tmp_path / "dist", id) != first
+    assert publish(outgoing(tmp_path / "dist"), target).sent == 0
+    assert pulled(target, host) == id
+    assert on_disk(host.out, id) == first
+    assert verify(host, id) == []

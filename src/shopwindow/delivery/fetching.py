@@ -44,14 +44,13 @@ has 60 MB. It is read into memory.
 
 SPAN_BYTES = 2 * 1024 * 1024
 """Bytes of one request for chunks that lie side by side. With all connections at work
-64 MB are in memory, and 550 MB take 280 requests.
+64 MB are in memory, and 580 MB take 280 requests.
 """
 
 ATTEMPTS = 4
-"""How often bytes are asked for that come cut off or changed. The library repeats a
-request that fails (`bucket`), but not one whose answer breaks off. Of a source that
-breaks off every fifth, one object in 600 fails, and then the next attempt of a host
-goes on.
+"""How often bytes are asked for that come shortened or changed. A request that fails or
+breaks off is repeated by the library (`bucket`). Of a source that spoils every fifth
+answer, one object in 600 fails, and then the next attempt of a host goes on.
 """
 
 ATTEMPT_SECONDS = 0.2
@@ -401,18 +400,13 @@ def _read(
     is_right: Callable[[bytes], bool],
 ) -> bytes:
     """Return bytes of an object that are right, after several attempts at most."""
-    wrong = PullFault("damaged", f"{bucket.where}: {key} is not what was sent")
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(ATTEMPT_SECONDS * 2 ** (attempt - 1))
-        try:
-            with faults("source"):
-                data = read()
-        except PullFault as fault:
-            wrong = fault
-            continue
+        with faults("source"):
+            data = read()
         if data is None:
             raise PullFault("damaged", f"{bucket.where}: {key} is missing")
         if is_right(data):
             return data
-    raise wrong
+    raise PullFault("damaged", f"{bucket.where}: {key} is not what was sent")

@@ -1,0 +1,319 @@
+"""Pulling from a real S3 on loopback: what is requested, what lies, kills, and ten hosts at once."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from delivered import documents, on_disk, release
+from lying import WAYS, lying
+from objectstores import BUCKET, READER, Store, between, s3
+from releases import built, shopwindow, write
+from served import Server, granian, within
+from shopwindow.delivery import activation
+from shopwindow.delivery.bucket import Bucket, open_bucket
+from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.publishing import publish
+from shopwindow.delivery.targets import parse
+from shopwindow.release import pull_notes
+from shopwindow.release.publish import Releases
+from shopwindow.release.verify import verify
+
+Json = Any
+KILLS, HOSTS = 100, 10
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """The store; in this process, its variables are set, too."""
+    with s3(tmp_path_factory.mktemp("s3")) as store, pytest.MonkeyPatch.context() as patch:
+        for name, text in store.environment.items():
+            patch.setenv(name, text)
+        yield store
+
+
+def at(prefix: str) -> Bucket:
+    """The target at a prefix of the store's bucket."""
+    return open_bucket(parse(f"s3://{BUCKET}/{prefix}"), os.environ)
+
+
+def published(work: Path, prefix: str, name: str) -> str:
+    """Publish the release of a name; return its id."""
+    id = release(work, name)
+    publish(outgoing(work / "dist"), at(prefix))
+    return id
+
+
+def pull(prefix: str, host: Path, environment: dict[str, str]) -> Any:
+    return shopwindow("pull", f"s3://{BUCKET}/{prefix}", "--out", host, env=environment)
+
+
+# -- what comes ------------------------------------------------------------------------------------------------------
+
+
+def test_a_host_with_a_readers_credentials_gets_each_release(there: Store, tmp_path: Path) -> None:
+    host = Releases(tmp_path / "host")
+    for name in ("First", "Second"):
+        id = published(tmp_path, "life", name)
+        ran = pull("life", host.out, {**there.environment, **READER})
+        assert (ran.status, ran.err) == (0, "")
+        assert host.current() == id
+        assert on_disk(host.out, id) == on_disk(tmp_path / "dist", id)
+        assert verify(host, id) == []
+    activation.roll_back(at("life"), None)
+    assert pull("life", host.out, {**there.environment, **READER}).status == 0
+    assert host.current() != id
+
+
+def test_a_follower_asks_for_nothing_but_the_pointer_while_that_stays(there: Store, tmp_path: Path) -> None:
+    id = published(tmp_path, "quiet", "First")
+    with between(there.port) as counted:
+        process = follower("quiet", tmp_path / "host", there.at(counted.port), "--every", "0.1")
+        assert within(20, lambda: Releases(tmp_path / "host").current() == id)
+        before = len(counted.requests)
+        assert within(20, lambda: len(counted.requests) > before + 10)
+        process.terminate()
+        assert process.wait(20) == 0
+    assert set(counted.requests[before + 1 :]) == {f"GET /{BUCKET}/quiet/current.json"}
+    assert counted.received / len(counted.requests) < 10_000
+
+
+def follower(prefix: str, host: Path, environment: dict[str, str], *options: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "shopwindow", "pull", f"s3://{BUCKET}/{prefix}", "--out", str(host), "--follow"]
+    return subprocess.Popen([*command, *options], env={**os.environ, **environment}, stderr=subprocess.DEVNULL)
+
+
+# -- a source that is not as it should be ----------------------------------------------------------------------------
+
+
+def test_a_source_that_spoils_every_third_answer_is_pulled_from_all_the_same(there: Store, tmp_path: Path) -> None:
+    """One answer in five is a 503; others are cut off, shortened or changed."""
+    chance = random.Random(17)
+    ways = ["failing"] * 20 + ["cut off"] * 5 + ["shortened"] * 5 + ["changed"] * 5 + [""] * 65
+    id = published(tmp_path, "flaky", "First")
+    host = Releases(tmp_path / "host")
+    with lying(there.port) as liar:
+        liar.way = lambda number, path: chance.choice(ways) if "/objects/" in path else ""
+        ran = pull("flaky", host.out, there.at(liar.port))
+    assert (ran.status, ran.err) == (0, "")
+    assert (host.current(), verify(host, id)) == (id, [])
+
+
+SPOILED = [(where, way) for where in ("/current.json", "/manifest.json", "/objects/") for way in WAYS]
+"""What breaks off is asked for again for most of a minute, so it is tried in one place."""
+
+
+@pytest.mark.parametrize(
+    ("where", "way"),
+    [
+        (where, way)
+        for where, way in SPOILED
+        if way not in ("", "slow", "failing") and (way != "cut off" or where == "/objects/")
+    ],
+)
+def test_a_source_that_lies_leaves_the_release_and_is_bounded(
+    there: Store, tmp_path: Path, where: str, way: str
+) -> None:
+    prefix = f"lies-{way.replace(' ', '-')}-{where.strip('/')}"
+    first = published(tmp_path, prefix, "First")
+    host = Releases(tmp_path / "host")
+    assert pull(prefix, host.out, there.environment).status == 0
+    second = published(tmp_path, prefix, "Second")
+    with lying(there.port) as liar:
+        liar.way = lambda number, path: way if where in path.partition("?")[0] else ""
+        started = time.monotonic()
+        ran = pull(prefix, host.out, there.at(liar.port))
+        assert time.monotonic() - started < 120
+    assert (ran.status, ran.out, ran.err.count("\n")) == (4, "", 1), ran
+    assert (host.current(), host.ids()) == (first, [first])
+    assert liar.sent < 3_000_000_000  # what the kernel and 32 connections take before they hang up, several times
+    note = pull_notes.read(host.out)
+    assert note is not None
+    assert (note.kind in ("damaged", "source"), note.fault in ran.err) == (True, True), note
+    assert pull(prefix, host.out, there.environment).status == 0
+    assert (host.current(), verify(host, second)) == (second, [])
+
+
+def test_an_endless_answer_fills_no_memory(there: Store, tmp_path: Path) -> None:
+    published(tmp_path, "endless", "First")
+    script = (
+        "import resource, sys; from shopwindow.cli import main\n"
+        f"try: main(['pull', 's3://{BUCKET}/endless', '--out', {str(tmp_path / 'host')!r}])\n"
+        "finally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+    )
+    for where in ("/current.json", "/objects/"):
+        with lying(there.port) as liar:
+            liar.way = lambda number, path, where=where: "endless" if where in path else ""  # type: ignore[misc]
+            environment = {**os.environ, **there.at(liar.port)}
+            done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+        assert (done.returncode, int(done.stdout) < 400) == (4, True), done
+
+
+# -- kills -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_pull_that_is_killed_anywhere_leaves_a_whole_release(there: Store, tmp_path: Path) -> None:
+    """Killed with SIGKILL when a request passes, or a moment after the last one: while it links, syncs and renames."""
+    chance = random.Random(11)
+    first = published(tmp_path, "kills", "First")
+    assert pull("kills", tmp_path / "before", there.environment).status == 0
+    second = published(tmp_path, "kills", "Second")
+    needed = _requests(there, tmp_path)
+    killed = run = 0
+    points: set[int] = set()
+    while killed < KILLS:
+        run += 1
+        assert run < 3 * KILLS, "most pulls were done before they were killed"
+        host = Releases(_cloned(tmp_path, f"host-{run}"))
+        with between(there.port) as counted:
+            process = _puller(host.out, there.at(counted.port))
+            point, passes = chance.randint(1, needed), chance.random() < 0.7
+            delay = chance.choice((0, 0, 0.002, 0.01)) if point < needed else chance.uniform(0, 0.1)
+
+            def strike(
+                number: int, process: Any = process, point: int = point, passes: bool = passes, delay: float = delay
+            ) -> bool:
+                if number < point:
+                    return True
+                threading.Timer(delay, process.kill).start() if passes else process.kill()
+                return passes
+
+            counted.pass_on = strike
+            process.wait(60)
+        if process.returncode == -signal.SIGKILL:
+            killed += 1
+            points.add(point)
+        current = host.current()
+        assert current in (first, second)
+        for id in host.ids():  # whatever is there is whole, current or not
+            assert verify(host, id) == []
+        assert pull("kills", host.out, there.environment).status == 0
+        assert (host.current(), verify(host, second)) == (second, [])
+        left = {path.name for path in host.out.glob(".*")}
+        assert left <= {".lock", ".trash", ".staging"}
+        assert list(host.out.glob(".staging/*")) == []
+        subprocess.run(["rm", "-rf", str(host.out)], check=True)
+    assert len(points) >= min(needed, 10), points
+
+
+def _cloned(work: Path, name: str) -> Path:
+    """A host as it was before: with the first release."""
+    subprocess.run(["cp", "-al", str(work / "before"), str(work / name)], check=True)
+    for file in ("current.json", "history.jsonl", "pulled.json", ".lock"):  # written in place: no links
+        (work / name / file).unlink(missing_ok=True)
+        if (work / "before" / file).exists():
+            (work / name / file).write_bytes((work / "before" / file).read_bytes())
+    return work / name
+
+
+def _puller(host: Path, environment: dict[str, str]) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "shopwindow", "pull", f"s3://{BUCKET}/kills", "--out", str(host)]
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(command, env={**os.environ, **environment}, stdout=quiet, stderr=quiet)
+
+
+def _requests(there: Store, work: Path) -> int:
+    """How many requests it takes to pull the second release."""
+    host = _cloned(work, "counted")
+    with between(there.port) as counted:
+        assert _puller(host, there.at(counted.port)).wait(60) == 0
+    return len(counted.requests)
+
+
+# -- ten hosts -------------------------------------------------------------------------------------------------------
+
+KEY = "the key of the phone"
+QUESTION = "/store/v1/events?storeId=1"
+
+
+def _named(work: Path, name: str) -> tuple[str, bytes]:
+    """Build a release whose event has a name; return its id and the answer to QUESTION in it."""
+    content = documents(name)
+    content["apps/phone.yaml"]["apiKeys"] = [sha256(KEY.encode()).hexdigest()]
+    id = built(write(work / "content", content), work / "built")
+    path = work / "built" / "releases" / id
+    listed = orjson.loads((path / "manifest.json").read_bytes())["files"]
+    (entry,) = [e for e in listed if e["url"].endswith(QUESTION) and e["mediaType"] == "application/json"]
+    return id, (path / "files" / entry["path"]).read_bytes()
+
+
+def test_ten_hosts_change_over_without_a_torn_or_mixed_answer(there: Store, tmp_path: Path) -> None:
+    """Readers ask every host that is ready. Each answer is of one release, and no host goes back to an older one."""
+    answers: list[bytes] = []
+    _, body = _named(tmp_path, "First")
+    answers.append(body)
+    publish(outgoing(tmp_path / "built"), at("hosts"))
+    source = ("--from", f"s3://{BUCKET}/hosts", "--every", "0.5", "--workers", "1", "--database", "", "--no-mail")
+    environment = {**there.environment, **READER}
+    with ExitStack() as stack:
+        hosts: list[Server] = []
+        for number in range(HOSTS):
+            host = granian(tmp_path / f"server-{number}", tmp_path / f"host-{number}", *source, **environment)
+            hosts.append(stack.enter_context(host))
+        assert within(120, lambda: all(_is_ready(host) for host in hosts))
+        seen: dict[int, list[bytes]] = {host.port: [] for host in hosts}
+        wrong: list[str] = []
+        stopped = threading.Event()
+        readers = [threading.Thread(target=_read, args=(host, seen, wrong, stopped)) for host in hosts]
+        for reader in readers:
+            reader.start()
+
+        for name in ("Second", "Third"):
+            id, body = _named(tmp_path, name)
+            answers.append(body)
+            publish(outgoing(tmp_path / "built"), at("hosts"))
+            assert within(120, lambda id=id: all(_serves(host, id) for host in hosts))  # type: ignore[misc]
+            newest = answers[-1]
+            assert within(30, lambda newest=newest: all(s and s[-1] == newest for s in seen.values()))  # type: ignore[misc]
+
+        late = granian(tmp_path / "late", tmp_path / "host-late", *source, **environment)
+        joined = stack.enter_context(late)  # a new host gets no question before it is ready, and has the newest then
+        seen[joined.port] = []
+        reader = threading.Thread(target=_read, args=(joined, seen, wrong, stopped))
+        reader.start()
+        assert within(60, lambda: bool(seen[joined.port]))
+        stopped.set()
+        for thread in (*readers, reader):
+            thread.join(20)
+
+    assert wrong == []
+    for port, bodies in seen.items():
+        assert set(bodies) <= set(answers)
+        order = [answers.index(body) for body in bodies]
+        assert order == sorted(order), port
+        assert order[-1] == 2
+    assert set(seen[joined.port]) == {answers[-1]}
+    assert all(set(seen[host.port]) == set(answers) for host in hosts)
+
+
+def _is_ready(host: Server) -> bool:
+    return host.told("/readyz").status == 200
+
+
+def _serves(host: Server, id: str) -> bool:
+    ready = host.told("/readyz")
+    return ready.status == 200 and json.loads(ready.body)["id"] == id
+
+
+def _read(host: Server, seen: dict[int, list[bytes]], wrong: list[str], stopped: threading.Event) -> None:
+    """Ask a host from when it is ready; every answer but 200 is wrong."""
+    while not stopped.is_set() and not _is_ready(host):
+        time.sleep(0.05)
+    while not stopped.is_set():
+        answer = host.ask(QUESTION, {"x-svc-webservice-client-id": KEY})
+        if answer.status != 200:
+            wrong.append(f"{answer.status} {answer.body[:200]!r}")
+        seen[host.port].append(answer.body)
+        time.sleep(0.05)
