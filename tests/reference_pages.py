@@ -146,14 +146,15 @@ def properties(schema: Schema, path: Path, prefix: str = "", above: tuple[str, .
 
 def table(rows: list[Property]) -> str:
     """Return a table of properties, each once, in the order of the schema."""
-    head = "| Property | Type | Allowed | What it is | Example |\n|---|---|---|---|---|\n"
     once = {entry.name: entry for entry in reversed(rows)}
     ordered = [entry for entry in rows if once.get(entry.name) is entry]
-    return head + "".join(
-        f"| `{entry.name}`{' *' if entry.required else ''} | {entry.type} | {entry.allowed} | "
-        f"{entry.description} | {entry.example} |\n"
-        for entry in ordered
-    )
+    return "| Property | Type | What it is |\n|---|---|---|\n" + "".join(map(line, ordered))
+
+
+def line(entry: Property) -> str:
+    facts = (("Allowed", entry.allowed), ("Example", entry.example))
+    more = "".join(f"<br>{label}: {text}" for label, text in facts if text)
+    return f"| `{entry.name}`{' *' if entry.required else ''} | {entry.type} | {entry.description}{more} |\n"
 
 
 def page_of_properties() -> str:
@@ -205,21 +206,22 @@ def options_of(command: click.Command) -> Iterator[str]:
             continue
         names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
         value = "" if option.is_flag else f" {option.make_metavar(context)}".replace("|", "\\|")
-        variable = f"`{option.envvar}`" if isinstance(option.envvar, str) else ""
+        variable = f"<br>`{option.envvar}`" if isinstance(option.envvar, str) else ""
         meaning = (option.help or "").replace("|", "\\|").replace("\n", " ")
-        yield f"| {names}{value} | {variable} | {default_of(option)} | {meaning} |\n"
+        yield f"| {names}{value}{variable} | {default_of(option)} | {meaning} |\n"
 
 
 def page_of_options() -> str:
     """Return docs/operate/options.md."""
     text = (
         "# Every option and its variable\n\n"
-        "An option comes before its environment variable. `shopwindow COMMAND --help` says the same. "
+        "An option comes before its environment variable, which stands below it. "
+        "`shopwindow COMMAND --help` says the same. "
         "[Configure](configure.md) has what an operator sets first, and what is set by the environment alone. "
         "Every command also takes `--interface MODULE:NAME` (`SHOPWINDOW_INTERFACE`): what is published.\n"
     )
     for name, command in sorted(commands(main)):
         rows = "".join(options_of(command))
         if rows:
-            text += f"\n## {name}\n\n| Option | Variable | Default | |\n|---|---|---|---|\n{rows}"
+            text += f"\n## {name}\n\n| Option | Default | |\n|---|---|---|\n{rows}"
     return text

@@ -53,6 +53,13 @@ def test_every_relative_link_leads_somewhere(name: str) -> None:
     assert broken(ROOT / name) == []
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_every_picture_says_in_words_what_it_shows(name: str) -> None:
+    """That each exists is what the test of links says; tests/slow/test_preview_pictures.py looks at the pictures."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert [path for words, path in re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", text) if len(words.split()) < 5] == []
+
+
 def test_a_link_that_leads_nowhere_is_recognized(tmp_path: Path) -> None:
     (tmp_path / "there.md").write_text("# One heading\n")
     page = tmp_path / "page.md"

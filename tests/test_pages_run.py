@@ -3,9 +3,9 @@
 A page has a shell of its own in an empty folder. Pages outside of the tutorial find the sample's
 content there, and the clients. What a block means:
 
-    console   a line that begins with `$ ` is typed; what follows is what it prints
-    yaml      whose first line is `# content/…`: the whole file
-    diff      whose first line is `--- content/…`: lines of that file, before and after
+    console        a line that begins with `$ ` is typed; what follows is what it prints
+    yaml, python   whose first line is `# ` and a path: the whole file
+    diff           whose first line is `--- ` and a path: lines of that file, before and after
 
 `…` stands for any text in a line; alone in a line, for any lines. Ids of releases, times of day and
 the like may differ (VARIES). With SHOPWINDOW_PAGES=write, output that differs is written into the
@@ -184,10 +184,10 @@ class Reader:
 
     def writes(self, example: Example) -> None:
         place, _, text = str(example.parsed).partition("\n")
-        if re.match(r"# \S+/\S+\.yaml$", place):
+        if re.match(r"# \S+\.(yaml|py)$", place):
             path = Path(self.terminal.type("pwd").replace("…", str(self.terminal.folder))) / place[2:]
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            path.write_text(text.replace(PORT, self.terminal.address))
 
     def changes(self, example: Example) -> None:
         lines = str(example.parsed).splitlines()
@@ -200,6 +200,7 @@ def parsed(page: Path, reader: Reader) -> Document:
     parsers = [
         CodeBlockParser("console", reader.types),
         CodeBlockParser("yaml", reader.writes),
+        CodeBlockParser("python", reader.writes),
         CodeBlockParser("diff", reader.changes),
     ]
     return Sybil(parsers, path=str(page.parent), pattern=page.name).parse(page)
