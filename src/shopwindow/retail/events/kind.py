@@ -12,7 +12,7 @@ from shopwindow.content.documents import Document
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH, Kind, Reference, Selection
 from shopwindow.content.rules import RuleFindings
-from shopwindow.content.schedule import BEGINNING, END, Window, local_time, zone
+from shopwindow.content.schedule import BEGINNING, END, local_time, zone
 from shopwindow.retail.storefront import STORE_NUMBERS, WEEKDAYS
 
 
@@ -58,43 +58,37 @@ def at_their_stores(case: Case) -> RuleFindings:
     """Warn of an event that goes live when it is over at all its stores, and of one on
     days on which all of them are closed.
     """
-    stores = {
-        (number, store.value[number]): store
-        for store in case.having("store")
-        for number in STORE_NUMBERS
-        if case.sound(store, (number,))
-    }
-    open_days: dict[int, _OpenDays] = {}
-
-    def days_of(store: Document) -> _OpenDays:
-        if id(store) not in open_days:
-            open_days[id(store)] = _OpenDays.of(case, store)
-        return open_days[id(store)]
+    open_days: dict[tuple[str, int], _OpenDays] = {}
+    for store in case.having("store"):
+        days_of_store = _OpenDays.of(case, store)
+        for number in STORE_NUMBERS:
+            if case.sound(store, (number,)):
+                open_days[number, store.value[number]] = days_of_store
 
     for event in case.having(EVENT.name, ("stores",), ("start",), ("finish",)):
         numbers = event.value["stores"]
         if not isinstance(numbers, dict) or "group" in numbers:
             continue  # a group that is not resolved is a problem already
-        named = [
-            stores.get((number, value))
-            for number, values in numbers.items()
-            for value in values
-        ]
-        present = [store for store in named if store is not None]
-        if len(present) < len(named):
+        try:
+            present = [
+                open_days[number, value]
+                for number, values in numbers.items()
+                for value in values
+            ]
+        except KeyError:
             continue  # and so is a reference that leads nowhere
-        window = case.window(event)
-        if window and window.start != BEGINNING:
-            yield from _too_late(event, window, present)
+        if "publish" in event.value:
+            yield from _too_late(case, event, [one.store for one in present])
         start, finish = event.value["start"], event.value["finish"]
         days = _days(start[:10], finish[:10], finish.endswith("00:00"))
-        if days and not any(days_of(store).any_of(days) for store in present):
+        if days and not any(one.any_of(days) for one in present):
             yield event, _closed(days)
 
 
-def _too_late(
-    event: Document, window: Window, stores: Iterable[Document]
-) -> RuleFindings:
+def _too_late(case: Case, event: Document, stores: Iterable[Document]) -> RuleFindings:
+    window = case.window(event)
+    if window is None or window.start == BEGINNING:
+        return
     finish = _finish(event.value["finish"], stores)
     if finish is not None and finish <= window.start:
         since = event.value["publish"]["from"]
@@ -146,11 +140,12 @@ def _days(start: str, finish: str, ends_at_midnight: bool) -> Sequence[date]:
 
 @dataclass(frozen=True)
 class _OpenDays:
-    """On which days a store is open: by weekday, and by date where there is an
+    """On which days ``store`` is open: by weekday, and by date where there is an
     exception. ``window`` is the first and the last day on which the store is live, in
     UTC: before and after, it is closed.
     """
 
+    store: Document
     weekdays: frozenset[int]
     exceptions: Mapping[str, bool]
     window: tuple[date, date]
@@ -161,7 +156,7 @@ class _OpenDays:
         parts = (("hours",), ("exceptions",), ("publish",), ("timeZone",))
         window = case.window(store)
         if window is None or not all(case.sound(store, part) for part in parts):
-            return _OpenDays(frozenset(range(7)), {}, (date.min, date.max))
+            return _OpenDays(store, frozenset(range(7)), {}, (date.min, date.max))
         open_on = [WEEKDAYS.index(name) for name in store.value["hours"]]
         exceptions = {
             exception["date"]: "open" in exception
@@ -169,7 +164,7 @@ class _OpenDays:
         }
         first = window.start.date() if window.start != BEGINNING else date.min
         last = window.end.date() if window.end != END else date.max
-        return _OpenDays(frozenset(open_on), exceptions, (first, last))
+        return _OpenDays(store, frozenset(open_on), exceptions, (first, last))
 
     def any_of(self, days: Sequence[date]) -> bool:
         """Return whether the store is open on one of some days."""
