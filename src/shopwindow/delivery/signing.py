@@ -180,6 +180,34 @@ def _key(role: str, version: int) -> str:
     return f"{layout.METADATA}{version}.{role}.json"
 
 
+def spared(bucket: Bucket) -> set[str]:
+    """Return the releases that the metadata at a target names: whoever deletes others
+    leaves them alone. Signatures are not verified for that.
+    """
+    try:
+        there = bucket.read(layout.TIMESTAMP)
+        if there is None:
+            return set()
+        number = Metadata[Timestamp].from_bytes(there.data).signed.snapshot_meta.version
+        there = bucket.read(_key(Snapshot.type, number))
+        if there is None:
+            return set()
+        meta = Metadata[Snapshot].from_bytes(there.data).signed.meta
+        there = bucket.read(_key(Targets.type, meta["targets.json"].version))
+        if there is None:
+            return set()
+        named = Metadata[Targets].from_bytes(there.data).signed.targets
+        return {id_of(target) for target in named.values()}
+    except (
+        DeserializationError,
+        RepositoryError,
+        ValueError,
+        KeyError,
+        AttributeError,
+    ):
+        return set()  # nobody can follow it
+
+
 def proven(bucket: Bucket, root: Root, present: Chain, id: str) -> TargetFile | None:
     """Return the digest and size of what lists a release, as it was signed earlier.
 

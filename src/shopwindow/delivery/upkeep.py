@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import islice
 
 from shopwindow.content.processes import Progress
-from shopwindow.delivery import layout, pointer, released
+from shopwindow.delivery import layout, pointer, released, signing
 from shopwindow.delivery.activation import require_pointer
 from shopwindow.delivery.bucket import DELETED_AT_ONCE, Bucket
 from shopwindow.delivery.connections import concurrently
@@ -109,7 +109,7 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
                 "is deleted by its listing; look at it, or run it again later"
             )
         newest = sorted(sent, key=lambda id: (sent[id], id), reverse=True)
-        spared = {*newest[:keep], *_spared(present, now)}
+        spared = {*newest[:keep], *_spared(present, now), *signing.spared(bucket)}
         spared |= {id for id in sent if now - sent[id] < SPARED}
         deleted = [id for id in newest if id not in spared]
         kept = [id for id in newest if id in spared]
