@@ -23,7 +23,7 @@ from objectstores import BUCKET, READER, Store, between, s3
 from releases import built, shopwindow, write
 from served import Server, granian, within
 from shopwindow.delivery import activation
-from shopwindow.delivery.bucket import Bucket, open_bucket
+from shopwindow.delivery.bucket import Bucket, Headers, open_bucket
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.delivery.targets import parse
@@ -317,3 +317,33 @@ def _read(host: Server, seen: dict[int, list[bytes]], wrong: list[str], stopped:
             wrong.append(f"{answer.status} {answer.body[:200]!r}")
         seen[host.port].append(answer.body)
         time.sleep(0.05)
+
+
+# -- what operators are told -----------------------------------------------------------------------------------------
+
+
+def refused(source: str, host: Path, environment: dict[str, str]) -> str:
+    """The sentence with which a pull ends; nothing on the host has changed but the note that says so."""
+    clean = {name: text for name, text in os.environ.items() if not name.startswith("AWS_")}
+    command = [sys.executable, "-m", "shopwindow", "pull", source, "--out", str(host)]
+    ran = subprocess.run(command, env={**clean, **environment}, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (4, "", 1), ran
+    assert {path.name for path in host.iterdir()} == {"pulled.json"}
+    note = pull_notes.read(host)
+    assert note is not None
+    assert (note.kind, ran.stderr) == ("source", f"shopwindow: {note.fault}\n")
+    return note.fault
+
+
+def test_every_refusal_is_one_sentence_that_says_what_to_do(there: Store, tmp_path: Path) -> None:
+    published(tmp_path, "refused", "First")
+    host, environment, source = tmp_path / "host", there.environment, f"s3://{BUCKET}/refused"
+    without = {name: text for name, text in environment.items() if "KEY" not in name}
+    assert "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in refused(source, host, without)
+    wrong = {**environment, "AWS_SECRET_ACCESS_KEY": "wrong"}
+    assert "the store does not accept the credentials; set AWS_ACCESS_KEY_ID" in refused(source, host, wrong)
+    assert "there is no such bucket; create it, or correct the" in refused("s3://elsewhere/a", host, environment)
+    away = {**environment, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
+    assert "the store is not reached; look at AWS_ENDPOINT_URL and at the network" in refused(source, host, away)
+    at("photos").create("bag.jpg", b"a bag", Headers("image/jpeg", "no-cache"))
+    assert "holds something else (bag.jpg)" in refused(f"s3://{BUCKET}/photos", host, environment)

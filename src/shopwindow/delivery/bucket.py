@@ -382,7 +382,8 @@ _REFUSALS = (
     (r"PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint",
      "the bucket is in another region; set AWS_REGION to it"),
     (r"AccessDenied|AuthorizationFailure|AuthorizationPermissionMismatch|403 Forbidden",
-     "the credentials do not permit it; a publisher lists, reads and writes, and `--prune` deletes"),
+     "the credentials do not permit it; a publisher lists, reads and writes, `--prune` deletes, "
+     "and a host that pulls lists and reads"),
     (r"AuthenticationFailed|401 Unauthorized",
      f"the store does not accept the credentials; {_CREDENTIALS}"),
     (r"kind: Connect|dns error|kind: Timeout|operation timed out",
