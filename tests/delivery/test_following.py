@@ -93,7 +93,8 @@ def test_a_source_that_is_away_leaves_the_release_and_comes_back(
         assert within(10, lambda: host.current() == first)
         (tmp_path / "target").rename(tmp_path / "away")
         assert within(10, lambda: len(said.faults) == 1)
-        assert said.faults == [f"{target.where}: nothing was published there yet; {first[:12]} stays current"]
+        nothing = f"{target.where}: nothing was published there yet; publish to it, or correct the address"
+        assert said.faults == [f"{nothing}; {first[:12]} stays current"]
         note = pull_notes.read(host.out)
         assert note is not None
         assert (note.kind, note.release, bool(note.since)) == ("source", first, True)

@@ -28,6 +28,8 @@ from shopwindow.release.verify import verify
 
 Json = Any
 
+NOTHING = "nothing was published there yet; publish to it, or correct the address"
+
 
 @pytest.fixture
 def target(tmp_path: Path) -> FolderBucket:
@@ -196,7 +198,7 @@ def test_publishers_with_other_clocks_are_followed_in_their_order(
 
 def test_a_source_without_a_release_is_refused(target: FolderBucket, host: Releases) -> None:
     raised = fault(target, host)
-    assert (raised.kind, str(raised)) == ("source", f"{target.where}: nothing was published there yet")
+    assert (raised.kind, str(raised)) == ("source", f"{target.where}: {NOTHING}")
 
 
 def stored(tmp_path: Path) -> list[Path]:
@@ -408,7 +410,7 @@ def test_the_command_says_what_it_did(tmp_path: Path, target: FolderBucket, host
     assert ran.out == f"release {id[:12]}: 0 objects fetched, 0 KiB, it is current already\n"
     ran = shopwindow("pull", f"file://{tmp_path}/elsewhere", "--out", tmp_path / "new")
     assert (ran.status, ran.out) == (4, "")
-    assert ran.err == f"shopwindow: file://{tmp_path}/elsewhere: nothing was published there yet\n"
+    assert ran.err == f"shopwindow: file://{tmp_path}/elsewhere: {NOTHING}\n"
 
 
 # -- the catalog -----------------------------------------------------------------------------------------------------

@@ -83,7 +83,11 @@ class UnsignedSource:
         where = self.bucket.where
         read = pointer.read(self.bucket)
         if read.pointer is None or read.version is None:
-            raise PullFault("source", f"{where}: nothing was published there yet")
+            raise PullFault(
+                "source",
+                f"{where}: nothing was published there yet; publish to it, or correct "
+                "the address",
+            )
         if not layout.is_digest(read.pointer.id):
             raise PullFault("damaged", f"{where}: {layout.POINTER} names no release")
         if memory and not _follows(read.pointer, memory):
