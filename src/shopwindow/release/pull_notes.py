@@ -75,7 +75,10 @@ def write(out: Path, note: PullNote) -> None:
         draft.write_bytes(
             orjson.dumps({"format": NOTE_FORMAT, **note.__dict__}) + b"\n"
         )
-        os.replace(draft, out / PULLED)
+        # A command that takes the lock meanwhile clears drafts up; the next attempt
+        # writes the note.
+        with suppress(FileNotFoundError):
+            os.replace(draft, out / PULLED)
     except OSError:
         with suppress(OSError):
             draft.unlink()
