@@ -85,9 +85,9 @@ def fetch(
         _require_manifest(release.parts[MANIFEST_PART], id)
         _require_space(releases.out, sum(part.size for part in release.parts.values()))
 
-        fetched = [
-            _fetch_part(source, MANIFEST_PART, release.parts, at_hand, stage, progress)
-        ]
+        _, first = _fetch_part(
+            source, MANIFEST_PART, release.parts, at_hand, stage, progress
+        )
         data = Path(stage.path(MANIFEST_PART)).read_bytes()
         listed = manifest.lines_of(data, id, source.bucket.where)
         sizes = _sizes(listed, id)
@@ -96,12 +96,14 @@ def fetch(
             raise Failure(
                 f"{layout.release_key(id)} names other files than its manifest"
             )
-        fetched += [
-            _fetch_part(source, name, release.parts, at_hand, stage, progress)
+        parts = {
+            name: _fetch_part(source, name, release.parts, at_hand, stage, progress)
             for name in sorted(others)
-        ]
-        _require_parts(listed, stage, id)
-        fetched.append(_fetch_files(source, listed, sizes, at_hand, stage, progress))
+        }
+        digests = {name: digest for name, (digest, _) in parts.items()}
+        _require_parts(listed, digests, stage, id)
+        files = _fetch_files(source, listed, sizes, at_hand, stage, progress)
+        fetched = [first, files, *(one for _, one in parts.values())]
         return Fetched(
             sum(one.requests for one in fetched), sum(one.size for one in fetched)
         )
@@ -211,8 +213,13 @@ def _is_safe(path: str) -> bool:
     )
 
 
-def _require_parts(listed: ManifestLines, stage: Stage, id: str) -> None:
-    """Compare the staged parts with what the manifest and build.json say of them."""
+def _require_parts(
+    listed: ManifestLines, digests: Mapping[str, str], stage: Stage, id: str
+) -> None:
+    """Compare the staged parts with what the manifest and build.json say of them.
+
+    ``digests``: those of the parts, by name.
+    """
     try:
         note = orjson.loads(Path(stage.path(BUILD_PART)).read_bytes())
         if not isinstance(note, dict) or not isinstance(note["built"], str):
@@ -221,9 +228,7 @@ def _require_parts(listed: ManifestLines, stage: Stage, id: str) -> None:
         raise Failure(f"release {id[:12]}: {BUILD_PART}: {error}") from None
     for name, entry in listed.private.items():
         stated = entry.get("sha256") or index_note(note, Path(name).stem).get("sha256")
-        with open(stage.path(name), "rb") as file:
-            actual = file_digest(file, "sha256").hexdigest()
-        if actual != stated:
+        if digests[name] != stated:
             raise Failure(
                 f"release {id[:12]}: {name} has not the bytes that were built"
             )
@@ -252,8 +257,11 @@ def _fetch_part(
     at_hand: _AtHand,
     stage: Stage,
     progress: Progress | None,
-) -> Fetched:
-    """Stage a part: its chunks from this host's file of that name, or the source."""
+) -> tuple[str, Fetched]:
+    """Stage a part: its chunks from this host's file of that name, or the source.
+
+    Returns the digest of the whole, too.
+    """
     here = at_hand.chunks(name)
     missing = []
     with open(stage.path(name), "xb", buffering=0) as file:
@@ -273,8 +281,7 @@ def _fetch_part(
             return span.size
 
         sizes = concurrently(read, spans, progress)
-    stage.seal(name)
-    return Fetched(len(sizes), sum(sizes))
+    return stage.seal(name), Fetched(len(sizes), sum(sizes))
 
 
 def _copy(
