@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,19 @@ def keys() -> None:
 
     Not to be confused with `shopwindow key new`, which makes an API key for an app.
     """
+    _require_libraries()
+
+
+def _require_libraries() -> None:
+    """Raise Failure without the extra `delivery`, whose modules are imported within
+    functions here for that reason.
+    """
+    try:
+        import_module("shopwindow.delivery.signing")
+    except ModuleNotFoundError as error:
+        install = "install shopwindow with the extra delivery, as the README says"
+        is_missing = f"{error.name} is not installed, and signing needs it"
+        raise Failure(f"{is_missing}: {install}") from None
 
 
 @keys.command()
@@ -177,19 +191,15 @@ def signing_of(folder: str, key_command: str) -> "Signing":
     """Return what `publish --keys` signs with. Raises Failure without the extra
     `delivery`.
     """
+    _require_libraries()
     from shopwindow.delivery.signing import Signing
 
     return Signing(Path(folder), _source(Path(folder), key_command))
 
 
 def _source(folder: Path, command: str) -> "KeySource":
-    try:
-        from shopwindow.delivery.keys import KeySource
-    except ModuleNotFoundError as error:
-        install = "install shopwindow with the extra delivery, as the README says"
-        raise Failure(
-            f"{error.name} is not installed, and signing needs it: {install}"
-        ) from None
+    from shopwindow.delivery.keys import KeySource
+
     return KeySource(folder, os.environ, command, _ask if sys.stdin.isatty() else None)
 
 

@@ -120,6 +120,13 @@ def opened_source(
         from shopwindow.delivery.opening import opened
         from shopwindow.delivery.source import UnsignedSource
         from shopwindow.delivery.targets import target_of
+
+        if root:
+            from shopwindow.delivery.verifying import (
+                TRUSTED,
+                SignedSource,
+                trusted_root,
+            )
     except ModuleNotFoundError as error:
         install = "install shopwindow with the extra delivery, as the README says"
         is_missing = f"{error.name} is not installed, and pulling needs it"
@@ -127,8 +134,6 @@ def opened_source(
     bucket = opened(target_of(source, content), os.environ)
     if not root:
         return UnsignedSource(bucket)
-    from shopwindow.delivery.verifying import TRUSTED, SignedSource, trusted_root
-
     trusted = trusted_root(Path(root))
     return SignedSource(bucket, trusted, releases.out / TRUSTED, floor)
 

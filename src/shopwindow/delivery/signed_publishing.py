@@ -54,7 +54,7 @@ def publish(
     if not force:
         _require_right(bucket, release, signed)
     elif _target_of(bucket, release, signed) is None:
-        bucket.delete([layout.release_key(release.id)])
+        _make_room(bucket, release)
     done = publishing.publish(
         release, bucket, reason=reason, force=force, purges=purges, progress=progress
     )
@@ -99,6 +99,17 @@ def roll_back(
         )
     moved = activation.roll_back(bucket, chosen, reason, purges=purges)
     return moved, signatures.sign(bucket, signing, target)
+
+
+def _make_room(bucket: Bucket, release: Outgoing) -> None:
+    """Delete what lists a release at a target and may not be signed, if there is such.
+
+    What would refuse the publication, refuses that as well. Raises Failure.
+    """
+    read = pointer.read(bucket)
+    publishing.require_nobody_prunes(bucket, read)
+    publishing.require_newer(release, read.pointer, bucket.where, force=True)
+    bucket.delete([layout.release_key(release.id)])
 
 
 def _ready(bucket: Bucket, signing: Signing) -> _Known:
