@@ -153,7 +153,7 @@ def test_a_lost_root_key_is_replaced_by_the_two_others(keys: Path) -> None:
     lost, *others = sticks(keys)
     (pem,) = lost.iterdir()
     id = pem.stem.removeprefix("root-")
-    with pytest.raises(Misuse, match="say which key of root is replaced: "):
+    with pytest.raises(Misuse, match="names the key that is replaced; root has "):
         roots.rotate(keys, "root", KeySource(keys, {}), moment=NOW)
     roots.rotate(keys, "root", KeySource(keys, {}), old=id, moment=NOW)
     for stick in others:

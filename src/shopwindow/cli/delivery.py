@@ -188,8 +188,8 @@ def publish(
         _pin(order, pinned=pin)
     elif prune:
         _prune(order, prune)
-    elif renew:
-        _renew(order)
+    elif renew and signing:
+        _renew(order.bucket, signing)
     else:
         _publish(order)
 
@@ -271,12 +271,11 @@ def _publish_unsigned(order: _Order, release: "Outgoing") -> "Publication":
     )
 
 
-def _renew(order: _Order) -> None:
-    from shopwindow.delivery import signing
+def _renew(bucket: "Bucket", signing: "Signing") -> None:
+    from shopwindow.delivery.signing import ready, renew
 
-    assert order.signing is not None
-    signing.ready(order.bucket, order.signing, ("timestamp",))
-    _print_signature(signing.renew(order.bucket, order.signing))
+    ready(bucket, signing, ("timestamp",))
+    _print_signature(renew(bucket, signing))
 
 
 def _print_signature(signature: "Signature | None") -> None:

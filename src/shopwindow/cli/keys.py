@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shopwindow.cli import audit
 from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS
 from shopwindow.problems import Failure
 
@@ -225,7 +226,15 @@ def _new_passphrase(encrypted: bool) -> str:
 
 
 def _print(folder: Path, change: "Change") -> None:
-    """Print what a command has done to the root."""
+    """Print what a command has done to the root, and let the audit log say so."""
+    audit.record(
+        "keys",
+        folder=str(folder),
+        version=change.version,
+        missing=len(change.missing),
+        created=[path.name for path in change.created],
+        replaced=list(change.replaced),
+    )
     for path in change.created:
         click.echo(f"wrote {path} (private)")
     for id in change.replaced:

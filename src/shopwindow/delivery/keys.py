@@ -124,10 +124,10 @@ def key_path(folder: Path, role: str, id: str) -> Path:
     return folder / f"{role}-{id[:ID_DIGITS]}.pem"
 
 
-def create(folder: Path, role: str, passphrase: str = "") -> Key:
+def create(folder: Path, role: str, passphrase: str) -> Key:
     """Make a key of a role, write it, and return its public half.
 
-    Raises OSError.
+    An empty passphrase does not encrypt it. Raises OSError.
     """
     private = Ed25519PrivateKey.generate()
     signer = CryptoSigner(private)

@@ -195,7 +195,7 @@ def _chosen(root: Root, role: str, start: str) -> str:
     matching = [id for id in ids if id.startswith(start)]
     if len(matching) != 1:
         listed = ", ".join(id[:ID_DIGITS] for id in ids)
-        raise Misuse("key", f"say which key of {role} is replaced: {listed}")
+        raise Misuse("key", f"names the key that is replaced; {role} has {listed}")
     return matching[0]
 
 
