@@ -244,7 +244,9 @@ def _print(folder: Path, change: "Change") -> None:
             f"{folder / 'draft.root.json'}: version {change.version} is not yet signed"
         )
         for line in change.missing:
-            click.echo(f"  still needs {line}: shopwindow keys sign {folder}")
+            click.echo(
+                f"  still needs {line}: shopwindow keys sign {folder} --held STICK"
+            )
     else:
         click.echo(f"wrote {folder / 'root.json'}: version {change.version}, signed")
 

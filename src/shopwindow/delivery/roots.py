@@ -231,10 +231,8 @@ def _sign(
         if not result:
             absent = ", ".join(sorted(id[:ID_DIGITS] for id in result.unsigned))
             count = result.threshold - len(result.signed)
-            missing.append(
-                f"{count} of the root keys {absent} of version {root.version}"
-            )
-    return missing
+            missing.append(f"{count} of the root keys {absent}")
+    return list(dict.fromkeys(missing))
 
 
 def _publish(folder: Path, root: RootMetadata) -> None:
