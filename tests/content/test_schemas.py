@@ -117,9 +117,7 @@ def test_the_document_and_every_property_are_described(name: str) -> None:
 @every_schema
 def test_every_place_has_exactly_one_type(name: str) -> None:
     types = {
-        p: followed(name, s).get("type")
-        for p, s in places(SCHEMAS[name])
-        if followed(name, s) not in (AMOUNT, STORES)
+        p: followed(name, s).get("type") for p, s in places(SCHEMAS[name]) if followed(name, s) not in (AMOUNT, STORES)
     }
     assert {p: t for p, t in types.items() if not isinstance(t, str) or t not in TYPES} == {}
 

@@ -52,9 +52,7 @@ def foreseen(content: Path, out: Path, most: int = ANSWERS_RENDERED) -> Purge:
 
 
 @pytest.mark.parametrize("edit", [change, add, remove, add_a_store])
-def test_before_a_build_are_listed_the_urls_that_differ_after_it(
-    tmp_path: Path, edit: Callable[[Path], None]
-) -> None:
+def test_before_a_build_are_listed_the_urls_that_differ_after_it(tmp_path: Path, edit: Callable[[Path], None]) -> None:
     content, out = Path(shutil.copytree(SAMPLE, tmp_path / "content")), tmp_path / "dist"
     old = built(content, out)
     edit(content)

@@ -291,13 +291,16 @@ def test_a_body_of_a_mebibyte_is_refused_in_little_more_than_it_takes_to_read_it
     request = Request("", "", TYPE, "POST", len(data), data)
     schemas = Schemas([shipped("schemas")])
     schemas.findings(operation.request_schema, {})
-    faults: list[Fault] = []
-    started = time.thread_time()
-    json.loads(data)
-    read_at = time.thread_time()
-    read(request, operation, Bodies(schemas, None), faults)  # type: ignore[arg-type]
-    most = READING.get(wanted, 5) * (read_at - started)
-    assert (len(faults) in range(1, 52), time.thread_time() - read_at < most) == (True, True)
+    taken, numbers = [], set()
+    for _ in range(3):  # the least of them: collecting garbage of other tests takes time, too
+        faults: list[Fault] = []
+        started = time.thread_time()
+        json.loads(data)
+        read_at = time.thread_time()
+        read(request, operation, Bodies(schemas, None), faults)  # type: ignore[arg-type]
+        taken.append((time.thread_time() - read_at) / (read_at - started))
+        numbers.add(len(faults))
+    assert (numbers <= set(range(1, 52)), min(taken) < READING.get(wanted, 5)) == (True, True)
 
 
 def test_a_wrong_item_is_named_at_its_own_place() -> None:

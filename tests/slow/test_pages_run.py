@@ -29,7 +29,7 @@ from sybil.parsers.markdown import CodeBlockParser
 
 from releases import AT
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("docs/tutorial/*.md"), *ROOT.glob("docs/editors/*.md"), ROOT / "docs/apps/quick-start.md"])
 WRITES = os.environ.get("SHOPWINDOW_PAGES") == "write"
 

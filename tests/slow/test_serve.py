@@ -364,7 +364,9 @@ def test_every_option_is_an_environment_variable_too() -> None:
         "http",
         "clients",
     )
-    assert named == {name: f"SHOPWINDOW_{name.upper()}" for name in names}
+    pulls = {"source": "FROM", "root": "ROOT", "every": "EVERY", "floor": "FLOOR"}
+    expected = {**{name: name.upper() for name in names}, **pulls}
+    assert named == {name: f"SHOPWINDOW_{variable}" for name, variable in expected.items()}
 
 
 def test_the_environment_alone_starts_it(tmp_path: Path, out: Path) -> None:
@@ -508,21 +510,18 @@ def test_a_key_that_is_sent_twice_is_none(server: Server) -> None:
 def test_each_worker_is_kept_on_a_processor_where_that_is_asked_for(tmp_path: Path, out: Path) -> None:
     here = os.sched_getaffinity(0)
 
-    def workers(*options: str) -> list[set[int]]:
-        """The processors of the threads of each of two workers, together."""
-        with granian(tmp_path / "server", out, "--workers", "2", *options) as server:
-            ask_all(server)
-            return [
-                set().union(*(os.sched_getaffinity(int(thread)) for thread in os.listdir(f"/proc/{child}/task")))
-                for child in server.workers()
-            ]
+    def processors(worker: int) -> set[int]:
+        """The processors of all threads of a worker."""
+        threads = os.listdir(f"/proc/{worker}/task")
+        return set().union(*(os.sched_getaffinity(int(thread)) for thread in threads))
 
-    def ask_all(server: Server) -> None:
-        for _ in range(20):
-            server.ask("/", method="OPTIONS")
+    def workers(expected: list[set[int]], *options: str) -> bool:
+        """Whether two workers run on these processors, once both have begun."""
+        with granian(tmp_path / "server", out, "--workers", "2", *options) as server:
+            return within(20, lambda: [processors(worker) for worker in server.workers()] == expected)
 
     first, second = sorted(here)[0], sorted(here)[1 % len(here)]
-    assert (workers("--pin"), workers()) == ([{first}, {second}], [here, here])
+    assert (workers([{first}, {second}], "--pin"), workers([here, here])) == (True, True)
 
 
 def test_a_missing_release_folder_is_no_reason_to_stop(tmp_path: Path) -> None:
