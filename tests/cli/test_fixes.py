@@ -134,11 +134,17 @@ def test_what_cannot_be_meant_together_is_one_sentence(options: list[str], words
 # -- --watch ---------------------------------------------------------------------------------------------------------
 
 
+def with_interrupts() -> None:
+    """As in a terminal: whoever starts tests in the background may ignore Ctrl-C, and processes inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    ends_with_us()
+
+
 @contextmanager
 def watching(folder: Path, output: int, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "shopwindow", "check", "--watch", "--content", str(folder), *options]
     variables = environment(**{**AS_INSTALLED, "PYTHONPATH": str(SOURCES)})
-    process = subprocess.Popen(command, stdout=output, stderr=output, env=variables, preexec_fn=ends_with_us)
+    process = subprocess.Popen(command, stdout=output, stderr=output, env=variables, preexec_fn=with_interrupts)
     try:
         yield process
     finally:
