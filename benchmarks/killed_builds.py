@@ -216,6 +216,7 @@ def _fresh(case: Case, work: Path, name: str) -> Path:
 def _launched(point: int, case: Case, out: Path) -> "subprocess.CompletedProcess[str]":
     command = [
         sys.executable,
+        "-P",  # without this folder, whose xml.py would stand for Python's own
         __file__,
         "launch",
         str(point),

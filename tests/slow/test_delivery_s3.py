@@ -179,7 +179,11 @@ def test_each_of_a_hundred_races_has_one_winner(there: Store, tmp_path: Path) ->
         bucket = at(f"race-{race}")
         if race % 2:
             publish(outgoing(tmp_path / "base"), bucket)
+        before = current(bucket)
         outcomes = raced(list(racers.values()), bucket)
+        if current(bucket) == before:  # a store may refuse both for now; then neither says that it won
+            assert not any(outcome.startswith("activated") for outcome in outcomes.values()), outcomes
+            outcomes = raced(list(racers.values()), bucket)
         winner = current(bucket)["id"]
         (loser,) = racers.keys() - {winner}
         assert outcomes[winner] == "activated True"

@@ -112,7 +112,13 @@ def stopped_by_signals() -> Iterator[threading.Event]:
     """Yield what SIGTERM and SIGINT set."""
     stopped = threading.Event()
     numbers = (signal.SIGTERM, signal.SIGINT)
-    previous = [signal.signal(number, lambda *_: stopped.set()) for number in numbers]
+
+    def stop(*_: object) -> None:
+        # In a thread of its own: this one may be inside `stopped.wait`, and hold the
+        # lock that `set` takes.
+        threading.Thread(target=stopped.set, daemon=True).start()
+
+    previous = [signal.signal(number, stop) for number in numbers]
     try:
         yield stopped
     finally:
