@@ -135,7 +135,7 @@ def test_a_server_that_falls_silent_is_told_in_bounded_time_and_found_again(rest
             for _ in range(2):
                 list(pool.map(timed, acts, acts.values(), timeout=30))
             assert "database" in database.fault()
-    away = "the database cannot be reached now"
+    away = "service: the database cannot be reached now"
     first, later = told[:3], told[3:]
     assert sorted(name for name, _ in first) == [f"adds: {away}", f"reads: {away}", f"writes: {away}"]
     assert sorted(name for name, _ in later) == [f"adds: {away}", f"reads: {away}", f"writes: {away}"]
