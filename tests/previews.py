@@ -150,6 +150,13 @@ def opened(browser: Browser, size: str = "desktop", *, dark: bool = False, scrip
         context.close()
 
 
+def fits(page: Page) -> bool:
+    """Whether the page, once its styles are there, is no wider than the screen."""
+    page.wait_for_load_state("load")
+    narrow: bool = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    return narrow
+
+
 def is_fault(message: ConsoleMessage) -> bool:
     """Whether the browser reports something that a page does wrong; a status of 403 or 404 may be meant."""
     return message.type == "error" and "the server responded with a status of 40" not in message.text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from previews import Preview, browser, opened, preview, save
+from previews import Preview, browser, fits, opened, preview, save
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 EVENT = "events/windows-light-up.yaml"
@@ -38,7 +38,7 @@ def test_a_fix_is_shown_and_written(shown: Preview, chromium: Browser, script: b
         page.get_by_role("button", name="Fix: write 2026-11-23 16:30").click()
         expect(page.locator("pre del")).to_have_text("- start: 23/11/2026 16:30  # dusk")
         expect(page.locator("pre ins")).to_have_text("+ start: 2026-11-23 16:30  # dusk")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert fits(page)
         assert (shown.folder / EVENT).read_text() != meant
 
         page.get_by_role("button", name="Write into the file").click()

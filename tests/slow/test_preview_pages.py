@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
-from previews import PATHS, Preview, browser, opened, preview, save
+from previews import PATHS, Preview, browser, fits, opened, preview, save
 from releases import shopwindow
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
@@ -103,7 +103,7 @@ def test_no_page_is_wider_than_the_screen(sample: Preview, chromium: Browser, si
     with opened(chromium, size, dark=dark) as page:
         for path in PATHS:
             page.goto(sample.address + path)
-            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            if not fits(page):
                 wide.append(path)
     assert wide == []
 
@@ -136,7 +136,7 @@ def test_whatever_a_title_is_nothing_of_it_runs_and_it_fits(
         for path in [*shown_on, asked, "/applications", "/documents/app/iphone"]:
             page.goto(f"{shown.address}{path}")
             page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+            assert fits(page), path
             if path in shown_on:
                 assert ODD[:20] in (page.locator("main").text_content() or ""), path
     assert dialogs == []
