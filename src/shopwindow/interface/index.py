@@ -95,6 +95,15 @@ class Index(Protocol):
         """
         ...
 
+    def rows(self, path: Path) -> str:
+        """Return the digest of a file's rows, computed from the file alone.
+
+        It is what `build` returned for the file, so that a file from elsewhere can be
+        compared with the release id. The file is of this format. Raises Failure where
+        it cannot be read, or its documents are not those that its rows name.
+        """
+        ...
+
     def open(self, path: Path, handed_out: HandedOut | None = None) -> Any:
         """Return what `content.index(name)` returns to views.
 

@@ -8,6 +8,7 @@ import errno
 import resource
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby
@@ -17,6 +18,8 @@ from typing import Literal
 
 from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.check import check as check_feeds
+from shopwindow.catalog.index.covered import altered, rows_digest
+from shopwindow.catalog.index.file import reading
 from shopwindow.catalog.index.indexing import INDEX_FORMAT, Sources, write
 from shopwindow.catalog.index.opened import (
     OpenedCatalog,
@@ -92,6 +95,16 @@ class CatalogIndex:
             raise OSError(_errno(error), str(error), str(path)) from error
         _, _, digest = format_and_digest.partition(":")
         return digest
+
+    def rows(self, path: Path) -> str:
+        """Return the digest of the rows of a file (`covered`)."""
+        try:
+            with closing(reading(path)) as database:
+                for product in altered(database):
+                    raise Failure(f"{path}: product {product} is not what was built")
+                return rows_digest(database)
+        except sqlite3.Error as error:
+            raise Failure(f"{path}: cannot be read as a catalog: {error}") from None
 
     def open(self, path: Path, handed_out: HandedOut | None = None) -> OpenedCatalog:
         """Return the catalog in a file; with ``handed_out`` its reads are recorded.

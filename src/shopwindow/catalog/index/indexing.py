@@ -23,7 +23,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from hashlib import sha256
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -33,6 +32,7 @@ from typing import Any
 import orjson
 
 from shopwindow.catalog.index import wording
+from shopwindow.catalog.index.covered import STORED, rows_digest
 from shopwindow.catalog.index.facets import BASIC, FacetColumns, count
 from shopwindow.catalog.index.file import create, reading
 from shopwindow.catalog.index.previous import PreviousCatalog, usable
@@ -110,9 +110,6 @@ CREATE TABLE review (number INTEGER PRIMARY KEY, document BLOB);
 CREATE TABLE recommendation (product INTEGER PRIMARY KEY, products BLOB);
 CREATE TABLE family (id INTEGER PRIMARY KEY, members BLOB, collections BLOB);
 """
-
-STORED = ("document", "part_element", "part_rest3", "part_detail4")
-"""The tables with one row for each product, by rank."""
 
 FACTS = """
 CREATE TABLE product (number INTEGER PRIMARY KEY, id INTEGER, active INTEGER, best INTEGER, start INTEGER,
@@ -220,7 +217,6 @@ class _IndexWriter:
         self.attributes: Counter[str] = Counter()
         self.featured: list[int] = []
         self.worded: list[tuple[range, Runs]] = []
-        self.digest = sha256()
 
     def write(self) -> str:
         facts = self._read()
@@ -343,7 +339,9 @@ class _IndexWriter:
         range. A rating says where a product's begin, and how many have how many stars.
         """
         order = "SELECT document FROM opinion ORDER BY product, date DESC, id"
-        self._copy("INSERT INTO review VALUES (NULL, ?)", facts.execute(order))
+        self.out.executemany(
+            "INSERT INTO review VALUES (NULL, ?)", facts.execute(order)
+        )
         stars = ", ".join(f"sum(rating = {number})" for number in range(1, 6))
         facts.execute(
             f"INSERT INTO rating SELECT product, {stars} FROM opinion GROUP BY product ORDER BY product"
@@ -358,23 +356,13 @@ class _IndexWriter:
                 yield product, first, *counts
                 first += sum(counts)
 
-        self._copy("INSERT INTO rating VALUES (?, ?, ?, ?, ?, ?, ?)", ratings())
+        self.out.executemany(
+            "INSERT INTO rating VALUES (?, ?, ?, ?, ?, ?, ?)", ratings()
+        )
         order = "SELECT product, products FROM recommendation ORDER BY product, rowid"
-        self._copy(
+        self.out.executemany(
             "INSERT OR IGNORE INTO recommendation VALUES (?, ?)", facts.execute(order)
         )
-
-    def _copy(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Write rows, and add them to the catalog's digest."""
-        digest = self.digest
-
-        def digested() -> Iterator[tuple[Any, ...]]:
-            for row in rows:
-                digest.update(repr(row).encode())
-                yield row
-
-        digest.update(statement.encode())
-        self.out.executemany(statement, digested())
 
     # -- the products, by rank --
 
@@ -457,14 +445,14 @@ class _IndexWriter:
     def _sorted_tables(self) -> None:
         """Write the tables by id, UPC, sku and name."""
         later = self.later
-        self._copy(
+        self.out.executemany(
             "INSERT INTO number VALUES (?, ?, ?, ?)",
             later.execute("SELECT * FROM number ORDER BY id"),
         )
         facts = reading(self.folder / "facts")
         stores = facts.execute("SELECT upc, stores FROM stocked ORDER BY upc")
         rows = later.execute("SELECT * FROM upc ORDER BY upc")
-        self._copy(
+        self.out.executemany(
             "INSERT OR IGNORE INTO upc VALUES (?, ?, ?, ?)", _joined(rows, stores)
         )
         order = "SELECT sku, product, upc FROM upc ORDER BY sku"
@@ -476,8 +464,8 @@ class _IndexWriter:
             (brand["name"], brand["id"], brand["url"])
             for _, brand in sorted(self.shop.brands.items())
         )
-        self._copy("INSERT INTO brand VALUES (?, ?, ?)", brands)
-        self._copy("INSERT INTO family VALUES (?, ?, ?)", _families(later))
+        self.out.executemany("INSERT INTO brand VALUES (?, ?, ?)", brands)
+        self.out.executemany("INSERT INTO family VALUES (?, ?, ?)", _families(later))
 
     def _lists(self, columns: FacetColumns, active: int) -> None:
         """Write the columns by rank, and the products and facets of each category.
@@ -509,7 +497,6 @@ class _IndexWriter:
             document = orjson.dumps(category.document | computed)
             row = (id, document, self.postings[id].tobytes(), orjson.dumps(facets))
             self.out.execute("INSERT INTO category VALUES (?, ?, ?, ?)", row)
-            self.digest.update(document)
 
     def _words(self, active: int) -> None:
         """Write what products are found by.
@@ -610,11 +597,12 @@ class _IndexWriter:
             "synonyms": orjson.dumps(synonyms),
             "brand_url": self.brand_url,
         }
-        self._copy("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
+        self.out.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
         self.out.execute("COMMIT")
+        digest = rows_digest(self.out)
         self.out.close()
         self.later.close()
-        return f"{INDEX_FORMAT}:{self.digest.hexdigest()}"
+        return f"{INDEX_FORMAT}:{digest}"
 
 
 def _opinion(review: Json) -> tuple[Any, ...]:
