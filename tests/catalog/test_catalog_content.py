@@ -566,15 +566,13 @@ def test_columns_tell_what_is_twice_what_is_missing_and_where(
     tmp_path_factory: pytest.TempPathFactory, blocks: list[list[int]], known: list[list[int]], writers: int
 ) -> None:
     folder = tmp_path_factory.mktemp("columns")
-    made = [ColumnWriter(folder, number) for number in range(writers)]
+    made = [ColumnWriter(folder, str(number)) for number in range(writers)]
     for place in range(max(len(blocks), len(known))):
         writer = made[place % writers]
         for column, numbers in (("a", blocks), ("b", known)):
             writer.extend(column, array("q", numbers[place] if place < len(numbers) else ()))
         writer.close_block(place)
-    for writer in made:
-        writer.close()
-    columns = NumberColumns(folder, [writer.block_counts for writer in made])
+    columns = NumberColumns(folder, [writer.close() for writer in made])
     ours, theirs = [n for block in blocks for n in block], {n for block in known for n in block}
     twice = {number for number in ours if ours.count(number) > 1}
     assert columns.twice("a", 10**6) == twice

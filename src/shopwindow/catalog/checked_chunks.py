@@ -131,6 +131,7 @@ class CheckedChunks:
         ``columns`` are the names of all columns, always in the same order.
         """
         self.columns = columns
+        self._opened = columns, path, checked
         self._counts = struct.Struct(f"={len(columns)}I")
         self._places: dict[bytes, int] = {}
         self._data: mmap.mmap | bytes = b""
@@ -157,6 +158,10 @@ class CheckedChunks:
             start = counts_at + self._counts.size + _NUMBER_SIZE * total
         self._data = data
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Open the file again where this is unpickled: there may be none elsewhere."""
+        return CheckedChunks, self._opened
+
     def __len__(self) -> int:
         return len(self._places)
 
@@ -176,7 +181,7 @@ class CheckedChunks:
         return numbers
 
     def write(self, file: BinaryIO, digest: bytes, numbers: ColumnNumbers) -> None:
-        """Append a good chunk to the file of one process, which `save` takes over."""
+        """Append a good chunk to the file of a share, which `save` takes over."""
         nothing: array[int] = array("q")
         columns = [numbers.get(column, nothing) for column in self.columns]
         file.write(digest)
@@ -186,7 +191,7 @@ class CheckedChunks:
 
 
 def save(path: Path, checked: CheckedBy, parts: Iterable[Path]) -> None:
-    """Write the cache's file from what each process wrote.
+    """Write the cache's file from the shares that were written.
 
     If the disk does not take it, the cache stays as it was, and the next check is
     slower.

@@ -1,7 +1,7 @@
 """Columns of whole numbers that are too long for a set, held on disk.
 
 They answer which numbers occur twice in a column, and which are missing from another.
-Processes write their shares side by side (`ColumnWriter`), each into a file of its own
+Several write their shares side by side (`ColumnWriter`), each into a file of its own
 for each column; one process compares them afterwards (`NumberColumns`).
 
 A number takes eight bytes on disk, and as many in memory while its column is compared:
@@ -13,7 +13,8 @@ from __future__ import annotations  # array[int]
 import io
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,24 +32,31 @@ time. Larger or smaller numbers work as well.
 _NUMBER_BYTES = 8
 """Bytes of a number on disk: a signed integer of 64 bits."""
 
-BlockCounts = list[tuple[int, dict[str, int]]]
-"""For each block that a process read, in order: its number, and how many numbers it has
-in each column.
-"""
+
+@dataclass(frozen=True)
+class ColumnShare:
+    """The numbers of some blocks, as one ColumnWriter wrote them.
+
+    ``name`` is that of its files. ``counts`` has the number of each block, in order,
+    and how many numbers the block has in each column.
+    """
+
+    name: str
+    counts: list[tuple[int, dict[str, int]]]
 
 
 class ColumnWriter:
-    """One process's share of the columns below ``folder``.
+    """Writes one share of the columns below ``folder``.
 
-    ``number`` tells its files from those of other processes. The numbers come block by
+    ``name`` tells its files from those of other shares. The numbers come block by
     block: `close_block` ends one.
     """
 
-    def __init__(self, folder: Path, number: int) -> None:
-        self._folder, self._number = folder, number
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder, self._name = folder, name
         self._columns: dict[str, array[int]] = defaultdict(lambda: array("q"))
         self._counts: Counter[str] = Counter()
-        self.block_counts: BlockCounts = []
+        self._block_counts: list[tuple[int, dict[str, int]]] = []
 
     def extend(self, column: str, values: array[int]) -> None:
         """Append numbers of the present block to a column."""
@@ -59,33 +67,31 @@ class ColumnWriter:
 
     def close_block(self, block: int) -> None:
         """End a block, whose number is ``block``."""
-        self.block_counts.append((block, dict(self._counts)))
+        self._block_counts.append((block, dict(self._counts)))
         self._counts.clear()
 
-    def close(self) -> None:
-        """Write what is still in memory."""
+    def close(self) -> ColumnShare:
+        """Write what is still in memory, and return what was written in all."""
         for column in self._columns:
             self._flush(column)
+        return ColumnShare(self._name, self._block_counts)
 
     def _flush(self, column: str) -> None:
-        with open(self._folder / f"{column}.{self._number}", "ab") as file:
+        with open(self._folder / f"{column}.{self._name}", "ab") as file:
             self._columns[column].tofile(file)
         del self._columns[column][:]
 
 
 class NumberColumns:
-    """The columns that several processes wrote below ``folder``.
+    """The columns below ``folder``: all ``shares`` together."""
 
-    ``block_counts`` are those of the writers, in the order of their numbers.
-    """
-
-    def __init__(self, folder: Path, block_counts: list[BlockCounts]) -> None:
-        self._folder, self._block_counts = folder, block_counts
+    def __init__(self, folder: Path, shares: Sequence[ColumnShare]) -> None:
+        self._folder, self._shares = folder, shares
 
     def values(self, column: str) -> Iterator[array[int]]:
         """Yield the numbers of a column, many at a time."""
-        for number in range(len(self._block_counts)):
-            with _opened(self._path(column, number)) as file:
+        for share in self._shares:
+            with _opened(self._path(column, share)) as file:
                 while data := file.read(_NUMBER_BYTES * _BUFFERED):
                     yield _numbers_in(data)
 
@@ -125,9 +131,9 @@ class NumberColumns:
         counts_of_bad: dict[int, Counter[int]] = {}
         if not bad:
             return counts_of_bad
-        for number, block_counts in enumerate(self._block_counts):
-            with _opened(self._path(column, number)) as file:
-                for block, counts in block_counts:
+        for share in self._shares:
+            with _opened(self._path(column, share)) as file:
+                for block, counts in share.counts:
                     data = file.read(_NUMBER_BYTES * counts.get(column, 0))
                     in_block = Counter(
                         value for value in _numbers_in(data) if value in bad
@@ -145,8 +151,8 @@ class NumberColumns:
                     shards[value % SHARDS].append(value)
         return shards
 
-    def _path(self, column: str, number: int) -> Path:
-        return self._folder / f"{column}.{number}"
+    def _path(self, column: str, share: ColumnShare) -> Path:
+        return self._folder / f"{column}.{share.name}"
 
 
 def _numbers_in(data: bytes) -> array[int]:
@@ -156,5 +162,5 @@ def _numbers_in(data: bytes) -> array[int]:
 
 
 def _opened(path: Path) -> BinaryIO:
-    """Open a column's file; it is empty if the process met no number of the column."""
+    """Open a column's file; it is empty if the share has no number of the column."""
     return open(path, "rb") if path.exists() else io.BytesIO()

@@ -1,9 +1,10 @@
 """The check of those kinds of the catalog that may have millions of records.
 
-How the check works. Several processes read the files block by block. Each checks its
-records by themselves, and writes the numbers that all records must agree on into
-columns on disk (`rules.values`); a chunk of lines that the last check found good is not
-checked again, and its numbers come from a cache (`checked_chunks`). This process then
+How the check works. An Executor shares the blocks of the files among processes, here
+or elsewhere (`block_checks`). Each checks its records by themselves, and writes the
+numbers that all records must agree on into columns on disk (`rules.values`); a chunk of
+lines that the last check found good is not checked again, and its numbers come from a
+cache (`checked_chunks`). This process then
 compares the columns. If some numbers are at fault, it reads the blocks that hold them
 once more to find their places, until there are as many problems as are listed. So
 memory is bounded, whatever the number of records and of problems.
@@ -11,31 +12,26 @@ memory is bounded, whatever the number of records and of problems.
 
 from __future__ import annotations  # array[int]
 
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from shopwindow.catalog import rules
+from shopwindow.catalog.block_checks import BlockCheck, CheckedBlock, chunks_path
 from shopwindow.catalog.checked_chunks import (
     CheckedBy,
     CheckedChunks,
-    ColumnNumbers,
-    NumberedLine,
-    chunks_of,
-    digest_of,
     save,
 )
-from shopwindow.catalog.columns import BlockCounts, ColumnWriter, NumberColumns
+from shopwindow.catalog.columns import ColumnShare, NumberColumns
 from shopwindow.catalog.entries import (
     RecordEntry,
     RecordPlaces,
     entries_of,
     repeated,
-    report_line,
 )
 from shopwindow.catalog.rules import Referable
 from shopwindow.content import documents
@@ -43,7 +39,6 @@ from shopwindow.content.documents import Document
 from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.finding import Finding
 from shopwindow.content.lines import EXAMPLES, LineCause, LineFaults, LineGroup, cause
-from shopwindow.content.processes import processors, shared
 from shopwindow.content.records import FeedBlock, FeedLines
 from shopwindow.content.scratch import scratch
 from shopwindow.problems import Absent, Pointer, Problem
@@ -56,17 +51,6 @@ MAX_LOOKED_FOR = 100_000
 
 They are in memory at the same time. Larger or smaller numbers work as well.
 """
-
-
-@dataclass
-class _CheckedBlock:
-    """What a process reports of a block.
-
-    ``lines`` counts its lines. The places of the problems count from its first one.
-    """
-
-    report: FeedReport
-    lines: int
 
 
 @dataclass(frozen=True)
@@ -136,19 +120,18 @@ class LargeCheck:
         self.referable, self.report = referable, report
         self.places = RecordPlaces(around.folder)
         self.lines_before: list[int] = []
-        """For each block, how many lines its file has before it."""
+        """For each block that was checked, how many lines its file has before it."""
+        self.lines = 0
+        """Lines of the last of these."""
 
         program = f"{around.program} {around.schemas.digest}"
         ids = (referable.categories, referable.promotions, referable.stores)
         self.checked_by = CheckedBy(program, ids)
         self.cache_path = around.cached and around.cached.with_name(CHUNKS_FILE)
-        self.good_chunks = CheckedChunks(
-            rules.ALL_COLUMNS, self.cache_path, self.checked_by
-        )
 
     def run(self) -> None:
         """Check the records, each by itself and all together."""
-        with scratch() as folder:
+        with scratch(self.around.executor.folder) as folder:
             columns = NumberColumns(folder, self._read(folder))
             self._check_promotions(columns)
             disagreements = [
@@ -161,160 +144,53 @@ class LargeCheck:
 
     # -- each by itself
 
-    def _read(self, folder: Path) -> list[BlockCounts]:
-        """Read and check every block. Return the counts of each process's columns.
-
-        The columns themselves are below ``folder`` then.
+    def _read(self, folder: Path) -> list[ColumnShare]:
+        """Read and check every block. Return the shares of the columns, which are below
+        ``folder`` then.
         """
         if not self.blocks:
             return []
-        jobs = max(1, min(self.around.jobs or processors(), len(self.blocks)))
-        block_numbers = range(len(self.blocks))
-
-        checked: list[_CheckedBlock] = []
-        counts: list[BlockCounts] = []
-        work = partial(self._work, folder)
-        with shared(work, block_numbers, jobs) as results:
-            for block, block_counts in results:
-                checked.append(block)
-                counts.append(block_counts)
+        work = BlockCheck(
+            folder,
+            self.around.reading,
+            self.referable,
+            CheckedChunks(rules.ALL_COLUMNS, self.cache_path, self.checked_by),
+            adds_chunks=self.cache_path is not None,
+        )
+        numbered = list(enumerate(self.blocks))
+        shares: list[ColumnShare] = []
+        with self.around.executor.shared("feeds", work, numbered) as results:
+            for number, checked in enumerate(results):
+                self._merge(self.blocks[number], checked)
+                if checked.share is not None:
+                    shares.append(checked.share)
                 if self.around.progress:
-                    self.around.progress(len(checked), len(self.blocks))
+                    self.around.progress(number + 1, len(self.blocks))
 
         if self.cache_path:
-            parts = [_chunks_of_process(folder, number) for number in range(jobs)]
+            parts = [chunks_path(folder, share.name) for share in shares]
             save(self.cache_path, self.checked_by, parts)
-        self._merge(checked)
-        # of each process's results only the last one has counts
-        return [next(filter(None, counts[number::jobs]), []) for number in range(jobs)]
+        return shares
 
-    def _work(
-        self, folder: Path, mine: Sequence[int]
-    ) -> Iterator[tuple[_CheckedBlock, BlockCounts]]:
-        """Check some blocks in one process, by their numbers.
+    def _merge(self, block: FeedBlock, checked: CheckedBlock) -> None:
+        """Merge the report of the next block, with lines as its file counts them."""
+        before = self.lines_before[-1] + self.lines if self.lines_before else 0
+        if block.start == 0:
+            before = 0
+        self.lines_before.append(before)
+        self.lines = checked.lines
 
-        Yields what it reports of each; with the last one come the counts of all that
-        this process wrote into columns.
-        """
-        first, last = mine[0], mine[-1]
-        writer = ColumnWriter(folder, first)
-        listed_left = self.around.limit
-        faults = LineFaults(self.around.schemas)
-        with open(_chunks_of_process(folder, first), "wb") as good:
-            for number in mine:
-                block = self.blocks[number]
-                checked = self._block(block, writer, good, listed_left, faults)
-                listed_left -= len(checked.report.problems)
-                writer.close_block(number)
-                if number == last:
-                    writer.close()
-                yield checked, writer.block_counts if number == last else []
-
-    def _block(
-        self,
-        block: FeedBlock,
-        writer: ColumnWriter,
-        good: BinaryIO,
-        limit: int,
-        faults: LineFaults,
-    ) -> _CheckedBlock:
-        """Check the records of a block; what they must agree on goes to the ``writer``.
-
-        Chunks that are in the cache are not checked. Chunks without a problem are
-        written to the file ``good``. At most ``limit`` problems have places.
-        """
-        report = FeedReport()
-        lines = FeedLines(self.around.folder, block, self.around.unpacked)
-        # a YAML file is read whole, and has no chunks
-        for chunk in chunks_of(lines) if block.source.is_feed else ([],):
-            digest = None
-            if self.cache_path and chunk:
-                digest = digest_of(block.source.kind.name, chunk)
-            numbers = self.good_chunks.numbers(digest)
-            if numbers is None:
-                extent = report.extent()
-                numbers = self._chunk(block, chunk, report, limit, faults)
-                if report.extent() != extent:
-                    digest = None
-            if digest:
-                self.good_chunks.write(good, digest, numbers)
-            for column, values in numbers.items():
-                writer.extend(column, values)
-        return _CheckedBlock(report, lines.count)
-
-    def _chunk(
-        self,
-        block: FeedBlock,
-        chunk: Sequence[NumberedLine],
-        report: FeedReport,
-        limit: int,
-        faults: LineFaults,
-    ) -> ColumnNumbers:
-        """Check some records, each by itself. Return their numbers for the columns."""
-        kind = block.source.kind.name
-        numbers: dict[str, array[int]] = defaultdict(partial(array, "q"))
-        for entry in entries_of(block, self.around, report, chunk, faults):
-            sound, value = entry.sound, entry.value
-            by_rules = rules.findings(kind, value, sound, self.referable)
-            findings = (*entry.findings, *by_rules)
-            if entry.line is not None:
-                self._report_line(entry, findings, report, limit, faults)
-            elif len(report.problems) < limit:
-                report.add(self.places.problem(entry, finding) for finding in findings)
-            else:
-                report.more += sum(not finding.follows for finding in findings)
-            if entry.findings:
-                report.lost.update(rules.unsaid(kind, sound))
-            for column, number, _ in rules.values(kind, value, sound):
-                numbers[column].append(number)
-        return numbers
-
-    def _report_line(
-        self,
-        entry: RecordEntry,
-        findings: Sequence[Finding],
-        report: FeedReport,
-        limit: int,
-        faults: LineFaults,
-    ) -> None:
-        """Report what is wrong with a line: with what is absent apart, since documents
-        may name it as well.
-        """
-        if not findings:
-            return
-        report_line(entry, findings, self.places, report, faults)
-        path = entry.source.path
-        for absent in {finding.absent for finding in findings if finding.absent}:
-            is_new = absent not in faults.absent
-            if is_new and len(faults.absent) >= limit:
-                report.add_unlisted(absent, path)
-                continue
-            faults.absent[absent] += 1
-            if faults.absent[absent] > EXAMPLES or len(report.problems) >= limit:
-                report.add_unlisted(absent, path)
-                continue
-            own = [finding for finding in findings if finding.absent == absent]
-            report.add(self.places.problem(entry, finding) for finding in own)
-
-    def _merge(self, checked: Sequence[_CheckedBlock]) -> None:
-        """Merge the reports of the blocks, with lines as their files count them."""
-        lines_before = 0
-        for block, result in zip(self.blocks, checked, strict=True):
-            if block.start == 0:
-                lines_before = 0
-            self.lines_before.append(lines_before)
-            part = result.report
-            self.report.add(_moved(problem, lines_before) for problem in part.problems)
-            for common, group in part.groups.items():
-                problems = [_moved(problem, lines_before) for problem in group.problems]
-                moved = LineGroup(group.lines, problems)
-                self.report.groups.setdefault(common, LineGroup()).add(moved)
-            self.report.more += part.more
-            for (absent, path), count in part.unlisted.items():
-                self.report.add_unlisted(absent, path, count)
-            self.report.at_least |= part.at_least
-            self.report.lost |= part.lost
-            lines_before += result.lines
+        part = checked.report
+        self.report.add(_moved(problem, before) for problem in part.problems)
+        for common, group in part.groups.items():
+            problems = [_moved(problem, before) for problem in group.problems]
+            moved = LineGroup(group.lines, problems)
+            self.report.groups.setdefault(common, LineGroup()).add(moved)
+        self.report.more += part.more
+        for (absent, path), count in part.unlisted.items():
+            self.report.add_unlisted(absent, path, count)
+        self.report.at_least |= part.at_least
+        self.report.lost |= part.lost
 
     # -- all together
 
@@ -473,15 +349,12 @@ class LargeCheck:
         block, lines_before = self.blocks[number], self.lines_before[number]
         lines = FeedLines(self.around.folder, block, self.around.unpacked)
         faults = LineFaults(self.around.schemas)
-        for entry in entries_of(block, self.around, FeedReport(), lines, faults):
+        for entry in entries_of(
+            block, self.around.reading, FeedReport(), lines, faults
+        ):
             if entry.line is not None:
                 entry = replace(entry, line=entry.line + lines_before)
             yield entry
-
-
-def _chunks_of_process(folder: Path, number: int) -> Path:
-    """Return the file of a process's good chunks; ``number``: of its first block."""
-    return folder / f"chunks.{number}"
 
 
 def _moved(problem: Problem, lines: int) -> Problem:

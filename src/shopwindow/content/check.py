@@ -50,6 +50,7 @@ from shopwindow.content.allowances import Allowance, allowances, unsilenced
 from shopwindow.content.case import Case
 from shopwindow.content.characters import XML_TEXT, not_xml
 from shopwindow.content.documents import Document, Documents, Layer
+from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.feeds import FeedReport, Feeds, Unstreamed
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import SITE, Kind
@@ -97,7 +98,8 @@ class Checked:
 class CheckOptions:
     """How to check.
 
-    ``jobs``: how many processes share the work; None: one a processor. ``cached``: the
+    ``jobs``: how many processes share the work; None: one a processor. ``executor``:
+    who shares the work on the streamed kinds; None: these processes. ``cached``: the
     file of the parse cache; ``program``: the digest of this program, without which the
     cache is void. ``remembered``: what an earlier check of this folder has read, used
     instead of the cache. ``released``: kind → identity → document of a release to
@@ -121,6 +123,7 @@ class CheckOptions:
     remembered: RememberedFiles | None = None
     unsaved: Mapping[str, bytes] = field(default_factory=dict)
     at: str | None = None
+    executor: Executor | None = None
 
 
 class Checkable(Protocol):
@@ -442,7 +445,7 @@ class _Check:
             names,
             case,
             options.most,
-            options.jobs,
+            options.executor or Processes(options.jobs),
             options.progress,
             options.cached and options.cached.with_name(index.name),
             options.program,

@@ -21,12 +21,20 @@ ADVICE = "nothing was done. Make room there, or set TMPDIR to another folder"
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
+def scratch(shared: Path | None = None) -> Iterator[Path]:
     """Yield an empty folder, which is removed when the block ends.
 
+    It lies below ``shared``, where other machines see it too, or else below TMPDIR.
     Raises Failure where TMPDIR cannot be written to, or has no room for what the block
     writes into the folder.
     """
+    if shared is not None:
+        # A machine that is still at work there may keep it from being removed.
+        with tempfile.TemporaryDirectory(
+            prefix="shopwindow-", dir=shared, ignore_cleanup_errors=True
+        ) as name:
+            yield Path(name)
+        return
     parent = _parent()
     try:
         with tempfile.TemporaryDirectory(prefix="shopwindow-", dir=parent) as name:
