@@ -139,6 +139,13 @@ sub vcl_recv {
         return (pass);
     }
 {% if rules.key_header %}
+{% if open_paths %}
+
+    # The documentation needs no key.
+    if (req.url ~ {{ open_paths | text }}) {
+        return (pass);
+    }
+{% endif %}
 
     # A client without a key learns nothing, and nobody behind this hears of it.
     call shopwindow_application;

@@ -27,6 +27,7 @@ async function answerOfEdge(request, env) {
   if (method !== "GET" && method !== "HEAD") return null;
   if (isOnOrderHost(request) || NOT_OURS.some((name) => headers.has(name))) return null;
 
+  if (RULES.openPaths.includes(pathOf(request))) return null; // the documentation needs no key
   const application = await applicationOf(headers);
   if (application === undefined) return refusal(headers, RULES.noKey); // who has no key learns nothing
   const format = formatOf(headers);
@@ -63,10 +64,14 @@ function isOnOrderHost(request) {
   return RULES.orderHost !== "" && new URL(request.url).hostname.replace(/\.$/, "") === RULES.orderHost;
 }
 
+// The path without a slash at its end, which makes no difference.
+function pathOf(request) {
+  return targetOf(request).split("?")[0].replace(/\/$/, "");
+}
+
 // Whether the operation has failures of a form of its own.
 function isOwnFailure(request) {
-  const path = targetOf(request).split("?")[0].replace(/\/$/, "");
-  return RULES.ownPaths.includes(path) && (RULES.orderHost === "" || isOnOrderHost(request));
+  return RULES.ownPaths.includes(pathOf(request)) && (RULES.orderHost === "" || isOnOrderHost(request));
 }
 
 // The format of an answer. Accept is read as a whole: the common spellings, and no others.

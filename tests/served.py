@@ -193,12 +193,12 @@ def gunicorn(folder: Path, out: Path, **env: str) -> Iterator[Server]:
     """The callable behind gunicorn, with the options that it needs."""
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "--bind", f"{ADDRESS}:{port}", "--limit-request-line", "0"]
-    command += ["--worker-class", "gthread", "shopwindow.service.wsgi:make()"]
+    command += ["--worker-class", "gthread", "shopwindow.wsgi:make()"]
     with running(folder, command, port, 0, SHOPWINDOW_OUT=str(out), **env) as server:
         yield server
 
 
-_WAITRESS = "import sys, waitress; from shopwindow.service.wsgi import make; waitress.serve(make(), listen=sys.argv[1])"
+_WAITRESS = "import sys, waitress; from shopwindow.wsgi import make; waitress.serve(make(), listen=sys.argv[1])"
 
 
 @contextmanager
@@ -215,7 +215,7 @@ def uwsgi(folder: Path, out: Path) -> Iterator[Server]:
     """The callable behind uWSGI."""
     port = free_port()
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "served_by_uwsgi.py").write_text("from shopwindow.service.wsgi import make\n\napplication = make()\n")
+    (folder / "served_by_uwsgi.py").write_text("from shopwindow.wsgi import make\n\napplication = make()\n")
     command = ["uwsgi", "--http", f"{ADDRESS}:{port}", "--http-keepalive", "--buffer-size", "32768"]
     command += ["--module", "served_by_uwsgi", "--pythonpath", str(folder), "--virtualenv", sys.prefix]
     command += ["--master", "--lazy-apps", "--threads", "4", "--die-on-term"]

@@ -997,6 +997,7 @@ def application(
     log_dir: Path | None = None,
     secret: str = "",
     trusted: str | None = None,
+    docs: bool = True,
 ) -> Callable[..., Any]:
     """Return the WSGI callable (PEP 3333) that answers from the current release,
     following activations.
@@ -1006,7 +1007,8 @@ def application(
     log, if there is one. ``secret`` keys the digests that the database holds; without
     one they have a key of the database's own, and single-use codes are refused.
     ``trusted`` lists the networks of proxies whose X-Forwarded-For is believed, by
-    default those on loopback.
+    default those on loopback. ``docs``: whether `/openapi.json` and `/docs` are
+    answered, which describe the interface and need no key.
 
     While no release is current, requests are refused with status 503. Raises Failure
     for a database that waiting does not mend, and ValueError for a secret that is too
@@ -1025,7 +1027,7 @@ def application(
         LogFile(log_dir) if log_dir else None,
         read_secret(secret) if secret else b"",
     )
-    watch = Watch(out, interface)
+    watch = Watch(out, interface, describe=openapi.document if docs else None)
     interface.prepare_process()
     return wsgi.application(
         lambda request: watch(), None, backstage, proxies(trusted or LOOPBACK)

@@ -14,6 +14,7 @@ from shopwindow.interface.call import make
 from shopwindow.interface.formats import JSON
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import Operation
+from shopwindow.interface.routes import OPEN_PATHS
 
 KEY_HEADER = "x-svc-webservice-client-id"
 HOST, ORDERS = "api.larkspurvane.example", "orders.larkspurvane.example"
@@ -81,6 +82,8 @@ def table(interface: Interface, content: Content, keys: Mapping[str, list[str]])
     missing = Asked("no such store", "/store/v2/stores/999999", sent)
     gone = Asked("no such product", "/v3/catalog/product/999999", sent)
     nowhere = Asked("no such path", "/v9/nothing", sent)
+    for path in OPEN_PATHS:
+        rows += _documentation(Asked(path, f"/{path}", {"Host": HOST}))
     for row in (plain, own, live, missing, gone, nowhere):
         rows += _accepts(row)
         rows += _keys(row, {**keys, "iphone": [former, key]})
@@ -98,6 +101,23 @@ def table(interface: Interface, content: Content, keys: Mapping[str, list[str]])
         rows += [row.also(f"origin {each!r}", Origin=each) for each in (PAGE, "https://x.example", "null", "")]
     rows += _order_host(interface, sent)
     return rows
+
+
+def _documentation(row: Asked) -> Iterator[Asked]:
+    """A path that needs no key, also in spellings that are another path."""
+    yield row
+    yield row.also("a key", **{KEY_HEADER: "x" * 24})
+    yield row.also("compressed", Accept_Encoding="gzip")
+    yield row.also("not modified", If_None_Match="{etag}")
+    yield row.also("a page's origin", Origin=PAGE)
+    for method in ("HEAD", "OPTIONS", "POST", "DELETE"):
+        yield replace(row.also(method), method=method)
+    yield replace(row.also("a query"), target=f"{row.target}?x=1")
+    yield replace(row.also("a slash"), target=f"{row.target}/")
+    yield replace(row.also("two slashes"), target=f"{row.target}//")
+    yield replace(row.also("more behind"), target=f"{row.target}x")
+    yield replace(row.also("another case"), target=row.target.upper())
+    yield row.also("the order host", Host=ORDERS)
 
 
 def _reads(operation: Operation, content: Content, sent: Mapping[str, str]) -> Iterator[Asked]:

@@ -64,6 +64,7 @@ COMPARED = (
     "location",
     "www-authenticate",
     "set-cookie",
+    "content-security-policy",
 )
 
 AT = "2026-12-01T12:00:00-05:00"

@@ -21,6 +21,9 @@ from shopwindow.release.publish import Releases
 from shopwindow.service import server
 from shopwindow.service.processors import processors
 
+FACTORY = "shopwindow.wsgi:make"
+"""What each worker makes its WSGI callable with."""
+
 
 @click.command()
 @click.option(
@@ -114,6 +117,14 @@ from shopwindow.service.processors import processors
 )
 @TEMPLATES
 @click.option(
+    "--docs/--no-docs",
+    default=True,
+    show_default=True,
+    envvar="SHOPWINDOW_DOCS",
+    show_envvar=True,
+    help="Answer /openapi.json and /docs, which describe the interface and need no API key.",
+)
+@click.option(
     "--pin/--no-pin",
     default=False,
     show_default=True,
@@ -168,6 +179,7 @@ def serve(
     log_dir: str,
     mail: bool,
     templates: str,
+    docs: bool,
     pin: bool,
     http: str,
     clients: int,
@@ -204,6 +216,8 @@ def serve(
             http,
             clients,
             _puller(source, out, root, floor, every) if source else (),
+            FACTORY,
+            docs,
         )
         server.serve(options)
     except ModuleNotFoundError as error:

@@ -120,7 +120,8 @@ def configuration(
             "lifetimes": sorted({route.cache_control for route in rules.routes}),
             "errors": list(_errors(rules.errors)),
             "own_errors": list(_errors(rules.own_errors)),
-            "own_paths": list(_own_paths(rules)),
+            "open_paths": list(_exact_paths(rules.open_paths)),
+            "own_paths": list(_exact_paths(rules.own_paths)),
             "files": files.as_posix(),
             "service": service,
             "listen": listen,
@@ -190,11 +191,9 @@ def _errors(errors: Iterable[Error]) -> Iterator[tuple[int, Error]]:
             yield status, by_code[code]
 
 
-def _own_paths(rules: Rules) -> Iterator[str]:
-    """Yield the paths of operations with failures of their own form, without and with a
-    slash.
-    """
-    for path in rules.own_paths:
+def _exact_paths(paths: Iterable[str]) -> Iterator[str]:
+    """Yield paths as nginx has decoded them, without and with a slash."""
+    for path in paths:
         yield from (quoted(unquote(path) + end) for end in ("", "/"))
 
 

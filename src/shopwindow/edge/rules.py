@@ -161,6 +161,9 @@ class Rules:
     ``accepts``: a value of Accept and the name of the format that it gets.
     ``applications``: a name and the digests of its keys.
 
+    ``open_paths`` are whole paths that the service answers on the base host without a
+    key: those of the documentation. A slash may follow them.
+
     ``own_paths`` are whole paths of operations that have a form of failures of their
     own, on the order host where there is one. For them ``own_errors`` replace
     ``errors``.
@@ -177,6 +180,7 @@ class Rules:
     applications: tuple[tuple[str, tuple[str, ...]], ...]
     routes: tuple[Route, ...]
     errors: tuple[Error, ...]
+    open_paths: tuple[str, ...]
     own_paths: tuple[str, ...]
     own_errors: tuple[Error, ...]
 
@@ -213,6 +217,7 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
             if operation.prerendered
         ),
         errors=tuple(_error(refusal, schemas) for refusal in refusals),
+        open_paths=tuple(f"{base.path}/{path}" for path in interface.routes.open_paths),
         own_paths=tuple(
             f"{(order if operation.order_host else base).path}/{operation.path}"
             for operation in own

@@ -101,7 +101,8 @@ def configuration(
             "media_types": dict(rules.media_types),
             "routes": [_place(rules, route) for route in rules.routes],
             "order_host": rf"(?i)^{re.escape(rules.order_host)}\.?(?::[0-9]*)?$",
-            "own_paths": _own_paths(rules),
+            "open_paths": _any_of(rules.open_paths),
+            "own_paths": _any_of(rules.own_paths),
             "errors": errors,
             "own_errors": own_errors,
             "patience": timeout,
@@ -133,10 +134,10 @@ def _accepts(rules: Rules) -> Iterator[tuple[str, str]]:
         yield format, f"(?i)^(?:{'|'.join(map(re.escape, values))})$"
 
 
-def _own_paths(rules: Rules) -> str:
-    """Return an expression for the URLs of operations with failures of their own form."""
-    paths = "|".join(map(re.escape, rules.own_paths))
-    return rf"^(?:{paths})/?(?:\?|$)" if paths else ""
+def _any_of(paths: Sequence[str]) -> str:
+    """Return an expression for the URLs of some paths; empty where there are none."""
+    alternatives = "|".join(map(re.escape, paths))
+    return rf"^(?:{alternatives})/?(?:\?|$)" if alternatives else ""
 
 
 def _place(rules: Rules, route: Route) -> _Place:

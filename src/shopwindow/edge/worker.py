@@ -62,6 +62,7 @@ def _table(rules: Rules) -> dict[str, Any]:
         ],
         "noKey": _error(errors.get("no_key")),
         "unavailable": _error(errors["unavailable"]),
+        "openPaths": rules.open_paths,
         "ownPaths": rules.own_paths,
         "ownUnavailable": _error(own_errors.get("unavailable")),
     }

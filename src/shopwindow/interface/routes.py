@@ -12,11 +12,34 @@ from shopwindow.problems import Fault, Refusal
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 """Every method that an operation may have."""
 
+DOCUMENT_PATH, DOCS_PATH = "openapi.json", "docs"
+"""Paths below the base URL of what describes the interface: a document for programs and
+a page for people.
+"""
+
+REDOC_PATH, NOTICES_PATH = (
+    "docs/redoc.standalone.js",
+    "docs/redoc.standalone.js.LICENSE.txt",
+)
+"""Paths of the program that draws the page, and of its licenses."""
+
+OPEN_PATHS = (DOCUMENT_PATH, DOCS_PATH, REDOC_PATH, NOTICES_PATH)
+"""Paths that the service answers without a key, unless an operation has such a path."""
+
 
 def no_mapping() -> Refusal:
     """Return the Refusal of a path that no operation has."""
     fault = Fault("path", "is not one of the interface")
     return Refusal("no_mapping", (fault,))
+
+
+def wrong_method(allowed: Iterable[str], method: str) -> Refusal:
+    """Return the Refusal of a method that a path does not have; ``allowed``: those that
+    it has, in order.
+    """
+    methods = ", ".join(allowed)
+    fault = Fault("method", f"must be {methods}, not {method}")
+    return Refusal("method", (fault,), (("Allow", methods),))
 
 
 Routed = tuple[Operation, dict[str, str]]
@@ -82,9 +105,12 @@ class Routes:
         allowed = {"OPTIONS"}
         for operation, _ in matching:
             allowed.update(operation.methods)
-        methods = ", ".join(sorted(allowed))
-        fault = Fault("method", f"must be {methods}, not {request.method}")
-        raise Refusal("method", (fault,), (("Allow", methods),))
+        raise wrong_method(sorted(allowed), request.method)
+
+    @property
+    def open_paths(self) -> tuple[str, ...]:
+        """The OPEN_PATHS that no operation has."""
+        return tuple(path for path in OPEN_PATHS if not self.of(path, False))
 
     def owner(
         self, request: Request, order_host: bool | None = None

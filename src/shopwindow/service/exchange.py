@@ -9,7 +9,8 @@ refuse the request without waiting for it. ``exchange`` carries out all of them.
 through ``_exchange``, so they cannot disagree about the order.
 
 A client without a key learns nothing: it gets the same 401 for every path, whether or
-not the path exists.
+not the path exists. What describes the interface (service.documentation) needs no key,
+and is answered before anybody looks at one.
 
 Responses from content are cached (serving.ResponseCache) and looked up before the
 route. Every response is compressed by what the client accepts (codings), a cached one
@@ -18,7 +19,6 @@ for.
 """
 
 import sqlite3
-from collections.abc import Mapping
 
 from shopwindow.interface.answer import (
     API_KEY_HEADER,
@@ -36,11 +36,12 @@ from shopwindow.interface.body import Bodies
 from shopwindow.interface.call import Call, Request
 from shopwindow.interface.formats import JSON, MEDIA_TYPES, Format, negotiate
 from shopwindow.interface.operation import FromContent, Operation
-from shopwindow.interface.routes import METHODS, no_mapping
+from shopwindow.interface.routes import no_mapping, wrong_method
 from shopwindow.interface.validators import etag
 from shopwindow.problems import SERVICE, Failure, Fault, Refusal
-from shopwindow.service import journal, requestid
+from shopwindow.service import journal
 from shopwindow.service.codings import Accepted, accepted, encoded, is_coded, plain_tag
+from shopwindow.service.cors import options, with_cors
 from shopwindow.service.database.database import RETRY_AFTER
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import (
@@ -59,30 +60,6 @@ MAX_QUERY = 8 * 1024
 MAX_BODY = 1024 * 1024
 """Bytes of a body: nginx's default (client_max_body_size). Apps send less than 64 KiB.
 """
-
-PREFLIGHT_SECONDS = 600
-"""How long a browser may store the response to a preflight: the most that WebKit
-allows.
-"""
-
-EXPOSED_HEADERS = f"ETag, Retry-After, {requestid.HEADER}"
-"""Headers that a page's script may read, beside the few that the Fetch standard allows
-all.
-"""
-
-ALLOWED_HEADERS = ", ".join(
-    (
-        API_KEY_HEADER,
-        "Accept",
-        "Content-Type",
-        "If-None-Match",
-        "If-Match",
-        "Idempotency-Key",
-        requestid.HEADER,
-        requestid.TRACEPARENT,
-    )
-)
-"""Headers that a page's script may send: all that the service reads of a request."""
 
 DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}
 """SQLite's primary codes for a file that was overwritten or that the disk cannot read.
@@ -141,7 +118,7 @@ def refuse_arrival(
     varies = serving.vary if serving else ", ".join(VARY)
     schemas = serving.schemas if serving else shipped_schemas()
     response = _with_common_headers(refuse(refusal, format, schemas), varies)
-    return Exchange(_with_cors(response, request, serving) if serving else response)
+    return Exchange(with_cors(response, request, serving) if serving else response)
 
 
 def _exchange(
@@ -156,11 +133,11 @@ def _exchange(
     if serving is None:
         return Exchange(_no_release(format))
     if request.method == "OPTIONS":
-        return Exchange(_with_cors(_options(), request, serving), "options")
+        return Exchange(with_cors(options(), request, serving), "options")
     result = _admit_and_answer(request, serving, format, backstage)
     if result is None:
         return None
-    response = _with_cors(_not_modified(result.response, request), request, serving)
+    response = with_cors(_not_modified(result.response, request), request, serving)
     return result if response is result.response else result._replace(response=response)
 
 
@@ -203,6 +180,10 @@ def _admit_and_answer(
         cached = _from_cache(serving, cache_key, accept, may_work=backstage is not None)
         if cached:
             return cached
+
+    if page := _page_of_documentation(request, serving):
+        may_work = backstage is not None
+        return _document(page, request, serving, accept, may_work=may_work)
 
     operation: Operation | None = None
     # An operation of this path: its form of failures holds for other methods as well.
@@ -348,16 +329,61 @@ def _below_base_url(request: Request, serving: Serving) -> tuple[Request, bool]:
     """
     urls = serving.urls(request.headers.get("host"))
     for order_host, base in urls:
-        if base and not request.path.startswith(f"{base}/"):
+        path = _below(base, request.path)
+        if path is None:
             continue
-        inner = (
-            request._replace(path=request.path[len(base) + 1 :]) if base else request
-        )
+        inner = request._replace(path=path) if base else request
         if len(urls) == 1 or serving.interface.routes.of(
             inner.path.removesuffix("/"), order_host
         ):
             return inner, order_host
     raise no_mapping()
+
+
+def _below(base: str, path: str) -> str | None:
+    """Return what a path says below a base URL's path; None where it is not below it."""
+    if not base:
+        return path
+    return path[len(base) + 1 :] if path.startswith(f"{base}/") else None
+
+
+def _page_of_documentation(request: Request, serving: Serving) -> str | None:
+    """Return the path below the base URL of a page of the documentation; None for any
+    other request.
+    """
+    if serving.documentation is None:
+        return None
+    for order_host, base in serving.urls(request.headers.get("host")):
+        path = (_below(base, request.path) or "").removesuffix("/")
+        if not order_host and path in serving.documentation.paths:
+            return path
+    return None
+
+
+def _document(
+    page: str, request: Request, serving: Serving, accept: Accepted, *, may_work: bool
+) -> Exchange | None:
+    """Answer a request for the documentation, which needs no key.
+
+    Returns None where it is printed or compressed, and this thread may do no work.
+    """
+    if serving.documentation is None:
+        raise TypeError(f"{page}: this service has no documentation")
+    try:
+        if request.method not in ("GET", "HEAD"):
+            raise wrong_method(("GET", "HEAD", "OPTIONS"), request.method)
+        if not may_work:
+            return None
+        response = serving.documentation.response(page, accept)
+        return Exchange(response, "documentation")
+    except Refusal as raised:
+        refusal = raised
+    except Exception as error:
+        refusal = _refusal_for(error, serving)
+    format = negotiate(request.headers.get("accept")) or JSON
+    refused = refuse(refusal, format, serving.schemas)
+    response = encoded(_with_common_headers(refused, serving.vary), accept)
+    return Exchange(response, "documentation")
 
 
 def _check_sizes(request: Request) -> None:
@@ -428,37 +454,3 @@ def _not_modified(response: Response, request: Request) -> Response:
         if name not in ("Content-Type", "Content-Encoding")
     )
     return response._replace(status=304, body=b"", headers=headers)
-
-
-def _options() -> Response:
-    """Return the response to OPTIONS. It is the same for every path, so it needs no
-    key.
-    """
-    return Response(
-        204,
-        "",
-        b"",
-        headers=(("Allow", ", ".join(METHODS)), ("Cache-Control", "no-store")),
-    )
-
-
-def _with_cors(response: Response, request: Request, serving: Serving) -> Response:
-    """Add what a browser needs to hand the response to a page of a listed origin (Fetch
-    §3.2).
-    """
-    origin = request.headers.get("origin")
-    if origin is None or origin not in serving.origins:
-        return response
-    headers: Mapping[str, str] = {
-        "Access-Control-Allow-Origin": origin,
-        "Access-Control-Expose-Headers": EXPOSED_HEADERS,
-    }
-    if request.method == "OPTIONS":
-        headers = {
-            **headers,
-            "Access-Control-Allow-Methods": ", ".join(METHODS),
-            "Access-Control-Allow-Headers": ALLOWED_HEADERS,
-            "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
-            "Vary": "Origin",
-        }
-    return response._replace(headers=(*response.headers, *headers.items()))

@@ -40,7 +40,6 @@ from shopwindow.service.smtp import smtp_server
 from shopwindow.service.supervisor import Supervisor, WorkerCommand, watched_signals
 from shopwindow.service.systemd import inherited_socket
 
-FACTORY = "shopwindow.service.wsgi:make"
 WORKER = "shopwindow.service.worker"
 
 DEFER_SECONDS = 1
@@ -91,6 +90,12 @@ class ServiceOptions:
     """The command line of what runs beside the workers (service.companion); empty:
     nothing does.
     """
+    factory: str = "shopwindow.service.wsgi:make"
+    """What makes the service.wsgi.Front of a worker, `module:function`."""
+    docs: bool = True
+    """Whether there are `/openapi.json` and `/docs`, where the factory can describe the
+    interface.
+    """
 
 
 def address(text: str) -> tuple[str, int]:
@@ -127,7 +132,11 @@ def _serve(
     # a wrong list of proxies is reported here, once, and not by every worker
     proxies(os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK))
     command = _command(
-        FACTORY, options.threads, options.clients, options.http, pin=options.pin
+        options.factory,
+        options.threads,
+        options.clients,
+        options.http,
+        pin=options.pin,
     )
 
     interface = from_environment(os.environ)
@@ -158,6 +167,7 @@ def _set_environment(options: ServiceOptions, shared: str) -> None:
     os.environ["SHOPWINDOW_DATABASE"] = options.database
     os.environ["SHOPWINDOW_CONNECTIONS"] = str(options.connections)
     os.environ["SHOPWINDOW_LOG_DIR"] = options.log_dir
+    os.environ["SHOPWINDOW_DOCS"] = "1" if options.docs else "0"
 
 
 def _serve_admin(

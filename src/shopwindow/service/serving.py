@@ -25,6 +25,7 @@ from shopwindow.release.changes import content_of
 from shopwindow.release.publish import Releases
 from shopwindow.release.stored import interface_of
 from shopwindow.service.clients import Clients
+from shopwindow.service.documentation import Describe, Documentation
 from shopwindow.service.refresh import refresh_status
 
 CACHE_BYTES = 32 * 1024 * 1024
@@ -153,6 +154,8 @@ class Serving:
     """Returns how the last build ended (service.refresh)."""
     report_damage: ReportDamage = _ignore_damage
     """To be called where an index of the release cannot be read."""
+    describe: Describe | None = None
+    """Prints the OpenAPI document; None: the service has no documentation."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clients", Clients(self.interface, self.content))
@@ -169,6 +172,7 @@ class Serving:
         object.__setattr__(
             self, "origins", frozenset(self.content.setting("origins") or ())
         )
+        object.__setattr__(self, "documentation", self._documentation())
 
     clients: Clients = field(init=False)
     base_path: str = field(init=False)
@@ -177,6 +181,14 @@ class Serving:
     """The host of ``order_base_url``; empty where ``base_url`` has the same host."""
     vary: str = field(init=False)
     origins: frozenset[str] = field(init=False)
+    documentation: Documentation | None = field(init=False)
+
+    def _documentation(self) -> Documentation | None:
+        if self.describe is None:
+            return None
+        describe = partial(self.describe, self.interface, self.content, self.schemas)
+        varies = ("Origin",) if self.origins else ()
+        return Documentation(self.interface, describe, self.base_path, varies)
 
     def on_order_host(self, host: str | None) -> bool:
         """Return whether a Host header names the order host and not the base host."""
@@ -225,6 +237,7 @@ def load_release(
     schemas: Schemas,
     cache_bytes: int,
     report_damage: ReportDamage = _ignore_damage,
+    describe: Describe | None = None,
 ) -> Serving:
     """Load a release. What its interface derives is computed now, not by the first
     request.
@@ -245,4 +258,5 @@ def load_release(
         ResponseCache(cache_bytes),
         status=status,
         report_damage=report_damage,
+        describe=describe,
     )

@@ -26,6 +26,7 @@ from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact, signature
 from shopwindow.release.publish import Releases
 from shopwindow.service import journal
+from shopwindow.service.documentation import Describe
 from shopwindow.service.serving import CACHE_BYTES, Serving, load_release
 
 FOLLOW_SECONDS = 0.25
@@ -56,7 +57,8 @@ class Watch:
     ``report`` takes a sentence for the log when no release, or not the current one, can
     be served. ``on_change`` takes the release being served and the reason why nothing
     newer is (or an empty text), when either of them changes. ``on_failure`` is called
-    for each release that could not be loaded or was rejected.
+    for each release that could not be loaded or was rejected. ``describe`` prints the
+    OpenAPI document of a release; None: there is no documentation.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Watch:
         report: Callable[[str], None] | None = None,
         on_change: Callable[[Serving | None, str], None] | None = None,
         on_failure: Callable[[], None] | None = None,
+        describe: Describe | None = None,
     ) -> None:
         self._releases = Releases(out)
         self._interface = interface
@@ -74,6 +77,7 @@ class Watch:
         self._report = report or partial(journal.error, "release_not_served")
         self._on_change = on_change or (lambda serving, fault: None)
         self._on_failure = on_failure or (lambda: None)
+        self._describe = describe
         self._schemas = program_schemas(interface)
         self._serving: Serving | None = None
         self._announced: tuple[str, str] | None = None
@@ -150,6 +154,7 @@ class Watch:
             self._schemas,
             self._cache_bytes,
             partial(self._reject, id),
+            self._describe,
         )
         self._rejected.pop(id, None)
         gc.unfreeze()  # so that the release that was served until now is collected, too

@@ -27,6 +27,7 @@ from shopwindow.service import journal, probe, requestid
 from shopwindow.service import metrics as metric_counts
 from shopwindow.service.database.database import MAX_CONNECTIONS, Load
 from shopwindow.service.database.late import late_database
+from shopwindow.service.documentation import Describe
 from shopwindow.service.exchange import (
     MAX_BODY,
     at_once,
@@ -225,8 +226,11 @@ def application(
     )
 
 
-def make() -> Front:
+def make(describe: Describe | None = None) -> Front:
     """Return the WSGI callable of a worker process, set up by environment variables.
+
+    ``describe`` prints the OpenAPI document of a release; None: the service has neither
+    `/openapi.json` nor `/docs`. `shopwindow.wsgi` hands it in.
 
     | Variable | Is |
     |---|---|
@@ -239,6 +243,7 @@ def make() -> Front:
     | SHOPWINDOW_TRUSTED_PROXIES | networks whose X-Forwarded-For is believed |
     | SHOPWINDOW_CODE_SECRET | the secret that keys digests; empty: none |
     | SHOPWINDOW_ACCESS_LOG | 0: no access log |
+    | SHOPWINDOW_DOCS | 0: no /openapi.json and no /docs |
     | PROMETHEUS_MULTIPROC_DIR | the folder of metrics and of this worker's note |
 
     Raises Failure for a variable of the project's former name, and for a wrong
@@ -257,6 +262,7 @@ def make() -> Front:
         _cache_bytes(os.environ.get("SHOPWINDOW_MEMO")),
         on_change=notes.record_release if notes else None,
         on_failure=metric_counts.count_load_failure,
+        describe=describe if os.environ.get("SHOPWINDOW_DOCS", "1") != "0" else None,
     )
 
     address = os.environ.get("SHOPWINDOW_DATABASE", "")

@@ -1,0 +1,69 @@
+"""Requests of web pages from other origins: OPTIONS, and the headers that a browser needs
+(Fetch §3.2).
+"""
+
+from collections.abc import Mapping
+
+from shopwindow.interface.answer import API_KEY_HEADER, Response
+from shopwindow.interface.call import Request
+from shopwindow.interface.routes import METHODS
+from shopwindow.service import requestid
+from shopwindow.service.serving import Serving
+
+PREFLIGHT_SECONDS = 600
+"""How long a browser may store the response to a preflight: the most that WebKit
+allows.
+"""
+
+EXPOSED_HEADERS = f"ETag, Retry-After, {requestid.HEADER}"
+"""Headers that a page's script may read, beside the few that the Fetch standard allows
+all.
+"""
+
+ALLOWED_HEADERS = ", ".join(
+    (
+        API_KEY_HEADER,
+        "Accept",
+        "Content-Type",
+        "If-None-Match",
+        "If-Match",
+        "Idempotency-Key",
+        requestid.HEADER,
+        requestid.TRACEPARENT,
+    )
+)
+"""Headers that a page's script may send: all that the service reads of a request."""
+
+
+def options() -> Response:
+    """Return the response to OPTIONS. It is the same for every path, so it needs no
+    key.
+    """
+    return Response(
+        204,
+        "",
+        b"",
+        headers=(("Allow", ", ".join(METHODS)), ("Cache-Control", "no-store")),
+    )
+
+
+def with_cors(response: Response, request: Request, serving: Serving) -> Response:
+    """Add what a browser needs to hand the response to a page of a listed origin (Fetch
+    §3.2).
+    """
+    origin = request.headers.get("origin")
+    if origin is None or origin not in serving.origins:
+        return response
+    headers: Mapping[str, str] = {
+        "Access-Control-Allow-Origin": origin,
+        "Access-Control-Expose-Headers": EXPOSED_HEADERS,
+    }
+    if request.method == "OPTIONS":
+        headers = {
+            **headers,
+            "Access-Control-Allow-Methods": ", ".join(METHODS),
+            "Access-Control-Allow-Headers": ALLOWED_HEADERS,
+            "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
+            "Vary": "Origin",
+        }
+    return response._replace(headers=(*response.headers, *headers.items()))
