@@ -10,11 +10,11 @@ from pathlib import Path
 
 from tuf.api.exceptions import DownloadError, DownloadHTTPError, RepositoryError
 
-from shopwindow.delivery.verifying import Reader, refresh
+from shopwindow.delivery.verifying import MetadataReader, refresh
 
 
 class Addresses:
-    """What a Reader needs of a bucket, over HTTP: the keys are addresses."""
+    """What a MetadataReader needs of a bucket, over HTTP: the keys are addresses."""
 
     def stream(self, key: str) -> Iterator[bytes] | None:
         try:
@@ -40,7 +40,7 @@ def main() -> int:
         return 0
     try:
         base = options.metadata_url.rstrip("/") + "/"
-        updater = refresh(state, None, Reader(Addresses()), base)  # type: ignore[arg-type]
+        updater = refresh(state, None, MetadataReader(Addresses()), base)  # type: ignore[arg-type]
         updater.config.prefix_targets_with_hash = True  # ours have the digest in their path
         for name in options.target_name or ():
             target = updater.get_targetinfo(name)

@@ -9,9 +9,11 @@ import pytest
 
 from delivered import folder, release
 from releases import shopwindow
-from shopwindow.delivery import roots, signed_publishing
+from shopwindow.delivery import roots, signed_metadata, signed_publishing
+from shopwindow.delivery.due import status
 from shopwindow.delivery.keys import PASSPHRASE, KeySource
 from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.roles import DEFAULT_DAYS, ROLES
 from shopwindow.delivery.signing import Signing
 from shopwindow.problems import Failure, Misuse
 
@@ -168,6 +170,87 @@ def test_nothing_is_signed_where_nothing_was_begun(keys: Path) -> None:
     assert (done.status, "nothing is to be signed; --renew begins a root that lasts longer" in done.err) == (4, True)
 
 
+# -- how many, and for how long --------------------------------------------------------------------------------------
+
+
+def ends(keys: Path, target: str) -> dict[str, float]:
+    """For how many days each role's signature at a target is good, to a tenth."""
+    listed = signed_metadata.ends(folder(Path(target.removeprefix("file://"))), roots.read(keys).signed)
+    now = datetime.now(UTC)
+    return {role: round((end - now) / timedelta(days=1), 1) for role, (_, end) in listed.items()}
+
+
+def test_lifetimes_that_were_chosen_hold_for_every_later_signature(tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    lifetimes = ("--expires", "timestamp=7", "--expires", "root=500")
+    assert shopwindow("keys", "init", keys, *lifetimes).status == 0
+    release(tmp_path)
+    target = f"file://{tmp_path}/target"
+    assert shopwindow("publish", target, "--out", tmp_path / "dist", "--keys", keys).status == 0
+    assert ends(keys, target) == {"targets": 90.0, "snapshot": 30.0, "timestamp": 7.0}
+    left = roots.read(keys).signed.expires - datetime.now(UTC)
+    assert timedelta(days=499) < left <= timedelta(days=500)
+    lines = shopwindow("keys", "status", keys, target).out.splitlines()
+    lasting = {line.partition(":")[0]: line.rpartition("for ")[2] for line in lines if not line.startswith(" ")}
+    assert lasting == {"root": "500 days", "targets": "90 days", "snapshot": "30 days", "timestamp": "7 days"}
+
+
+@pytest.mark.parametrize("days", [1, 10])
+def test_another_lifetime_holds_from_the_next_publication_or_renewal_on(keys: Path, target: str, days: int) -> None:
+    done = shopwindow("keys", "change", keys, "timestamp", "--expires", str(days))
+    assert (done.status, "root.json: version 2, signed" in done.out) == (0, True), done.err
+    renewal = () if days < 3 else ("--renew",)  # what is shorter counts at once
+    out = keys.parent / "dist"
+    assert shopwindow("publish", target, "--out", out, "--keys", keys, *renewal).status == 0
+    assert ends(keys, target) == {"targets": 90.0, "snapshot": 30.0, "timestamp": float(days)}
+
+
+@pytest.mark.parametrize(
+    "text", ["timestamp", "timestamps=7", "timestamp=", "timestamp=-1", "timestamp=0", "root=3651"]
+)
+def test_what_is_no_lifetime_is_refused_and_no_key_is_made(tmp_path: Path, text: str) -> None:
+    done = shopwindow("keys", "init", tmp_path / "keys", "--expires", text)
+    assert (done.status, text.partition("=")[0] in done.err, (tmp_path / "keys").exists()) == (2, True, False)
+
+
+def test_a_threshold_is_raised_by_as_many_as_it_needs_from_then_on(keys: Path) -> None:
+    first, second, third = sticks(keys)
+    change = roots.change(keys, "root", KeySource(first, {}), threshold=3, moment=NOW)
+    assert [line[:2] for line in change.missing] == ["1 ", "2 "]  # by the old threshold, and by the new one
+    change = roots.sign(keys, KeySource(second, {}), moment=NOW)
+    assert ([line[:2] for line in change.missing], roots.read(keys).signed.version) == (["1 "], 1)
+    change = roots.sign(keys, KeySource(third, {}), moment=NOW)
+    assert (change.missing, roots.read(keys).signed.roles["root"].threshold) == ((), 3)
+
+
+def test_a_threshold_that_the_keys_cannot_reach_is_refused_and_no_key_is_made(keys: Path) -> None:
+    before = sorted(keys.iterdir())
+    lost = role_keys(keys, "timestamp").pop()
+    for options, words in (
+        (("root", "--threshold", "4"), "4 of 3 keys cannot sign"),
+        (("timestamp", "--add", "--threshold", "3"), "3 of 2 keys cannot sign"),
+        (("timestamp", "--remove", lost[:8]), "1 of 0 keys cannot sign"),
+        (("timestamp", "--remove", "ffffffffffff"), "timestamp has "),
+        (("timestamp",), "say --add, --remove, --threshold or --expires"),
+    ):
+        done = shopwindow("keys", "change", keys, *options)
+        assert (done.status, words in done.err) == (2, True), done
+    assert sorted(keys.iterdir()) == before
+
+
+def test_a_renewal_job_has_a_key_of_its_own_which_can_be_taken_away(keys: Path, target: str) -> None:
+    (publishers,) = role_keys(keys, "timestamp")
+    done = shopwindow("keys", "change", keys, "timestamp", "--add")
+    (jobs,) = role_keys(keys, "timestamp") - {publishers}
+    assert (done.status, roots.read(keys).signed.roles["timestamp"].threshold) == (0, 1)
+    (keys / f"timestamp-{publishers[:8]}.pem").unlink()
+    assert shopwindow("publish", target, "--keys", keys, "--renew").status == 0
+    done = shopwindow("keys", "change", keys, "timestamp", "--remove", jobs[:8])
+    assert (done.status, role_keys(keys, "timestamp")) == (0, {publishers})
+    done = shopwindow("publish", target, "--keys", keys, "--renew")
+    assert (done.status, f"the private key {publishers[:8]} of timestamp is neither here nor" in done.err) == (4, True)
+
+
 # -- what is due -----------------------------------------------------------------------------------------------------
 
 
@@ -196,8 +279,8 @@ def test_status_lists_roles_and_ends_and_says_with_its_status_that_something_is_
     ],
 )
 def test_each_role_is_due_in_time(keys: Path, later: timedelta, due: dict[str, str]) -> None:
-    ends = {role: (1, NOW + roots.LIFETIMES[role]) for role in roots.ROLES[1:]}
-    listed = roots.status(keys, ends, NOW + later)
+    ends = {role: (1, NOW + timedelta(days=DEFAULT_DAYS[role])) for role in ROLES[1:]}
+    listed = status(keys, ends, NOW + later)
     assert {role.role: role.due.partition(":")[0] for role in listed if role.due} == due
 
 

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,12 +14,22 @@ from tuf.api.metadata import Metadata, Snapshot, TargetFile, Targets, Timestamp
 from delivered import current, folder, memory, release
 from releases import shopwindow
 from served import granian, metric, within
-from shopwindow.delivery import activation, layout, publishing, roots, signed_publishing, signing, upkeep
+from shopwindow.delivery import (
+    activation,
+    layout,
+    publishing,
+    roots,
+    signed_metadata,
+    signed_publishing,
+    signing,
+    upkeep,
+)
 from shopwindow.delivery.bucket import Bucket, Headers, Version
 from shopwindow.delivery.folder import FolderBucket
 from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.pulling import pull
+from shopwindow.delivery.signed_metadata import SIGNED_AT
 from shopwindow.delivery.signing import Signing
 from shopwindow.delivery.source import PullFault
 from shopwindow.delivery.verifying import SignedSource
@@ -129,7 +139,7 @@ def test_a_renewal_signs_what_is_due_and_names_what_it_has_no_key_for(shop: Shop
     later = datetime.now(UTC) + timedelta(days=50)
     signature = signing.renew(shop.bucket, shop.signing(later, keys="online"))
     assert signature == signing.Signature(id, 1, True, ("targets",))
-    ends = signing.ends(shop.bucket, roots.read(shop.keys).signed)
+    ends = signed_metadata.ends(shop.bucket, roots.read(shop.keys).signed)
     assert {role: version for role, (version, _) in ends.items()} == {"timestamp": 2, "snapshot": 2, "targets": 1}
 
 
@@ -187,7 +197,7 @@ def test_a_publisher_that_is_overtaken_does_not_sign_its_release(shop: Shop) -> 
     shop.publish()
     release(shop.work, "Second")
     going = outgoing(shop.work / "dist")
-    with pytest.raises(Failure, match="somebody else made another release current"):
+    with pytest.raises(Failure, match="build again, which takes the newest content, and publish that"):
         signed_publishing.publish(going, Overtaken(shop.work / "target"), shop.signing())
     assert shop.pull() == current(shop.bucket)["id"] == release(shop.work, "Third")
 
@@ -222,9 +232,34 @@ def test_no_release_is_rolled_back_to_that_nobody_signed(shop: Shop) -> None:
 def test_a_publisher_whose_clock_is_a_day_behind_is_told_so(shop: Shop) -> None:
     shop.publish()
     before = (shop.metadata / "timestamp.json").read_bytes()
-    with pytest.raises(Failure, match=r"this machine's clock says .*: one of the two clocks is wrong"):
+    with pytest.raises(Failure, match=r"this machine's clock says .*; set this machine's clock. If it is right"):
         signing.ready(shop.bucket, shop.signing(datetime.now(UTC) - timedelta(days=1)))
     assert (shop.metadata / "timestamp.json").read_bytes() == before
+
+
+def test_a_publisher_whose_clock_is_a_day_ahead_of_the_disk_signs_nothing(shop: Shop) -> None:
+    shop.publish()
+    before = {item.key: shop.bucket.read(item.key) for item in shop.bucket.listing("")}
+    release(shop.work, "Second")
+    ahead = shop.signing(datetime.now(UTC) + timedelta(days=1))
+    with pytest.raises(Failure, match="so nothing was signed; set the one that is wrong"):
+        signed_publishing.publish(outgoing(shop.work / "dist"), shop.bucket, ahead)
+    assert {item.key: shop.bucket.read(item.key) for item in shop.bucket.listing("")} == before
+
+
+def test_what_was_signed_in_the_future_is_replaced_with_force_and_hosts_follow(shop: Shop) -> None:
+    first = shop.publish()
+    shop.pull()
+    signed(shop, "timestamp", unrecognized_fields={SIGNED_AT: (datetime.now(UTC) + timedelta(days=1)).isoformat()})
+    assert shop.refusal()[0] == "expired"
+    release(shop.work, "Second")
+    going = outgoing(shop.work / "dist")
+    with pytest.raises(Failure, match="that of the last publisher was wrong: --force signs all the same"):
+        signed_publishing.publish(going, shop.bucket, shop.signing())
+    done = shopwindow("publish", f"file://{shop.work}/target", "--keys", shop.keys, "--renew", "--force")
+    assert (done.status, shop.pull()) == (0, first), done.err
+    _, signature = signed_publishing.publish(going, shop.bucket, shop.signing())
+    assert shop.pull() == signature.id == going.id
 
 
 def test_keys_of_another_shop_change_nothing(shop: Shop) -> None:
@@ -240,20 +275,96 @@ def test_a_signed_target_is_not_published_to_without_keys(shop: Shop) -> None:
     assert (done.status, "is signed, so hosts with a root would not follow; say --keys DIR" in done.err) == (4, True)
 
 
+# -- prunes ----------------------------------------------------------------------------------------------------------
+
+
+def aged(shop: Shop) -> None:
+    """Let all that is at the target have been there for three days, and what is current as long."""
+    old = datetime.now(UTC).timestamp() - 3 * 86400
+    for number, path in enumerate(
+        sorted((shop.work / "target").rglob("*.json"), key=lambda path: path.stat().st_mtime)
+    ):
+        os.utime(path, (old + number, old + number))
+    pointed = current(shop.bucket)
+    stale = [{**entry, "when": "2020-01-01T00:00:00+00:00"} for entry in pointed["history"]]
+    (shop.work / "target/current.json").write_bytes(orjson.dumps({**pointed, "history": stale}))
+
+
+def names(shop: Shop) -> set[str]:
+    """What lies in the folder of metadata."""
+    return {path.name for path in shop.metadata.iterdir()}
+
+
 def test_a_prune_spares_what_is_signed(shop: Shop) -> None:
     first = shop.publish()
     for name in ("Second", "Third"):
         release(shop.work, name)
         publishing.publish(outgoing(shop.work / "dist"), shop.bucket)
-    old = datetime.now(UTC).timestamp() - 3 * 86400
-    for path in (shop.work / "target").rglob("*.json"):
-        os.utime(path, (old, old))
-    pointed = current(shop.bucket)
-    os.utime(shop.work / "target" / layout.release_key(pointed["id"]), (old + 60, old + 60))
-    stale = [{**entry, "when": "2020-01-01T00:00:00+00:00"} for entry in pointed["history"]]
-    (shop.work / "target/current.json").write_bytes(orjson.dumps({**pointed, "history": stale}))
+    aged(shop)
     assert len(upkeep.prune(shop.bucket, 1).deleted) == 1
     assert shop.pull() == first
+
+
+def test_a_prune_deletes_metadata_that_leads_to_no_release_any_more(shop: Shop) -> None:
+    for name in ("First", "Second", "Third"):
+        shop.publish(name)
+    roots.rotate(shop.keys, "timestamp", KeySource(shop.keys, {}), moment=datetime.now(UTC))
+    fourth = shop.publish("Fourth")
+    (shop.metadata / "5.targets.json").write_bytes(b"of a publisher that was killed")
+    (shop.metadata / "note.txt").write_bytes(b"somebody's")
+    aged(shop)
+    assert len(upkeep.prune(shop.bucket, 2).deleted) == 2
+    kept = {f"{number}.{role}.json" for number in (3, 4) for role in ("targets", "snapshot")}
+    assert names(shop) == {"1.root.json", "2.root.json", "timestamp.json", "note.txt", *kept}
+    assert shop.pull() == fourth  # a host with the first root
+    moved, signature = signed_publishing.roll_back(shop.bucket, None, shop.signing())
+    assert (moved.id, signature.targets, shop.pull()) == (release(shop.work, "Third"), 5, moved.id)
+
+
+def test_a_prune_spares_metadata_that_is_younger_than_a_day(shop: Shop) -> None:
+    for name in ("First", "Second", "Third"):
+        shop.publish(name)
+    aged(shop)
+    for young in ("1.targets.json", "2.snapshot.json", "7.snapshot.json"):
+        (shop.metadata / young).touch()
+    assert len(upkeep.prune(shop.bucket, 1).deleted) == 2
+    leads_on = {"1.snapshot.json", "3.snapshot.json", "3.targets.json"}  # to young targets, and to what is current
+    unaged = {"1.targets.json", "2.snapshot.json", "7.snapshot.json"}
+    assert names(shop) == {"1.root.json", "timestamp.json", *leads_on, *unaged}
+
+
+def test_a_prune_deletes_no_metadata_where_the_timestamp_leads_nowhere(shop: Shop) -> None:
+    shop.publish()
+    shop.publish("Second")
+    (shop.metadata / "2.snapshot.json").unlink()
+    aged(shop)
+    before = names(shop)
+    upkeep.prune(shop.bucket, 1)
+    assert names(shop) == before
+
+
+def test_a_host_in_the_middle_of_an_update_does_not_notice_a_prune(shop: Shop) -> None:
+    class Slow(FolderBucket):
+        """A host between whose first two requests somebody publishes and prunes."""
+
+        pruned = False
+
+        def stream(self, key: str) -> Iterator[bytes] | None:
+            bits = super().stream(key)
+            if key == layout.TIMESTAMP and not self.pruned:
+                self.pruned = True
+                bits = iter(list(bits or ()))
+                shop.publish("Second")
+                upkeep.prune(shop.bucket, 1)
+            return bits
+
+    shop.publish("Third")
+    first = shop.publish()
+    aged(shop)
+    slow = Slow(shop.work / "target")
+    source = SignedSource(slow, (shop.keys / "1.root.json").read_bytes(), shop.host.out / "trusted")
+    assert (pull(source, shop.host).id, slow.pruned) == (first, True)
+    assert "1.targets.json" not in names(shop)  # of the third, which nobody needs
 
 
 # -- what attackers do -----------------------------------------------------------------------------------------------

@@ -86,7 +86,8 @@ class _Order:
 @click.option(
     "--force",
     is_flag=True,
-    help="Publish over a newer build, too, and with --keys over one that nobody has signed.",
+    help="Publish over a newer build, too; with --keys also over what nobody has signed, or "
+    "what a publisher with a wrong clock signed in the future.",
 )
 @click.option(
     "--keys",
@@ -189,7 +190,7 @@ def publish(
     elif prune:
         _prune(order, prune)
     elif renew and signing:
-        _renew(order.bucket, signing)
+        _renew(order, signing)
     else:
         _publish(order)
 
@@ -271,11 +272,11 @@ def _publish_unsigned(order: _Order, release: "Outgoing") -> "Publication":
     )
 
 
-def _renew(bucket: "Bucket", signing: "Signing") -> None:
+def _renew(order: _Order, signing: "Signing") -> None:
     from shopwindow.delivery.signing import ready, renew
 
-    ready(bucket, signing, ("timestamp",))
-    _print_signature(renew(bucket, signing))
+    ready(order.bucket, signing, ("timestamp",), force=order.force)
+    _print_signature(renew(order.bucket, signing))
 
 
 def _print_signature(signature: "Signature | None") -> None:
@@ -334,7 +335,12 @@ def _roll_back(order: _Order, id: str | None) -> None:
         from shopwindow.delivery import signed_publishing
 
         moved, signature = signed_publishing.roll_back(
-            order.bucket, id, order.signing, order.reason, purges=purges
+            order.bucket,
+            id,
+            order.signing,
+            order.reason,
+            force=order.force,
+            purges=purges,
         )
     else:
         publishing.require_unsigned(order.bucket)

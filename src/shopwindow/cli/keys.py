@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -12,16 +12,16 @@ import click
 
 from shopwindow.cli import audit
 from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS
+from shopwindow.delivery.roles import DEFAULT_DAYS, MOST_DAYS, ROLES
 from shopwindow.problems import Failure
 
 if TYPE_CHECKING:
+    from shopwindow.delivery.due import RoleStatus
     from shopwindow.delivery.keys import KeySource
-    from shopwindow.delivery.roots import Change, RoleStatus
+    from shopwindow.delivery.roots import KeyChange
     from shopwindow.delivery.signing import Signing
 
-ROLES = ["root", "targets", "snapshot", "timestamp"]
-
-FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+KEY_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
 HELD = click.option(
     "--held",
@@ -68,7 +68,7 @@ def _require_libraries() -> None:
 
 
 @keys.command()
-@FOLDER
+@KEY_FOLDER
 @click.option(
     "--root-keys",
     type=click.IntRange(1, 16),
@@ -85,8 +85,21 @@ def _require_libraries() -> None:
     metavar="N",
     help="How many of them have to sign a change of keys.",
 )
+@click.option(
+    "--expires",
+    multiple=True,
+    metavar="ROLE=DAYS",
+    help="For how many days a role's signatures are good; may be repeated. Default: "
+    f"{', '.join(f'{role}={days}' for role, days in DEFAULT_DAYS.items())}.",
+)
 @ENCRYPTED
-def init(folder: Path, root_keys: int, threshold: int, encrypted: bool) -> None:
+def init(
+    folder: Path,
+    root_keys: int,
+    threshold: int,
+    expires: Sequence[str],
+    encrypted: bool,
+) -> None:
     """Write DIR/root.json, and a private key for each role beside it.
 
     root.json is what hosts are given. The private keys (ROLE-ID.pem) are for their
@@ -99,6 +112,7 @@ def init(folder: Path, root_keys: int, threshold: int, encrypted: bool) -> None:
         folder,
         keys=root_keys,
         threshold=threshold,
+        days=dict(map(_days_of, expires)),
         passphrase=_new_passphrase(encrypted),
         moment=datetime.now(UTC),
     )
@@ -107,7 +121,7 @@ def init(folder: Path, root_keys: int, threshold: int, encrypted: bool) -> None:
 
 
 @keys.command()
-@FOLDER
+@KEY_FOLDER
 @click.argument("role", type=click.Choice(ROLES))
 @click.option(
     "--key",
@@ -145,13 +159,72 @@ def rotate(
 
 
 @keys.command()
-@FOLDER
+@KEY_FOLDER
+@click.argument("role", type=click.Choice(ROLES))
+@click.option("--add", is_flag=True, help="Make one more key, which signs as well.")
+@click.option(
+    "--remove",
+    metavar="ID",
+    help="The key that signs nothing any more, by its beginning.",
+)
+@click.option(
+    "--threshold",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many keys of ROLE have to sign.",
+)
+@click.option(
+    "--expires",
+    type=click.IntRange(1, MOST_DAYS),
+    metavar="DAYS",
+    help="For how many days a signature of ROLE is good.",
+)
+@HELD
+@KEY_COMMAND
+@ENCRYPTED
+def change(
+    folder: Path,
+    role: str,
+    add: bool,
+    remove: str | None,
+    threshold: int | None,
+    expires: int | None,
+    held: Path | None,
+    key_command: str,
+    encrypted: bool,
+) -> None:
+    """Change how many keys ROLE has, how many of them sign, and for how long.
+
+    Begins the next version of the root, as `keys rotate` does. Signatures that exist
+    are renewed by the next publication.
+    """
+    from shopwindow.delivery import roots
+
+    if not (add or remove or threshold or expires):
+        raise click.UsageError("say --add, --remove, --threshold or --expires")
+    passphrase = _new_passphrase(encrypted and add and role == "root")
+    done = roots.change(
+        folder,
+        role,
+        _source(held or folder, key_command),
+        add=add,
+        remove=remove,
+        threshold=threshold,
+        days=expires,
+        passphrase=passphrase,
+        moment=datetime.now(UTC),
+    )
+    _print(folder, done)
+
+
+@keys.command()
+@KEY_FOLDER
 @HELD
 @KEY_COMMAND
 @click.option(
     "--renew",
     is_flag=True,
-    help="Begin a version of the root with the same keys that lasts another year.",
+    help="Begin a version of the root with the same keys that lasts as long again.",
 )
 def sign(folder: Path, held: Path | None, key_command: str, renew: bool) -> None:
     """Sign the next version of the root (DIR/draft.root.json) with a root key."""
@@ -163,7 +236,7 @@ def sign(folder: Path, held: Path | None, key_command: str, renew: bool) -> None
 
 
 @keys.command()
-@FOLDER
+@KEY_FOLDER
 @click.argument("target", required=False)
 @CONTENT_DIR
 def status(folder: Path, target: str | None, content: str) -> None:
@@ -173,15 +246,15 @@ def status(folder: Path, target: str | None, content: str) -> None:
     Exit status 0: nothing is due; 1: something is, as the lines say; 4: it cannot be
     read.
     """
-    from shopwindow.delivery import roots, signing
+    from shopwindow.delivery import due, roots, signed_metadata
     from shopwindow.delivery.opening import opened
     from shopwindow.delivery.targets import target_of
 
     ends: Mapping[str, tuple[int, datetime]] = {}
     if target:
         bucket = opened(target_of(target, Path(content)), os.environ)
-        ends = signing.ends(bucket, roots.read(folder).signed)
-    listed = roots.status(folder, ends, datetime.now(UTC))
+        ends = signed_metadata.ends(bucket, roots.read(folder).signed)
+    listed = due.status(folder, ends, datetime.now(UTC))
     for role in listed:
         _print_role(role)
     if any(role.due for role in listed):
@@ -196,6 +269,17 @@ def signing_of(folder: str, key_command: str) -> "Signing":
     from shopwindow.delivery.signing import Signing
 
     return Signing(Path(folder), _source(Path(folder), key_command))
+
+
+def _days_of(text: str) -> tuple[str, int]:
+    """Return the role and the days of ROLE=DAYS."""
+    role, _, days = text.partition("=")
+    if role not in ROLES or not (days.isascii() and days.isdigit()):
+        raise click.UsageError(
+            f"--expires {text}: is to be ROLE=DAYS, such as timestamp=7; roles are "
+            f"{', '.join(ROLES)}"
+        )
+    return role, int(days)
 
 
 def _source(folder: Path, command: str) -> "KeySource":
@@ -225,7 +309,7 @@ def _new_passphrase(encrypted: bool) -> str:
     return answer
 
 
-def _print(folder: Path, change: "Change") -> None:
+def _print(folder: Path, change: "KeyChange") -> None:
     """Print what a command has done to the root, and let the audit log say so."""
     audit.record(
         "keys",
@@ -256,7 +340,8 @@ def _print_role(role: "RoleStatus") -> None:
     version = f"version {role.version}" if role.version else "not read"
     ends = f", until {role.expires:%Y-%m-%d %H:%MZ}" if role.expires else ""
     click.echo(
-        f"{role.role}: {version}{ends}; {role.threshold} of {len(role.keys)} keys sign"
+        f"{role.role}: {version}{ends}; {role.threshold} of {len(role.keys)} keys sign, "
+        f"for {role.lifetime.days} days"
     )
     for id, where in role.keys.items():
         click.echo(f"  {id[:8]}  {where or 'private half is not here'}")

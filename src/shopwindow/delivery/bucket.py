@@ -155,6 +155,11 @@ class Bucket(Protocol):
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects. One that does not exist is no mistake."""
 
+    def clock(self) -> datetime | None:
+        """Return the time at the store; None: the store compares it itself, with the
+        date that each request is signed with (S3, Azure).
+        """
+
 
 class ObjectBucket:
     """A Bucket in an object store. ``store`` is one of the library's."""
@@ -284,6 +289,9 @@ class ObjectBucket:
                     obstore.delete(self._store, [self._prefix + key for key in batch])
                 except FileNotFoundError:
                     continue  # a directory's library says so; stores do not
+
+    def clock(self) -> datetime | None:
+        return None
 
 
 def _first(result: Any, limit: int) -> bytes:

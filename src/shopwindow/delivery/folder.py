@@ -177,6 +177,14 @@ class FolderBucket:
                     if time.time() - draft.stat().st_mtime > DRAFT_SECONDS:
                         draft.unlink()
 
+    def clock(self) -> datetime | None:
+        """Return the time of the disk, which another machine may have."""
+        with (
+            failures(self._folder, _UNCHANGED),
+            self._draft(self._folder / "clock", b"") as draft,
+        ):
+            return datetime.fromtimestamp(draft.stat().st_mtime, UTC)
+
 
 def _is_empty(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())

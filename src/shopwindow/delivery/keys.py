@@ -24,7 +24,7 @@ from securesystemslib.signer import CryptoSigner, Key, Signer, SSlibKey
 
 from shopwindow.problems import Failure
 
-VARIABLE = "SHOPWINDOW_KEY_"
+KEY_VARIABLE = "SHOPWINDOW_KEY_"
 """Before a role in capitals: the variable that has the role's key."""
 
 PASSPHRASE = "SHOPWINDOW_KEY_PASSPHRASE"  # nosec B105 -- the name of a variable
@@ -36,7 +36,7 @@ COMMAND_SECONDS = 60.0
 PEM_BYTES = 16 * 1024
 """Bytes of a key at most: one with a passphrase has 300."""
 
-ID_DIGITS = 8
+KEY_ID_DIGITS = 8
 """Digits of a key's id in the name of its file, and in messages. A shop has a dozen."""
 
 OTHERS = 0o077
@@ -72,7 +72,7 @@ class KeySource:
         return self._signers[name]
 
     def _signer(self, role: str, public: Key) -> Signer | None:
-        variable = VARIABLE + role.upper()
+        variable = KEY_VARIABLE + role.upper()
         path = key_path(self.folder, role, public.keyid)
         if self.command:
             where = "--key-command"
@@ -90,7 +90,7 @@ class KeySource:
             if where == variable:
                 return None  # a role may have several keys, and a variable has one
             raise Failure(
-                f"{where}: is not the key {public.keyid[:ID_DIGITS]} of {role}"
+                f"{where}: is not the key {public.keyid[:KEY_ID_DIGITS]} of {role}"
             )
         return CryptoSigner(private, _with_scheme(public))
 
@@ -121,7 +121,7 @@ class KeySource:
 
 def key_path(folder: Path, role: str, id: str) -> Path:
     """Return the file of a key."""
-    return folder / f"{role}-{id[:ID_DIGITS]}.pem"
+    return folder / f"{role}-{id[:KEY_ID_DIGITS]}.pem"
 
 
 def create(folder: Path, role: str, passphrase: str) -> Key:
@@ -146,7 +146,9 @@ def create(folder: Path, role: str, passphrase: str) -> Key:
 
 def _with_scheme(public: Key) -> SSlibKey:
     if not isinstance(public, SSlibKey):
-        raise Failure(f"key {public.keyid[:ID_DIGITS]} is of a type that cannot sign")
+        raise Failure(
+            f"key {public.keyid[:KEY_ID_DIGITS]} is of a type that cannot sign"
+        )
     return public
 
 
@@ -182,6 +184,6 @@ def _printed(command: str, role: str, id: str) -> bytes:
     if done.returncode:
         raise Failure(
             f"--key-command {words[0]}: ended with {done.returncode} for {role} "
-            f"{id[:ID_DIGITS]}"
+            f"{id[:KEY_ID_DIGITS]}"
         )
     return done.stdout[:PEM_BYTES]

@@ -7,60 +7,43 @@ draft.root.json               the next version, until enough root keys have sign
 ROLE-ID.pem                   private keys (`keys`); a .gitignore names them
 ```
 
-Everything but the private keys is public, and may lie in the content's repository. A
+A version says as well how many keys of each role have to sign, and for how many days a
+signature is good. Everything but the private keys is public, and may lie in the content's repository. A
 host that trusts any version follows to the newest, since every version is signed by
 the root keys of its predecessor as well as by its own.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from tuf.api.exceptions import RepositoryError
 from tuf.api.metadata import Metadata, Root
 from tuf.api.serialization import DeserializationError
 
-from shopwindow.delivery.keys import ID_DIGITS, KeySource, create, key_path
+from shopwindow.delivery.keys import KEY_ID_DIGITS, KeySource, create, key_path
+from shopwindow.delivery.roles import DEFAULT_DAYS, MOST_DAYS, ROLES
 from shopwindow.problems import Failure, Misuse
-
-ROLES = ("root", "targets", "snapshot", "timestamp")
-
-LIFETIMES = {
-    # Somebody fetches the sticks once a year anyway, and notices a broken one.
-    "root": timedelta(days=365),
-    # A shop that publishes nothing for a quarter of a year should be asked why.
-    "targets": timedelta(days=90),
-    # The publisher renews it with every release, and in between by itself.
-    "snapshot": timedelta(days=30),
-    # An attacker who holds back a release can do so for three days at most. A job
-    # that fails on a Friday evening is mended on Monday.
-    "timestamp": timedelta(days=3),
-}
-"""How long a role's signature is good for."""
-
-DUE = {
-    "root": timedelta(days=60),
-    "targets": timedelta(days=45),
-    "snapshot": timedelta(days=15),
-    "timestamp": timedelta(days=1),
-}
-"""How long before it ends it is due. Two people need time to meet; the others are
-renewed by a program, at half of their time, and the timestamp daily.
-"""
 
 ROOT, DRAFT, IGNORED = "root.json", "draft.root.json", ".gitignore"
 
 ROOT_BYTES = 512_000
 """Bytes of a root version at most, as for clients of The Update Framework."""
 
+ROLE_DAYS = "x-shopwindow-days"
+"""The property of a root with role → days for which the role's signatures are good,
+where that is not the default. So it is the holders of root keys who decide on it.
+"""
+
 RootMetadata = Metadata[Root]
 
 
 @dataclass(frozen=True)
-class Change:
+class KeyChange:
     """What a command has done to the root.
 
     ``version``: of the root that was begun or signed. ``missing``: signatures that it
@@ -98,23 +81,51 @@ def decode(data: bytes, where: str) -> RootMetadata:
         raise Failure(f"{where}: is no root.json, as `keys init` writes it") from None
 
 
+def lifetime(root: Root, role: str) -> timedelta:
+    """Return for how long a role's signature is good. Raises Failure where the root
+    says something that is no number of days.
+    """
+    stated: Any = root.unrecognized_fields.get(ROLE_DAYS, {})
+    days = stated.get(role, DEFAULT_DAYS[role]) if isinstance(stated, dict) else stated
+    if not isinstance(days, int) or not 0 < days <= MOST_DAYS:
+        raise Failure(
+            f"root.json: {ROLE_DAYS} has {str(days)[:40]} for {role}; a signature is good for "
+            f"1 to {MOST_DAYS} days: shopwindow keys change DIR {role} --expires DAYS"
+        )
+    return timedelta(days=days)
+
+
+def expiry(root: Root, role: str, moment: datetime) -> datetime:
+    """Return when a signature of a role ends that is made at a moment."""
+    return (moment + lifetime(root, role)).replace(microsecond=0)
+
+
 def init(
-    folder: Path, *, keys: int, threshold: int, passphrase: str, moment: datetime
-) -> Change:
+    folder: Path,
+    *,
+    keys: int,
+    threshold: int,
+    passphrase: str,
+    moment: datetime,
+    days: Mapping[str, int] | None = None,
+) -> KeyChange:
     """Make a root of trust with one key for each role, and several for the root.
 
-    ``threshold``: how many of the root's ``keys`` have to sign a change. A passphrase
-    that is not empty encrypts the root's keys. Raises Misuse, Failure.
+    ``threshold``: how many of the root's ``keys`` have to sign a change. ``days``: role
+    → days for which its signatures are good, where that is not the default. A
+    passphrase that is not empty encrypts the root's keys. Raises Misuse, Failure.
     """
-    if threshold > keys:
-        raise Misuse("threshold", f"{threshold} of {keys} keys cannot sign")
+    _require_enough(keys, threshold)
+    root = Root()
+    for role, number in (days or {}).items():
+        _set_days(root, role, number)
+    root.expires = expiry(root, "root", moment)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if (folder / ROOT).exists() or any(folder.glob("*.pem")):
         raise Failure(
             f"{folder}: has keys already, and nothing was changed; `shopwindow keys "
             "rotate` replaces one"
         )
-    root = Root(expires=_expiry("root", moment))
     created = []
     for role in ROLES:
         for _ in range(keys if role == "root" else 1):
@@ -128,7 +139,7 @@ def init(
     _sign(metadata, None, source)
     _write(folder, IGNORED, b"*.pem\n")
     _publish(folder, metadata)
-    return Change(1, created=created)
+    return KeyChange(1, created=created)
 
 
 def rotate(
@@ -139,28 +150,85 @@ def rotate(
     old: str = "",
     passphrase: str = "",
     moment: datetime,
-) -> Change:
+) -> KeyChange:
     """Replace a key of a role by a new one, in the next version of the root.
 
     ``old``: the beginning of the id of the key that is replaced; it may be empty where
-    the role has only one. Signs with the root keys that there are; more may sign later.
-    Raises Failure.
+    the role has only one. The rest is as for `change`.
+    """
+    return change(
+        folder,
+        role,
+        source,
+        add=True,
+        remove=old,
+        passphrase=passphrase,
+        moment=moment,
+    )
+
+
+def change(
+    folder: Path,
+    role: str,
+    source: KeySource,
+    *,
+    add: bool = False,
+    remove: str | None = None,
+    threshold: int | None = None,
+    days: int | None = None,
+    passphrase: str = "",
+    moment: datetime,
+) -> KeyChange:
+    """Change what the next version of the root says of a role.
+
+    ``add``: it gets a new key. ``remove``: the beginning of the id of a key that it
+    loses. ``threshold``: how many of its keys have to sign. ``days``: for how many days
+    a signature is good. None of them: as it was. Signs with the root keys that there
+    are; more may sign later. Raises Misuse, Failure.
     """
     present, draft = read(folder), _begun(folder, moment)
-    replaced = _chosen(draft.signed, role, old)
-    # The key is written before anything names it: killed in between, it is a file more.
-    key = create(folder, role, passphrase if role == "root" else "")
-    draft.signed.revoke_key(replaced, role)
-    draft.signed.add_key(key, role)
+    root = draft.signed
+    removed = [] if remove is None else [_chosen(root, role, remove)]
+    needed = threshold or root.roles[role].threshold
+    _require_enough(len(root.roles[role].keyids) + add - len(removed), needed)
+    if days is not None:
+        _set_days(root, role, days)
+        root.expires = expiry(root, "root", moment)
+    created = []
+    if add:
+        # The key is written before anything names it: killed in between, it is a file
+        # more.
+        key = create(folder, role, passphrase if role == "root" else "")
+        root.add_key(key, role)
+        created.append(key_path(folder, role, key.keyid))
+    for id in removed:
+        root.revoke_key(id, role)
+    root.roles[role].threshold = needed
     draft.signatures.clear()
-    change = _signed(folder, present, draft, source)
-    path = key_path(folder, role, key.keyid)
-    return Change(change.version, change.missing, [path], [replaced])
+    done = _signed(folder, present, draft, source)
+    return KeyChange(done.version, done.missing, created, removed)
+
+
+def _require_enough(keys: int, threshold: int) -> None:
+    """Raise Misuse where a role has fewer keys than have to sign."""
+    if not 0 < threshold <= keys:
+        raise Misuse("threshold", f"{threshold} of {keys} keys cannot sign")
+
+
+def _set_days(root: Root, role: str, days: int) -> None:
+    """Let a root say for how many days a role's signatures are good. Raises Misuse."""
+    if role not in ROLES or not 0 < days <= MOST_DAYS:
+        raise Misuse(
+            "expires",
+            f"{role}={days}: a role is one of {', '.join(ROLES)}, and its signatures are "
+            f"good for 1 to {MOST_DAYS} days",
+        )
+    root.unrecognized_fields.setdefault(ROLE_DAYS, {})[role] = days
 
 
 def sign(
     folder: Path, source: KeySource, *, renew: bool = False, moment: datetime
-) -> Change:
+) -> KeyChange:
     """Sign the next version of the root with the root keys that there are.
 
     ``renew``: begin one that only lasts longer, where none has been begun. Raises
@@ -180,13 +248,9 @@ def _begun(folder: Path, moment: datetime) -> RootMetadata:
         return read(folder, DRAFT)
     draft = read(folder)
     draft.signed.version += 1
-    draft.signed.expires = _expiry("root", moment)
+    draft.signed.expires = expiry(draft.signed, "root", moment)
     draft.signatures.clear()
     return draft
-
-
-def _expiry(role: str, moment: datetime) -> datetime:
-    return (moment + LIFETIMES[role]).replace(microsecond=0)
 
 
 def _chosen(root: Root, role: str, start: str) -> str:
@@ -194,24 +258,24 @@ def _chosen(root: Root, role: str, start: str) -> str:
     ids = root.roles[role].keyids
     matching = [id for id in ids if id.startswith(start)]
     if len(matching) != 1:
-        listed = ", ".join(id[:ID_DIGITS] for id in ids)
+        listed = ", ".join(id[:KEY_ID_DIGITS] for id in ids)
         raise Misuse("key", f"names the key that is replaced; {role} has {listed}")
     return matching[0]
 
 
 def _signed(
     folder: Path, present: RootMetadata, draft: RootMetadata, source: KeySource
-) -> Change:
+) -> KeyChange:
     """Sign a draft; put it in force where that suffices, and write it where not."""
     missing = _sign(draft, present, source)
     version = draft.signed.version
     if missing:
         _write(folder, DRAFT, draft.to_bytes())
-        return Change(version, missing)
+        return KeyChange(version, missing)
     _publish(folder, draft)
     with suppress(FileNotFoundError):
         os.unlink(folder / DRAFT)
-    return Change(version)
+    return KeyChange(version)
 
 
 def _sign(
@@ -229,7 +293,7 @@ def _sign(
     for root in roots:
         result = root.get_verification_result("root", payload, draft.signatures)
         if not result:
-            absent = ", ".join(sorted(id[:ID_DIGITS] for id in result.unsigned))
+            absent = ", ".join(sorted(id[:KEY_ID_DIGITS] for id in result.unsigned))
             count = result.threshold - len(result.signed)
             missing.append(f"{count} of the root keys {absent}")
     return list(dict.fromkeys(missing))
@@ -252,63 +316,3 @@ def _write(folder: Path, name: str, data: bytes) -> None:
     finally:
         with suppress(FileNotFoundError):
             os.unlink(draft)
-
-
-# -- what is due -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class RoleStatus:
-    """What is to be said of a role.
-
-    ``keys``: id → where its private half is, or empty. ``expires``: None where nothing
-    was read that has an end. ``due``: what has to be done, as a sentence, or empty.
-    """
-
-    role: str
-    version: int | None
-    threshold: int
-    keys: Mapping[str, str]
-    expires: datetime | None
-    due: str
-
-
-def status(
-    folder: Path, ends: Mapping[str, tuple[int, datetime]], moment: datetime
-) -> list[RoleStatus]:
-    """Return what is to be said of each role.
-
-    ``ends``: role → version and end of what lies at a target; empty: none was read.
-    """
-    root = read(folder)
-    ends = {"root": (root.signed.version, root.signed.expires), **ends}
-    return [_role(folder, root.signed, role, ends.get(role), moment) for role in ROLES]
-
-
-def _role(
-    folder: Path,
-    root: Root,
-    role: str,
-    end: tuple[int, datetime] | None,
-    moment: datetime,
-) -> RoleStatus:
-    ids = root.roles[role].keyids
-    paths = {id: key_path(folder, role, id) for id in ids}
-    keys = {id: path.name if path.exists() else "" for id, path in paths.items()}
-    version, expires = end or (None, None)
-    due = ""
-    if expires is not None and expires - moment < DUE[role]:
-        what = "has expired" if expires <= moment else "expires soon"
-        due = f"{what}: {_REMEDIES[role](folder)}"
-    if role == "root" and (folder / DRAFT).exists():
-        due = due or f"{DRAFT} waits for signatures: shopwindow keys sign {folder}"
-    threshold = root.roles[role].threshold
-    return RoleStatus(role, version, threshold, keys, expires, due)
-
-
-_REMEDIES: Mapping[str, Callable[[Path], str]] = {
-    "root": lambda folder: f"shopwindow keys sign {folder} --renew",
-    **dict.fromkeys(
-        ROLES[1:], lambda folder: f"shopwindow publish TARGET --keys {folder} --renew"
-    ),
-}

@@ -18,7 +18,8 @@ from shopwindow.delivery.activation import Moved, require_pointer
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.outgoing import Outgoing
 from shopwindow.delivery.publishing import Publication
-from shopwindow.delivery.signing import Chain, Signature, Signing
+from shopwindow.delivery.signed_metadata import Chain, proven
+from shopwindow.delivery.signing import Signature, Signing
 from shopwindow.problems import Failure
 
 
@@ -31,7 +32,7 @@ class _Known:
 
     def target(self, bucket: Bucket, id: str) -> TargetFile | None:
         """Return what lists a release, as it was signed earlier."""
-        return signatures.proven(bucket, self.root, self.chain, id)
+        return proven(bucket, self.root, self.chain, id)
 
 
 def publish(
@@ -46,11 +47,12 @@ def publish(
 ) -> tuple[Publication, Signature]:
     """Send a release to a target, make it the current one there, and sign that.
 
-    ``force``: also where a newer build is current, or where somebody published this
-    release without a signature. Else as `publishing.publish`. Where the target is
-    pinned to another release, that one's signatures are renewed. Raises Failure.
+    ``force``: also where a newer build is current, where somebody published this
+    release without a signature, or where the target was signed in the future. The rest
+    is as for `publishing.publish`. Where the target is pinned to another release, that
+    one's signatures are renewed. Raises Failure.
     """
-    signed = _ready(bucket, signing)
+    signed = _ready(bucket, signing, force=force)
     if not force:
         _require_right(bucket, release, signed)
     elif _target_of(bucket, release, signed) is None:
@@ -75,14 +77,16 @@ def roll_back(
     signing: Signing,
     reason: str = "",
     *,
+    force: bool = False,
     purges: bool = False,
 ) -> tuple[Moved, Signature]:
     """Make an earlier release current, and sign new metadata that names it.
 
-    The arguments are those of `activation.roll_back`. Raises Failure where no signature
+    ``force``: also where the target was signed in the future, because the clock of the
+    last publisher was wrong. The rest is as for `activation.roll_back`. Raises Failure where no signature
     of today's keys names the release.
     """
-    signed = _ready(bucket, signing)
+    signed = _ready(bucket, signing, force=force)
     present = require_pointer(bucket, pointer.read(bucket).pointer)
     chosen = released.find(bucket, id) if id else present.to_roll_back_to()
     if chosen is None:
@@ -112,8 +116,8 @@ def _make_room(bucket: Bucket, release: Outgoing) -> None:
     bucket.delete([layout.release_key(release.id)])
 
 
-def _ready(bucket: Bucket, signing: Signing) -> _Known:
-    present = signatures.ready(bucket, signing)
+def _ready(bucket: Bucket, signing: Signing, *, force: bool) -> _Known:
+    present = signatures.ready(bucket, signing, force=force)
     return _Known(present, roots.read(signing.folder).signed)
 
 

@@ -1,12 +1,5 @@
 """Signs what is current at a target, as The Update Framework has it.
 
-```
-metadata/1.root.json, …        which keys sign what; each signed by the one before
-metadata/7.targets.json        the current release: the digest of what lists its objects
-metadata/9.snapshot.json       which of the targets is current
-metadata/timestamp.json        which of the snapshots is current; the only one replaced
-```
-
 The one target is `releases/<id>/manifest.json`. It has the digests of all chunks of a
 release, of its manifest and of a catalog's index as well, and the manifest has those of
 all files: so every byte that a host reads follows from one signature.
@@ -18,14 +11,12 @@ replaced on condition that it is still the one that was read. It moves after
 killed in between, is finished by the next run of `publish`.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from tuf.api.exceptions import RepositoryError
 from tuf.api.metadata import (
     Metadata,
     MetaFile,
@@ -35,40 +26,38 @@ from tuf.api.metadata import (
     Targets,
     Timestamp,
 )
-from tuf.api.serialization import DeserializationError
 
 from shopwindow.delivery import layout, pointer, roots
-from shopwindow.delivery.bucket import Bucket, Headers, Version
-from shopwindow.delivery.keys import ID_DIGITS, VARIABLE, KeySource
+from shopwindow.delivery.bucket import Bucket, Headers
+from shopwindow.delivery.keys import KEY_ID_DIGITS, KEY_VARIABLE, KeySource
+from shopwindow.delivery.pointer import Pointer
 from shopwindow.delivery.publishing import CLOCKS_DIFFER
-from shopwindow.delivery.roots import DUE, LIFETIMES, ROOT, RootMetadata
+from shopwindow.delivery.roles import ROLES, due_before
+from shopwindow.delivery.roots import ROOT, RootMetadata
+from shopwindow.delivery.signed_metadata import (
+    SIGNED_AT,
+    Chain,
+    SignedPart,
+    chain,
+    id_of,
+    metadata_key,
+    numbers,
+    signed_at,
+)
 from shopwindow.problems import Failure
 
 NUMBERED = Headers("application/json", "public, max-age=31536000, immutable")
 REPLACED = Headers("application/json", "no-cache")
-
-SIGNED = "x-shopwindow-signed"
-"""The property of a timestamp with the instant of its signature: with it a host whose
-clock is slow notices that.
-"""
 
 ABANDONED = 1000
 """Numbers in a row that publishers may have used without finishing. More are no
 accident.
 """
 
-ATTEMPTS = 10
+REPLACEMENTS = 10
 """How often somebody else may replace the timestamp meanwhile. A shop has a few
 publishers, and each of them replaces it once.
 """
-
-SEARCHED = 200
-"""Versions of the targets in which an earlier release is looked for: those of a month
-at six releases a day.
-"""
-
-DIGITS = 9
-"""Digits of a file's number at most: of more, no publisher has counted."""
 
 
 @dataclass(frozen=True)
@@ -99,161 +88,21 @@ class Signature:
     due: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Chain:
-    """The metadata at a target that the keys of today have signed.
-
-    ``version``: of the timestamp's object, whoever signed it; None: there is none. A
-    part is None where it is missing or not signed so, and what it leads to then, too.
-    """
-
-    version: Version | None
-    timestamp: Metadata[Timestamp] | None = None
-    snapshot: Metadata[Snapshot] | None = None
-    targets: Metadata[Targets] | None = None
-
-    @property
-    def target(self) -> TargetFile | None:
-        """The one target: what lists the objects of the current release."""
-        if self.targets is None:
-            return None
-        return next(iter(self.targets.signed.targets.values()), None)
-
-
-def id_of(target: TargetFile) -> str:
-    """Return the id of the release that a target is of. Raises Failure."""
-    id = target.path.removeprefix(layout.RELEASES).partition("/")[0]
-    if target.path != layout.release_key(id) or not layout.is_digest(id):
-        raise Failure(f"{target.path[:200]!r}: is signed, and is no release")
-    return id
-
-
-# -- reading what is there -------------------------------------------------------------
-
-Part = TypeVar("Part", Timestamp, Snapshot, Targets)
-
-
-def chain(bucket: Bucket, root: Root) -> Chain:
-    """Return the metadata at a target that the keys of a root have signed."""
-    stored = bucket.read(layout.TIMESTAMP)
-    if stored is None:
-        return Chain(None)
-    timestamp = _verified(stored.data, Timestamp, root)
-    if timestamp is None:
-        return Chain(stored.version)
-    meta = timestamp.signed.snapshot_meta
-    snapshot = _linked(bucket, meta, Snapshot, root)
-    if snapshot is None:
-        return Chain(stored.version, timestamp)
-    targets = _linked(bucket, snapshot.signed.meta["targets.json"], Targets, root)
-    return Chain(stored.version, timestamp, snapshot, targets)
-
-
-def _linked(
-    bucket: Bucket, meta: MetaFile, kind: type[Part], root: Root
-) -> Metadata[Part] | None:
-    """Return the metadata that other metadata names; None where it is not so."""
-    stored = bucket.read(_key(kind.type, meta.version))
-    try:
-        if stored is not None:
-            meta.verify_length_and_hashes(stored.data)
-            return _verified(stored.data, kind, root)
-    except RepositoryError:
-        pass
-    return None
-
-
-def _verified(data: bytes, kind: type[Part], root: Root) -> Metadata[Part] | None:
-    """Return metadata; None where it is of another kind, or not signed by its keys."""
-    try:
-        metadata: Metadata[Part] = Metadata.from_bytes(data)
-        if not isinstance(metadata.signed, kind):
-            return None
-        payload = metadata.signed_bytes
-        root.verify_delegate(kind.type, payload, metadata.signatures)
-        return metadata
-    except (DeserializationError, RepositoryError, ValueError):
-        return None
-
-
-def _key(role: str, version: int) -> str:
-    return f"{layout.METADATA}{version}.{role}.json"
-
-
-def spared(bucket: Bucket) -> set[str]:
-    """Return the releases that the metadata at a target names: whoever deletes others
-    leaves them alone. Signatures are not verified for that.
-    """
-    try:
-        there = bucket.read(layout.TIMESTAMP)
-        if there is None:
-            return set()
-        number = Metadata[Timestamp].from_bytes(there.data).signed.snapshot_meta.version
-        there = bucket.read(_key(Snapshot.type, number))
-        if there is None:
-            return set()
-        meta = Metadata[Snapshot].from_bytes(there.data).signed.meta
-        there = bucket.read(_key(Targets.type, meta["targets.json"].version))
-        if there is None:
-            return set()
-        named = Metadata[Targets].from_bytes(there.data).signed.targets
-        return {id_of(target) for target in named.values()}
-    except (
-        DeserializationError,
-        RepositoryError,
-        ValueError,
-        KeyError,
-        AttributeError,
-    ):
-        return set()  # nobody can follow it
-
-
-def proven(bucket: Bucket, root: Root, present: Chain, id: str) -> TargetFile | None:
-    """Return the digest and size of what lists a release, as it was signed earlier.
-
-    Only keys of today count. None: no targets that are there name the release.
-    """
-    role = Targets.type
-    there = present.targets
-    newest = there.signed.version if there else _highest(bucket, role)
-    path = layout.release_key(id)
-    for version in range(newest, max(0, newest - SEARCHED), -1):
-        stored = bucket.read(_key(role, version))
-        targets = _verified(stored.data, Targets, root) if stored else None
-        if targets is not None and path in targets.signed.targets:
-            return targets.signed.targets[path]
-    return None
-
-
-def ends(bucket: Bucket, root: Root) -> dict[str, tuple[int, datetime]]:
-    """Return role → number and end of what is signed at a target.
-
-    Raises Failure where nothing there is signed by the keys of a root.
-    """
-    present = chain(bucket, root)
-    parts = (present.timestamp, present.snapshot, present.targets)
-    if None in parts:
-        raise Failure(
-            f"{bucket.where}: has no whole metadata that these keys have signed; publish "
-            "with --keys"
-        )
-    return {
-        part.signed.type: (part.signed.version, part.signed.expires)
-        for part in parts
-        if part is not None
-    }
-
-
 # -- before anything changes -----------------------------------------------------------
 
 
 def ready(
-    bucket: Bucket, signing: Signing, roles: tuple[str, ...] = roots.ROLES[1:]
+    bucket: Bucket,
+    signing: Signing,
+    roles: tuple[str, ...] = ROLES[1:],
+    *,
+    force: bool = False,
 ) -> Chain:
     """Return what is signed at a target, where these keys can go on from it.
 
-    Raises Failure where a key is missing for one of ``roles``, the root has expired or
-    is not the one of the target, or a clock is wrong.
+    ``force``: also where it was signed in the future, because a publisher's clock was
+    wrong. Raises Failure where a key is missing for one of ``roles``, the root has
+    expired or is not the one of the target, or a clock is wrong.
     """
     root, now = roots.read(signing.folder), signing.clock()
     path = signing.folder / ROOT
@@ -267,24 +116,34 @@ def ready(
         _require_signers(root.signed, role, signing)
     _require_root(bucket, root, signing.folder)
     present = chain(bucket, root.signed)
-    if present.timestamp:
-        signed = signed_at(present.timestamp.signed)
-        if signed is not None and signed - now > CLOCKS_DIFFER:
-            raise Failure(
-                f"{bucket.where}: was signed at {_text(signed)}, and this machine's clock "
-                f"says {_text(now)}: one of the two clocks is wrong; set it first"
-            )
+    if present.timestamp and not force:
+        _require_past(bucket, present.timestamp.signed, now)
+    _require_right_clock(bucket, now)
     return present
 
 
-def signed_at(timestamp: Timestamp) -> datetime | None:
-    """Return when a timestamp was signed, by its publisher's clock; None: unknown."""
-    text = timestamp.unrecognized_fields.get(SIGNED)
-    try:
-        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return moment if moment is None or moment.tzinfo else None
+def _require_past(bucket: Bucket, timestamp: Timestamp, now: datetime) -> None:
+    """Raise Failure where a timestamp was signed in the future, by this clock."""
+    signed = signed_at(timestamp)
+    if signed is not None and signed - now > CLOCKS_DIFFER:
+        raise Failure(
+            f"{bucket.where}: was signed at {_text(signed)}, and this machine's clock "
+            f"says {_text(now)}; set this machine's clock. If it is right, that of the last "
+            "publisher was wrong: --force signs all the same"
+        )
+
+
+def _require_right_clock(bucket: Bucket, now: datetime) -> None:
+    """Raise Failure where the store's clock says something else.
+
+    What is signed in the future, hosts refuse; what is signed in the past, ends early.
+    """
+    there = bucket.clock()
+    if there is not None and abs(there - now) > CLOCKS_DIFFER:
+        raise Failure(
+            f"{bucket.where}: the clock there says {_text(there)}, and this machine's "
+            f"{_text(now)}, so nothing was signed; set the one that is wrong"
+        )
 
 
 def _text(moment: datetime) -> str:
@@ -298,10 +157,10 @@ def _signers(root: Root, role: str, signing: Signing) -> list[Any]:
 
 def _require_signers(root: Root, role: str, signing: Signing) -> None:
     if len(_signers(root, role, signing)) < root.roles[role].threshold:
-        ids = ", ".join(id[:ID_DIGITS] for id in root.roles[role].keyids)
+        ids = ", ".join(id[:KEY_ID_DIGITS] for id in root.roles[role].keyids)
         raise Failure(
             f"{signing.source.folder}: the private key {ids} of {role} is neither here nor "
-            f"in {VARIABLE}{role.upper()}, and --key-command has none; nothing was changed"
+            f"in {KEY_VARIABLE}{role.upper()}, and --key-command has none; nothing was changed"
         )
 
 
@@ -309,11 +168,11 @@ def _require_root(bucket: Bucket, root: RootMetadata, folder: Path) -> None:
     """Raise Failure where a target has another root than a folder, or a newer one."""
     version = root.signed.version
     for number in (version + 1, version, version - 1):
-        stored = bucket.read(_key(Root.type, number))
+        stored = bucket.read(metadata_key(Root.type, number))
         if stored is None:
             continue
         if number > version:
-            key = _key(Root.type, number)
+            key = metadata_key(Root.type, number)
             raise Failure(
                 f"{bucket.where}: {key} is newer than {folder / ROOT}; update the folder "
                 "of the keys, or delete that object if nobody has signed it"
@@ -340,13 +199,27 @@ def sign(bucket: Bucket, signing: Signing, target: TargetFile) -> Signature:
     def wanted(present: Chain) -> TargetFile:
         read = pointer.read(bucket).pointer
         if read is None or read.id != id:
-            raise Failure(
-                f"{bucket.where}: somebody else made another release current meanwhile, "
-                f"and {id[:12]} was not signed; look at --list, and run it again"
-            )
+            raise Failure(_overtaken(bucket.where, id, read))
         return target
 
     return _replace(bucket, signing, wanted, renew=False)
+
+
+def _overtaken(where: str, id: str, present: Pointer | None) -> str:
+    """Return what happened where another publisher moved the pointer before a release
+    was signed.
+
+    Nobody tries again from here. This release was built before the other one was
+    current, perhaps from older content, and only another build knows the newest.
+    """
+    if present is None:
+        return f"{where}: somebody deleted {layout.POINTER} meanwhile; run it again"
+    by = present.history[-1]["who"] if present.history else "another publisher"
+    return (
+        f"{where}: {by} was faster, and {present.id[:12]} is current; {id[:12]} was not "
+        "signed. If it lacks your change, build again, which takes the newest content, "
+        "and publish that"
+    )
 
 
 def renew(bucket: Bucket, signing: Signing) -> Signature:
@@ -374,10 +247,10 @@ def _replace(
     renew: bool,
 ) -> Signature:
     root = roots.read(signing.folder)
-    for _ in range(ATTEMPTS):
+    for _ in range(REPLACEMENTS):
         present = chain(bucket, root.signed)
         target = wanted(present)
-        writer = _Writer(bucket, signing, root.signed, signing.clock())
+        writer = _MetadataWriter(bucket, signing, root.signed, signing.clock())
         targets = writer.targets(present, target)
         snapshot = writer.snapshot(present, targets)
         timestamp = writer.timestamp(present, snapshot, renew=renew)
@@ -410,15 +283,18 @@ def _send_roots(bucket: Bucket, root: RootMetadata, folder: Path) -> None:
     lacking = []
     for number in range(root.signed.version, 0, -1):
         path = folder / f"{number}.{ROOT}"
-        if not path.exists() or bucket.read(_key(Root.type, number)) is not None:
+        if (
+            not path.exists()
+            or bucket.read(metadata_key(Root.type, number)) is not None
+        ):
             break
         lacking.append((number, path.read_bytes()))
     for number, data in reversed(lacking):
-        bucket.create(_key(Root.type, number), data, NUMBERED)
+        bucket.create(metadata_key(Root.type, number), data, NUMBERED)
 
 
 @dataclass(frozen=True)
-class _Writer:
+class _MetadataWriter:
     """Makes and signs metadata, and creates what is numbered.
 
     ``now``: the instant. ``due``: roles that were due, and for which there is no key.
@@ -461,17 +337,23 @@ class _Writer:
             version=there.signed.version + 1 if there else 1,
             expires=self._expiry("timestamp"),
             snapshot_meta=_meta(snapshot),
-            unrecognized_fields={SIGNED: self.now.isoformat(timespec="seconds")},
+            unrecognized_fields={SIGNED_AT: self.now.isoformat(timespec="seconds")},
         )
         return self._signed(signed)
 
     def _expiry(self, role: str) -> datetime:
-        return (self.now + LIFETIMES[role]).replace(microsecond=0)
+        return roots.expiry(self.root, role, self.now)
 
-    def _lasts(self, metadata: Metadata[Part]) -> bool:
-        """Return whether metadata need not be signed again, or cannot be."""
+    def _lasts(self, metadata: Metadata[SignedPart]) -> bool:
+        """Return whether metadata need not be signed again, or cannot be.
+
+        It has to be where it ends soon, and where it ends later than the root allows
+        by now, because somebody has shortened a lifetime.
+        """
         role = metadata.signed.type
-        if metadata.signed.expires - self.now >= DUE[role]:
+        lifetime = roots.lifetime(self.root, role)
+        remaining = metadata.signed.expires - self.now
+        if due_before(role, lifetime) <= remaining <= lifetime + CLOCKS_DIFFER:
             return True
         if len(_signers(self.root, role, self.signing)) >= self._threshold(role):
             return False
@@ -481,22 +363,27 @@ class _Writer:
     def _threshold(self, role: str) -> int:
         return self.root.roles[role].threshold
 
-    def _created(self, signed: Part, there: Metadata[Part] | None) -> Metadata[Part]:
+    def _created(
+        self, signed: SignedPart, there: Metadata[SignedPart] | None
+    ) -> Metadata[SignedPart]:
         """Sign metadata, and create it under the next number that is free."""
         role = signed.type
-        last = there.signed.version if there else _highest(self.bucket, role)
+        last = there.signed.version if there else self._highest(role)
         for version in range(last + 1, last + 1 + ABANDONED):
             signed.version = version
             metadata = self._signed(signed)
             data = metadata.to_bytes()
-            if self.bucket.create(_key(role, version), data, NUMBERED):
+            if self.bucket.create(metadata_key(role, version), data, NUMBERED):
                 return metadata
         raise Failure(
-            f"{self.bucket.where}: {ABANDONED} numbers from {_key(role, last + 1)} on are "
+            f"{self.bucket.where}: {ABANDONED} numbers from {metadata_key(role, last + 1)} on are "
             "taken, and none of those files is current; look who writes there"
         )
 
-    def _signed(self, signed: Part) -> Metadata[Part]:
+    def _highest(self, role: str) -> int:
+        return max(numbers(self.bucket, role), default=0)
+
+    def _signed(self, signed: SignedPart) -> Metadata[SignedPart]:
         role = signed.type
         _require_signers(self.root, role, self.signing)
         metadata = Metadata(signed)
@@ -505,13 +392,6 @@ class _Writer:
         return metadata
 
 
-def _meta(metadata: Metadata[Part]) -> MetaFile:
+def _meta(metadata: Metadata[SignedPart]) -> MetaFile:
     """Return what names metadata: its version, its size and its digest."""
     return MetaFile.from_data(metadata.signed.version, metadata.to_bytes(), ["sha256"])
-
-
-def _highest(bucket: Bucket, role: str) -> int:
-    """Return the highest number of a role's files, whoever wrote them."""
-    name = re.compile(rf"([1-9][0-9]{{0,{DIGITS - 1}}})\.{role}\.json")
-    matches = map(name.fullmatch, bucket.folders(layout.METADATA))
-    return max((int(match[1]) for match in matches if match), default=0)

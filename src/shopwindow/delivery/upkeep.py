@@ -8,12 +8,13 @@ from hashlib import sha256
 from itertools import islice
 
 from shopwindow.content.processes import Progress
-from shopwindow.delivery import layout, pointer, released, signing
+from shopwindow.delivery import layout, pointer, released
 from shopwindow.delivery.activation import require_pointer
 from shopwindow.delivery.bucket import DELETED_AT_ONCE, Bucket
 from shopwindow.delivery.connections import concurrently
 from shopwindow.delivery.pointer import Pointer
 from shopwindow.delivery.publishing import require_nobody_prunes
+from shopwindow.delivery.signed_upkeep import followed, superfluous
 from shopwindow.problems import Failure
 from shopwindow.release.publish import Release
 
@@ -89,7 +90,7 @@ class Pruned:
 
 
 def prune(bucket: Bucket, keep: int) -> Pruned:
-    """Delete releases of a target, and the objects that no other release needs.
+    """Delete releases of a target, and the objects and metadata that no other needs.
 
     The newest ``keep`` stay, the current one, those whose URLs are still to be purged,
     and what was sent or was current within a day, by the store's clock. The pointer
@@ -109,11 +110,15 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
                 "is deleted by its listing; look at it, or run it again later"
             )
         newest = sorted(sent, key=lambda id: (sent[id], id), reverse=True)
-        spared = {*newest[:keep], *_spared(present, now), *signing.spared(bucket)}
+        signed = followed(bucket)
+        spared = {*newest[:keep], *_spared(present, now)}
+        spared |= signed.releases if signed else set()
         spared |= {id for id in sent if now - sent[id] < SPARED}
         deleted = [id for id in newest if id not in spared]
         kept = [id for id in newest if id in spared]
 
+        if signed:
+            bucket.delete(superfluous(bucket, signed, set(kept), now - SPARED))
         bucket.delete(map(layout.release_key, deleted))
         needed = _needed(bucket, kept)
         unneeded = (

@@ -20,10 +20,11 @@ from tuf.api import exceptions
 from tuf.api.metadata import Metadata, TargetFile, Targets, Timestamp
 from tuf.ngclient import FetcherInterface, Updater, UpdaterConfig
 
-from shopwindow.delivery import layout, roots, signing
+from shopwindow.delivery import layout, roots
 from shopwindow.delivery.bucket import READ_BYTES, Bucket, Version
 from shopwindow.delivery.layout import Published
 from shopwindow.delivery.publishing import CLOCKS_DIFFER
+from shopwindow.delivery.signed_metadata import id_of, signed_at
 from shopwindow.delivery.source import PullFault, Wanted, faults
 from shopwindow.problems import Failure
 
@@ -36,13 +37,13 @@ KIND = {
 }
 """Exception of the library → kind of fault, where it is not `unsigned`."""
 
-CONFIG = UpdaterConfig(prefix_targets_with_hash=False)
+CLIENT_LIMITS = UpdaterConfig(prefix_targets_with_hash=False)
 """The library's limits: 256 new roots at once, 16 KB of a timestamp, 2 MB of a
 snapshot, 5 MB of targets. A source that sends more is interrupted.
 """
 
 
-class Reader(FetcherInterface):
+class MetadataReader(FetcherInterface):
     """Reads metadata of a bucket for the library, bit by bit, so that it can stop."""
 
     def __init__(self, bucket: Bucket) -> None:
@@ -121,7 +122,7 @@ class SignedSource:
                 "unsigned", f"{self.bucket.where}: what is signed there is no release"
             )
         with faults("unsigned"):
-            id = signing.id_of(target)
+            id = id_of(target)
         self._target = target
         return Wanted(id, stored.version, {})
 
@@ -151,7 +152,7 @@ class SignedSource:
 
         ``timestamp``: as it was just read, for messages. Raises PullFault.
         """
-        reader = Reader(self.bucket)
+        reader = MetadataReader(self.bucket)
         try:
             refresh(self._state, self._root, reader, layout.METADATA)
             believed = (
@@ -176,7 +177,7 @@ class SignedSource:
 
     def _require_past(self, timestamp: Timestamp) -> None:
         """Raise PullFault where a timestamp is from the future, by this host's clock."""
-        signed, now = signing.signed_at(timestamp), self._clock()
+        signed, now = signed_at(timestamp), self._clock()
         if signed is not None and signed - now > CLOCKS_DIFFER:
             raise PullFault(
                 "expired",
@@ -214,7 +215,9 @@ def refresh(
     library's errors and OSError, after which the folder has what was verified before.
     """
     state.mkdir(parents=True, exist_ok=True)
-    updater = Updater(str(state), base, fetcher=reader, config=CONFIG, bootstrap=root)
+    updater = Updater(
+        str(state), base, fetcher=reader, config=CLIENT_LIMITS, bootstrap=root
+    )
     updater.refresh()
     return updater
 
