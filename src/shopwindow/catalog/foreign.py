@@ -35,6 +35,9 @@ MAX_WHOLE = 512 * 1024 * 1024
 feeds are JSON lines, which are read one by one.
 """
 
+NumberedRow = tuple[int, FeedRow | Malformed]
+"""The number of a line, counted from 1, and its row, or what is wrong with it."""
+
 PlacedRow = tuple[str, FeedRow | Malformed]
 """Where a row stands (`line 7`, `row 3`), and the row, or what is wrong with it."""
 
@@ -62,29 +65,39 @@ def rows(path: Path, mapped: Mapped) -> Iterator[PlacedRow]:
             for number, row in enumerate(rows_in(_whole(path), mapped.rows), 1):
                 yield f"row {number}", row
         else:
-            yield from _lines(path)
+            for number, row in numbered_rows(path):
+                yield f"line {number}", row
     except OSError as error:
         raise Failure(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _lines(path: Path) -> Iterator[PlacedRow]:
-    """Yield the rows of a feed that has one on each line.
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes | Malformed]]:
+    """Yield the lines of a feed that are not empty, each with its number.
 
-    Raises Failure if the file breaks off, as a damaged compressed one does: nobody
-    knows how many rows are missing, so that is not one bad row.
+    A line that is too long comes as a Malformed. Raises Failure if the file breaks off,
+    as a damaged compressed one does: nobody knows how many rows are missing, so that is
+    not one bad row. Raises OSError.
     """
     stat = path.stat()
     # the kind means nothing to `FeedLines`, and this file is of none
     source = Source(path.name, KINDS[0], stat.st_size, stat.st_mtime_ns, stat.st_ino)
     for number, line in FeedLines(path.parent, FeedBlock(source)):
+        if isinstance(line, Malformed) and line.rule in BROKEN:
+            raise Failure(f"{path}: {line.found}")
+        yield number, line
+
+
+def numbered_rows(path: Path) -> Iterator[NumberedRow]:
+    """Yield the rows of a feed that has one on each line. Raises Failure and OSError,
+    as `numbered_lines` does.
+    """
+    for number, line in numbered_lines(path):
         try:
             if isinstance(line, Malformed):
-                if line.rule in BROKEN:
-                    raise Failure(f"{path}: {line.found}")
                 raise line
-            yield f"line {number}", feed.load(line, number)
+            yield number, feed.load(line, number)
         except Malformed as fault:
-            yield f"line {number}", fault
+            yield number, fault
 
 
 def _whole(path: Path) -> FeedRow:

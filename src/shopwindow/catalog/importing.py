@@ -23,8 +23,9 @@ class FeedImport:
     """One conversion of a feed.
 
     ``report`` is called for each bad row with its place, such as `line 7`, and with
-    what is wrong. The counts grow as `documents` goes on: rows ``read``, documents
-    ``written``, rows ``skipped`` as the mapping says, and ``bad`` rows.
+    what is wrong. ``progress`` is called with the number of rows read. The counts grow
+    as `documents` goes on: rows ``read``, documents ``written``, rows ``skipped`` as the
+    mapping says, and ``bad`` rows.
     """
 
     def __init__(
@@ -33,9 +34,10 @@ class FeedImport:
         mapped: Mapped,
         schemas: Schemas,
         report: Callable[[str, str], None],
+        progress: Callable[[int], None] = lambda rows: None,
     ) -> None:
         self._feed, self._mapped, self._schemas = feed, mapped, schemas
-        self._report = report
+        self._report, self._progress = report, progress
         self.read = self.written = self.skipped = self.bad = 0
 
     def documents(self) -> Iterator[Json]:
@@ -50,6 +52,7 @@ class FeedImport:
             if self.written == self._mapped.limit:
                 break
             self.read += 1
+            self._progress(self.read)
             if isinstance(row, Malformed):
                 self._bad(where, f"{row.found}; allowed: {row.allowed}")
                 continue
@@ -64,7 +67,7 @@ class FeedImport:
             except BadRow as bad:
                 self._bad(where, str(bad))
                 continue
-            if faults := self._faults(document):
+            if faults := document_faults(self._schemas, self._mapped.kind, document):
                 self._bad(where, "; ".join(faults))
                 continue
             self.written += 1
@@ -97,17 +100,18 @@ class FeedImport:
         seen.add(key)
         return False
 
-    def _faults(self, document: Json) -> list[str]:
-        """Return what the schema finds in a document, and characters that XML lacks."""
-        findings = self._schemas.findings(f"catalog/{self._mapped.kind}.json", document)
-        faults = [sentence(_problem(finding)) for finding in findings]
-        for pointer, fault, _ in not_xml(document):
-            faults.append(f"{'/'.join(map(str, pointer))}: {fault}")
-        return faults
-
     def _bad(self, where: str, fault: str) -> None:
         self.bad += 1
         self._report(where, fault)
+
+
+def document_faults(schemas: Schemas, kind: str, document: Json) -> list[str]:
+    """Return what its kind's schema finds in a document, and characters that XML lacks."""
+    findings = schemas.findings(f"catalog/{kind}.json", document)
+    faults = [sentence(_problem(finding)) for finding in findings]
+    for pointer, fault, _ in not_xml(document):
+        faults.append(f"{'/'.join(map(str, pointer))}: {fault}")
+    return faults
 
 
 def _problem(finding: Finding) -> Problem:

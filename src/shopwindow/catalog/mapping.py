@@ -64,6 +64,7 @@ class Mapped:
         skip: a row that satisfies one of these conditions is left out.
         once: of rows with an equal value of this, only the first counts.
         fields: makes the document of a row.
+        identity: makes what identifies it; None: the mapping does not say.
         own: the path of what a row calls itself.
         references: whether a property names other rows by that; all rows are then read once
             before, to know which exist.
@@ -76,6 +77,7 @@ class Mapped:
     skip: "Sequence[Callable[[FeedRow], bool]]"
     once: "Callable[[FeedRow], Json] | None"
     fields: "Maker"
+    identity: "Maker | None"
     own: str
     references: bool
 
@@ -85,6 +87,13 @@ class Mapped:
         ``known``: what all rows call themselves, if the mapping has ``references``.
         """
         return self.fields(row, known)
+
+    def id_of(self, row: FeedRow) -> Json:
+        """Return what identifies the document of a row. Raises BadRow."""
+        id = self.identity(row, frozenset()) if self.identity else None
+        if id is None:
+            raise BadRow("nothing in it identifies a document, as the mapping has it")
+        return id
 
     def skipped(self, row: FeedRow) -> bool:
         """Whether a row is left out by a condition."""
@@ -124,6 +133,7 @@ def read(value: Json) -> Mapped:
         skip=[_condition(test, ("skip", index)) for index, test in enumerate(skip)],
         once=None if once is None else _all_of(once, ("once",)),
         fields=_maker(value["fields"], ("fields",)),
+        identity=_identity(value["kind"], value["fields"]),
         own=_own(value["fields"]),
         references=_names_rows(value["fields"]),
     )
@@ -154,6 +164,14 @@ def _own(fields: Mapping[str, Any]) -> str:
             "id: {from: …}",
         )
     return own
+
+
+def _identity(kind: str, fields: Mapping[str, Any]) -> "Maker | None":
+    """Return what makes the identity of documents; None for a kind that has none."""
+    name = next(known.identity for known in KINDS if known.name == kind)
+    if name is None or name not in fields:
+        return None
+    return _maker(fields[name], ("fields", name))
 
 
 def _names_rows(value: Json) -> bool:

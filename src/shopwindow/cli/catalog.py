@@ -1,4 +1,4 @@
-"""`catalog import`: a foreign feed becomes documents of the catalog."""
+"""`catalog import` and `catalog mark`: feeds of other systems become documents."""
 
 import os
 import sys
@@ -9,12 +9,23 @@ import orjson
 
 from shopwindow import library
 from shopwindow.catalog import mapping as mappings
+from shopwindow.catalog.applying import AppliedCounts, ChangesImport
 from shopwindow.catalog.importing import FeedImport
 from shopwindow.catalog.mapping import Mapped, UnusableMapping
-from shopwindow.cli.steps import CONTENT_DIR, LISTED_PROBLEMS, PROBLEMS, interface
+from shopwindow.catalog.marks import FeedMarks, digest_of
+from shopwindow.cli.report import number
+from shopwindow.cli.steps import (
+    CONTENT_DIR,
+    LISTED_PROBLEMS,
+    PROBLEMS,
+    interface,
+    row_counter,
+)
 from shopwindow.content import yaml
+from shopwindow.content.listing import COMPRESSED
+from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Malformed
-from shopwindow.problems import pointer_text
+from shopwindow.problems import Failure, pointer_text
 
 
 @click.group()
@@ -23,47 +34,86 @@ def catalog() -> None:
 
 
 @catalog.command("import")
-@click.argument("feed", metavar="FEED")
+@click.argument("feeds", metavar="FEED...", nargs=-1, required=True)
 @click.option(
     "--map",
     "mapping",
-    required=True,
     metavar="FILE",
     help="The mapping file: which columns of a row become which properties of a document.",
 )
-@click.option("--out", required=True, metavar="FILE", help="The .jsonl file to write.")
+@click.option(
+    "--out",
+    required=True,
+    metavar="FILE",
+    help="The .jsonl file to write; with --changes the feed to change.",
+)
+@click.option(
+    "--changes",
+    is_flag=True,
+    help="Each FEED has what changed since a mark: apply it to --out.",
+)
 @click.option(
     "--skip-bad", is_flag=True, help="Write the good rows, even where others are bad."
 )
 @CONTENT_DIR
 @LISTED_PROBLEMS
 def import_(
-    feed: str, mapping: str, out: str, skip_bad: bool, content: str, most: int
+    feeds: tuple[str, ...],
+    mapping: str | None,
+    out: str,
+    changes: bool,
+    skip_bad: bool,
+    content: str,
+    most: int,
 ) -> None:
     """Convert the rows of FEED to documents of the catalog, in a .jsonl file.
 
     FEED has JSON lines, a list in JSON or YAML, or CSV; the ending of its name says
     which. Each bad row is reported with its line. Where --content has schemas,
-    documents are held against these, too. Exit status 0; 1: there are bad rows, and
-    nothing was written; 2: wrong use.
+    documents are held against these, too. With --changes, FEEDs are JSON lines of
+    upserts and deletes since a mark, and are applied to --out in this order. Exit
+    status 0; 1: there are bad rows, or changes that do not fit, and nothing was written;
+    2: wrong use.
     """
+    mapped = _mapping(Path(mapping)) if mapping else None
+    schemas = library.schemas(interface(), Path(content))
+    try:
+        if changes:
+            if skip_bad:
+                message = "--skip-bad: changes are applied together or not at all"
+                raise click.UsageError(message)
+            _apply([Path(feed) for feed in feeds], Path(out), mapped, schemas, most)
+        elif mapped is None:
+            raise click.UsageError("Missing option '--map'.")
+        elif len(feeds) > 1:
+            raise click.UsageError("several FEEDs; without --changes there is one")
+        else:
+            _convert(feeds[0], out, mapped, schemas, skip_bad, most)
+    except UnusableMapping as unfit:
+        raise click.UsageError(
+            f"{mapping}: {unfit.found}; allowed: {unfit.allowed}"
+        ) from None
+
+
+def _convert(
+    feed: str, out: str, mapped: Mapped, schemas: Schemas, skip_bad: bool, most: int
+) -> None:
+    """Write the documents of a whole feed."""
     if not out.endswith(".jsonl"):
         raise click.UsageError(
             f"--out {out}: the name of what is written ends in .jsonl"
         )
-    mapped = _mapping(Path(mapping))
-    schemas = library.schemas(interface(), Path(content))
 
     def print_bad_row(where: str, fault: str) -> None:
         if importing.bad <= most:
             click.echo(f"{feed}: {where}: {fault}")
 
-    importing = FeedImport(Path(feed), mapped, schemas, print_bad_row)
     target = Path(out)
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}-{os.getpid()}")
     try:
-        with open(draft, "wb") as file:
+        with row_counter("importing") as progress, open(draft, "wb") as file:
+            importing = FeedImport(Path(feed), mapped, schemas, print_bad_row, progress)
             for document in importing.documents():
                 file.write(orjson.dumps(document) + b"\n")
         if importing.bad > most:
@@ -74,10 +124,6 @@ def import_(
             sys.exit(PROBLEMS)
         os.replace(draft, target)
         click.echo(_summary(importing, out))
-    except UnusableMapping as unfit:
-        raise click.UsageError(
-            f"{mapping}: {unfit.found}; allowed: {unfit.allowed}"
-        ) from None
     finally:
         draft.unlink(missing_ok=True)
 
@@ -90,6 +136,74 @@ def _summary(importing: FeedImport, out: str) -> str:
     if importing.bad:
         parts.append(f"{importing.bad:,} bad ones left out")
     return ", ".join(parts)
+
+
+# -- changes ---------------------------------------------------------------------------
+
+
+def _apply(
+    files: list[Path], feed: Path, mapped: Mapped | None, schemas: Schemas, most: int
+) -> None:
+    """Apply changes to a feed."""
+    _require_feed(feed)
+
+    def print_fault(file: Path, line: int, fault: str) -> None:
+        if importing.bad <= most:
+            click.echo(f"{file}: line {line}: {fault}")
+
+    with row_counter("importing changes") as progress:
+        importing = ChangesImport(feed, mapped, schemas, print_fault, progress)
+        counts = importing.apply(files)
+    if importing.bad > most:
+        click.echo(f"and {importing.bad - most:,} more faults")
+    if importing.bad:
+        click.echo(f"{feed}: nothing was written", err=True)
+        sys.exit(PROBLEMS)
+    if counts is None:
+        click.echo(f"{feed}: has these changes already; nothing was written")
+    else:
+        click.echo(f"{feed}: {_applied(counts)}")
+
+
+def _applied(counts: AppliedCounts) -> str:
+    changed = f"{counts.added:,} added, {counts.replaced:,} replaced, {counts.deleted:,} deleted"
+    documents = number(counts.documents, "document")
+    return f"{changed}; {documents}, up to the mark {counts.mark}"
+
+
+@catalog.command()
+@click.argument("feed", metavar="FEED")
+@click.argument("name", metavar="[MARK]", required=False)
+def mark(feed: str, name: str | None) -> None:
+    """Record up to which mark of another system FEED goes, or print it.
+
+    `catalog import --changes` applies changes since that mark. Record it whenever a
+    whole feed was put in place. Exit status 0; 1: FEED has no mark, or was changed since.
+    """
+    path = Path(feed)
+    _require_feed(path)
+    marks = FeedMarks(path)
+    if name:
+        with marks.locked():
+            marks.add(name, digest_of(path))
+    current = marks.current()
+    if not current:
+        click.echo(f"{feed}: no mark, or it was changed since it had one", err=True)
+        sys.exit(PROBLEMS)
+    click.echo(f"{feed}: {current[-1]}")
+
+
+def _require_feed(feed: Path) -> None:
+    """Raises UsageError for a name that is no feed's, and Failure where there is none."""
+    endings = (".jsonl", *COMPRESSED)
+    if not feed.name.endswith(endings):
+        message = f"{feed}: the name of a feed ends in {', '.join(endings)}"
+        raise click.UsageError(message)
+    if not feed.is_file():
+        raise Failure(f"{feed}: there is no such feed; put the whole one there first")
+
+
+# -- the mapping -----------------------------------------------------------------------
 
 
 def _mapping(path: Path) -> Mapped:

@@ -3,6 +3,8 @@
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +34,9 @@ LISTED_RULES = 5
 
 REDRAW_SECONDS = 0.1
 """Between two drawings of a progress bar: often enough to look like motion."""
+
+ROWS_A_LOOK = 256
+"""Rows between two looks at the clock: some milliseconds' work."""
 
 BAR_WIDTH = 30
 """Characters of a progress bar: with its words and numbers it fits on a line of 80."""
@@ -318,3 +323,27 @@ def progress_bar(step: str) -> Progress | None:
             )
 
     return progress
+
+
+@contextmanager
+def row_counter(step: str) -> Iterator[Callable[[int], None]]:
+    """Yield what draws how many rows a step has read, where nobody knows of how many; on
+    a terminal, and nothing elsewhere.
+    """
+    if not terminal.is_used(sys.stderr):
+        yield lambda rows: None
+        return
+    drawn = time.monotonic()
+
+    def progress(rows: int) -> None:
+        nonlocal drawn
+        # The clock costs as much as a row, so it is asked for a few of them only.
+        if rows % ROWS_A_LOOK or time.monotonic() - drawn < REDRAW_SECONDS:
+            return
+        drawn = time.monotonic()
+        click.echo(f"\r{step}: {rows:,} rows\x1b[K", nl=False, err=True)
+
+    try:
+        yield progress
+    finally:
+        click.echo("\r\x1b[K", nl=False, err=True)
