@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -174,6 +175,7 @@ def test_only_the_comment_may_write_and_runs_no_code_of_the_change(tmp_path: Pat
         "release": None,
         "comment": {"pull-requests": "write"},
         "publish": None,
+        "renew": None,
     }
     assert "head.repo.full_name == github.repository" in jobs["comment"]["if"]
     assert not [step for step in jobs["comment"]["steps"] if "checkout" in step.get("uses", "")]
@@ -282,10 +284,10 @@ def test_what_is_pushed_to_the_branch_itself_is_compared_with_nothing(tmp_path: 
 # -- publishing ------------------------------------------------------------------------------------------------------
 
 
-def publishing(started: Change) -> str:
-    """The script that publishes; what comes before it installs the program."""
-    job = started.pipeline["jobs" if started.host == "github" else "publish"]
-    steps = list(named(job["publish"]["steps"]).values()) if started.host == "github" else job["script"]
+def publishing(started: Change, name: str = "publish") -> str:
+    """The script that publishes, or that of another job; what comes before it installs the program."""
+    job = started.pipeline["jobs" if started.host == "github" else name]
+    steps = list(named(job[name]["steps"]).values()) if started.host == "github" else job["script"]
     assert steps[:-1] == ["pip install --require-hashes --only-binary :all: -r requirements.txt"]
     return str(steps[-1])
 
@@ -325,12 +327,42 @@ def test_what_is_on_main_is_published_rolled_back_and_published_again(tmp_path: 
         assert (status, "nmae" in said) == (1, True)
 
 
+@pytest.mark.parametrize("host", PIPELINES)
+def test_what_is_published_is_signed_where_there_are_keys_and_renewed_without_a_build(
+    tmp_path: Path, host: str
+) -> None:
+    target = tmp_path / "target"
+    with change(host, tmp_path) as started:
+        shopwindow("keys", "init", started.copy / "keys")
+        keys = {}
+        for path in (started.copy / "keys").glob("*.pem"):
+            role, text = path.name.partition("-")[0], path.read_text()
+            keys[f"SHOPWINDOW_KEY_{role.upper()}"] = text if host == "github" else b64encode(text.encode()).decode()
+            path.unlink()
+        timestamp = keys["SHOPWINDOW_KEY_TIMESTAMP"]
+
+        def run(job: str, **secrets: str) -> dict[str, Any]:
+            """Run a job's script; what the timestamp at the target says then."""
+            ran = started.run(publishing(started, job), TARGET=f"file://{target}", ROLLBACK="", PURGE="", **secrets)
+            assert ran.returncode == 0, ran
+            signed: dict[str, Any] = json.loads((target / "metadata/timestamp.json").read_text())["signed"]
+            return signed
+
+        assert run("publish", **keys)["version"] == 1
+        started.edit("name: ", "nmae: ")  # nothing can be built
+        assert run("renew", SHOPWINDOW_KEY_TIMESTAMP=timestamp)["version"] == 2
+        assert run("renew", SHOPWINDOW_KEY_TIMESTAMP="")["version"] == 2
+
+
 def test_only_the_main_branch_is_published_and_one_run_at_a_time() -> None:
     github, gitlab = (
         yaml.safe_load((SOURCES / "shopwindow/starter/files" / name).read_text()) for name, _ in PIPELINES.values()
     )
     assert github["jobs"]["publish"]["if"] == "github.ref == 'refs/heads/main' && vars.TARGET"
     assert github["jobs"]["publish"]["concurrency"] == "publish"
+    assert github["jobs"]["renew"]["if"] == "github.event.schedule == '31 4 * * *' && vars.TARGET"
+    assert {"cron": "31 4 * * *"} in github[True]["schedule"]  # `on`, as YAML reads it
+    assert gitlab["renew"]["needs"] == []  # whatever becomes of the build
     checkout = github["jobs"]["publish"]["steps"][0]
     assert checkout["with"] == {"ref": "main"}
     assert gitlab["publish"]["rules"] == [{"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH && $TARGET"}]
@@ -357,7 +389,7 @@ def parsed(host: str) -> Any:
 def test_nothing_is_installed_without_its_hash(host: str) -> None:
     lines = [line.strip() for text in texts(parsed(host)) for line in text.splitlines()]
     installs = [line for line in lines if re.search(r"\bpip3? install\b", line)]
-    assert installs == ["pip install --require-hashes --only-binary :all: -r requirements.txt"] * 2
+    assert installs == ["pip install --require-hashes --only-binary :all: -r requirements.txt"] * 3
 
 
 def test_actions_stand_with_their_commits() -> None:

@@ -1,13 +1,14 @@
 """Private keys that sign metadata: where they come from, and how they are written.
 
 A key comes from a command, a variable or a file, in this order. It is Ed25519 in PEM
-(PKCS #8), with a passphrase or without. It is never an argument, which every user of a
+(PKCS #8), or that in one line of Base64, with a passphrase or without. It is never an argument, which every user of a
 machine can read, and no message contains it.
 """
 
 import os
 import shlex
 import subprocess
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,8 @@ COMMAND_SECONDS = 60.0
 
 PEM_BYTES = 16 * 1024
 """Bytes of a key at most: one with a passphrase has 300."""
+
+PEM_BEGINNING = b"-----BEGIN "
 
 KEY_ID_DIGITS = 8
 """Digits of a key's id in the name of its file, and in messages. A shop has a dozen."""
@@ -85,7 +88,7 @@ class KeySource:
             data = _read(path)
         if not data.strip():
             return None
-        private = self._decoded(data, where)
+        private = self._decoded(_in_lines(data), where)
         if SSlibKey.from_crypto(private.public_key()).keyid != public.keyid:
             if where == variable:
                 return None  # a role may have several keys, and a variable has one
@@ -150,6 +153,19 @@ def _with_scheme(public: Key) -> SSlibKey:
             f"key {public.keyid[:KEY_ID_DIGITS]} is of a type that cannot sign"
         )
     return public
+
+
+def _in_lines(data: bytes) -> bytes:
+    """Return a key in PEM; one may be in Base64 again, and so a single line.
+
+    Pipelines that keep secrets out of their logs may take a single line only.
+    """
+    if PEM_BEGINNING in data:
+        return data
+    try:
+        return b64decode(data)
+    except ValueError:
+        return data  # which is no key, as its reader says
 
 
 def _read(path: Path) -> bytes:
