@@ -33,7 +33,7 @@ import orjson
 from benchmarks import catalog_again
 from benchmarks.measure import Run, watched
 from shopwindow.catalog.index.indexing import Sources, write
-from shopwindow.catalog.index.opened import OpenedCatalog, open_index, renderer
+from shopwindow.catalog.index.opened import OpenedCatalog, open_index
 from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.content.documents import decode
 from shopwindow.content.listing import shipped
@@ -255,8 +255,7 @@ def build(folder: Path, out: Path, jobs: int | None) -> None:
         lines(folder / "inventory"),
         lines(folder / "reviews"),
     )
-    content = decode({"format": 1, "site": SITE}, INTERFACE.kinds, INTERFACE.clocks)
-    write(out, sources, renderer(content), jobs)
+    write(out, sources, jobs)
 
 
 # -- building --------------------------------------------------------------------------
@@ -364,22 +363,13 @@ def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
     def rows(statement: str) -> Reading:
         return lambda asked: database.execute(statement, asked[1]).fetchall()
 
-    part = "SELECT data FROM number JOIN part_{} USING (rank) WHERE id = ?"
+    document = "SELECT data FROM number JOIN document USING (rank) WHERE id = ?"
     ids = [source.randrange(1, index.active + 1) * 7 + 100_000 for _ in range(READS)]
     details = [(call(f"v4/catalog/product/{id}"), (id,)) for id in ids]
-    yield beside(
-        "Product detail v4, by id", answered, rows(part.format("detail4")), details, 0.5
-    )
-
-    element, rest = part.format("element"), part.format("rest3")
-
-    def two(asked: tuple[Call, Any]) -> object:
-        return database.execute(element, asked[1]).fetchall(), database.execute(
-            rest, asked[1]
-        ).fetchall()
+    yield beside("Product detail v4, by id", answered, rows(document), details)
 
     details = [(call(f"v3/catalog/product/{id}"), (id,)) for id in ids]
-    yield beside("Product detail v3, by id", answered, two, details, 0.5)
+    yield beside("Product detail v3, by id", answered, rows(document), details)
 
     numbers = [
         number
@@ -394,7 +384,7 @@ def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
             "SELECT document, products, facets FROM category WHERE id = ?", category
         )
         found = database.execute(
-            f"SELECT id, data FROM number JOIN part_element USING (rank) WHERE id IN ({marks})",
+            f"SELECT id, data FROM number JOIN document USING (rank) WHERE id IN ({marks})",
             products,
         )
         return document.fetchall(), found.fetchall()

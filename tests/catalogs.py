@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.catalog.index.indexing import Sources, write
-from shopwindow.catalog.index.opened import open_index, renderer
+from shopwindow.catalog.index.opened import open_index
 from shopwindow.catalog.protocol import Catalog
 from shopwindow.content.documents import Content
 
@@ -229,5 +229,5 @@ def indexed(content: Content, folder: Path, **more: Json) -> Catalog:
     """The catalog as a release of ``content`` has it. ``more``: other documents than the ones above, by kind."""
     given: dict[str, Json] = {name.removesuffix(".yaml"): documents for name, documents in FILES.items()} | more
     path = folder / "catalog.sqlite"
-    write(path, Sources(site={"catalog": content.setting("catalog") or {}}, **given), renderer(content), jobs=1)
+    write(path, Sources(site={"catalog": content.setting("catalog") or {}}, **given), jobs=1)
     return open_index(path)

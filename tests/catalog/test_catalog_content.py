@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -376,7 +377,6 @@ def feed(documents: list[Any]) -> bytes:
 
 def packed(data: bytes, ending: str) -> bytes:
     if ending == ".zst":
-        zstandard = pytest.importorskip("zstandard")
         done: bytes = zstandard.ZstdCompressor().compress(data)
         return done
     return gzip.compress(data) if ending == ".gz" else data
@@ -439,17 +439,6 @@ def test_a_damaged_compressed_feed_is_told(small: Path, schemas: Schemas, ending
     for damaged in (data[: len(data) // 2], data[:-1], b"", b"plainly no archive", data + b"no archive either"):
         write(small, {path: damaged})
         assert [each.rule for each in problems(small, schemas) if each.rule != "feed.syntax"] == ["feed.compressed"]
-
-
-def test_a_library_that_is_missing_is_named(small: Path) -> None:
-    (small / FILES["reviews"]).unlink()
-    write(small, {"catalog/reviews.jsonl.zst": b"anything", "hidden/zstandard.py": "raise ImportError"})
-    (small / "hidden").rename(small.parent / "hidden")
-    paths = os.pathsep.join(filter(None, [str(small.parent / "hidden"), os.environ.get("PYTHONPATH")]))
-    ran = shopwindow("check", "--content", small, env={"PYTHONPATH": paths})
-    needs = "a .jsonl.zst feed needs the library zstandard"
-    install = "install shopwindow with the extra catalog, as the README says, or pack it as .jsonl.gz"
-    assert (ran.status, ran.err) == (4, f"shopwindow: {needs}: {install}\n")
 
 
 # -- many problems -----------------------------------------------------------------------------------------------

@@ -6,13 +6,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from plain_catalog import TREE, URL, Document, category, index, product, review
-from releases import as_content
 from shopwindow.catalog.index.indexing import Sources, write
-from shopwindow.catalog.index.opened import OpenedCatalog, open_index, renderer
+from shopwindow.catalog.index.opened import OpenedCatalog, open_index
 from shopwindow.catalog.protocol import Catalog, Facet, Page, ProductQuery, Reviews
 
 SITE = {
@@ -138,7 +136,7 @@ def test_the_index_of_products(catalog: OpenedCatalog) -> None:
 def test_numbers_that_no_row_can_hold_are_not_there(catalog: OpenedCatalog) -> None:
     large = 10**30
     assert catalog.products([large, 30, -large]).keys() == {30}
-    assert (catalog.rendered([large], "element"), catalog.families([large])) == ({}, {})
+    assert (catalog.products([large]), catalog.families([large])) == ({}, {})
     assert (catalog.recommended(large, 5), catalog.brands([large], large)) == ([], [])
     assert catalog.reviews(large, 1, 5).total == 0
 
@@ -198,17 +196,6 @@ def test_recommended_are_those_given_then_those_alike(catalog: OpenedCatalog) ->
 
 def test_availability(catalog: OpenedCatalog) -> None:
     assert catalog.availability([UPC, "8"], [7, 9, 212, 300]) == {(UPC, 7): "AVAILABLE", (UPC, 212): "LIMITED"}
-
-
-def test_parts_are_stored_as_they_are_rendered(tmp_path: Path) -> None:
-    path = tmp_path / "catalog.sqlite"
-    render = renderer(as_content({"site": SITE, "promotions": []}))
-    write(path, Sources(**CATALOG, products=PRODUCTS), render)
-    found = open_index(path)
-    for id in (10, 20, 30, 40):
-        parts = {part: found.rendered([id], part)[id] for part in ("element", "rest3", "detail4")}
-        assert parts == {part: orjson.loads(data) for part, data in render(found.product(id)).items()}
-    assert found.rendered([30, 99, 10], "element").keys() == {10, 30}
 
 
 def test_the_same_content_gives_the_same_bytes_with_any_number_of_processes(tmp_path: Path) -> None:

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from plain_catalog import TREE, URL, category, product, review
-from releases import as_content
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.catalog.index.indexing import Sources, write
-from shopwindow.catalog.index.opened import renderer
 from shopwindow.problems import Failure
 
 UPC = "012345678905"
@@ -32,8 +30,7 @@ DOCUMENTS: dict[str, Any] = {
 
 def built(path: Path, previous: Path | None = None, **documents: Any) -> str:
     """Write an index; return the digest of its rows, as the build says it."""
-    render = renderer(as_content({"site": {"catalog": {}}, "promotions": []}))
-    return write(path, Sources(**DOCUMENTS | documents), render, previous=previous).partition(":")[2]
+    return write(path, Sources(**DOCUMENTS | documents), previous=previous).partition(":")[2]
 
 
 @pytest.fixture
@@ -87,6 +84,13 @@ def test_a_row_that_is_altered_gives_another_digest(path: Path, statement: str) 
 
 def test_a_document_that_is_altered_is_named(path: Path) -> None:
     altered(path, "UPDATE document SET data = '{}' WHERE rank = (SELECT rank FROM number WHERE id = 20)")
+    with pytest.raises(Failure, match="product 20 is not what was built"):
+        CATALOG.rows(path)
+
+
+def test_one_document_in_the_place_of_another_is_named(path: Path) -> None:
+    other = "SELECT data FROM document JOIN number USING (rank) WHERE id = 10"
+    altered(path, f"UPDATE document SET data = ({other}) WHERE rank = (SELECT rank FROM number WHERE id = 20)")
     with pytest.raises(Failure, match="product 20 is not what was built"):
         CATALOG.rows(path)
 

@@ -84,16 +84,8 @@ def envelope(content: Content, perpage: int, page: int, total: int) -> dict[str,
 
 
 def elements(content: Content, ids: Sequence[int], images: Images) -> list[Json]:
-    """Return the elements of products in the order of ``ids``.
-
-    The index stores them rendered with the default images. With other images they are
-    rendered here.
-    """
-    catalog = of(content)
-    if images is DEFAULT_IMAGES:
-        rendered = catalog.rendered(ids, "element")
-        return [rendered[id] for id in ids if id in rendered]
-    around, products = surroundings(content), catalog.products(ids)
+    """Return the elements of products in the order of ``ids``."""
+    around, products = surroundings(content), of(content).products(ids)
     return [element(products[id], around, images) for id in ids if id in products]
 
 
@@ -214,17 +206,9 @@ PICK_UP = "BOPS"
 """The feature of a store where online orders are picked up."""
 
 
-_OF_IMAGES = frozenset(
-    parameter.name
-    for parameter in (IMAGE_WIDTH, IMAGE_QUALITY, UPC_IMAGE_WIDTH, SWATCH_IMAGE_WIDTH)
-)
-
-
 def images(call: Call) -> Images:
-    """Return the images that a Call wants: DEFAULT_IMAGES itself if it names none."""
+    """Return the images that a Call wants."""
     arguments: Mapping[str, int] = dict(call.arguments)
-    if _OF_IMAGES.isdisjoint(arguments):
-        return DEFAULT_IMAGES
     return Images(
         arguments.get("imagewidth", DEFAULT_IMAGES.width),
         arguments.get("upcimagewidth", DEFAULT_IMAGES.upc_width),

@@ -2,16 +2,15 @@
 
 A product here is a document with its computed members, as `protocol.Catalog` returns
 it. Version 3 shows an *element* in every list, and further parts on request; version 4
-has other names for much of the same. The index stores the three parts of `PART_VIEWS`
-rendered, and views assemble responses from those. All functions are pure: what else a
-response depends on is in `Surroundings`.
+has other names for much of the same. All functions are pure: what else a response
+depends on is in `Surroundings`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
-from shopwindow.catalog.protocol import Part
 from shopwindow.catalog.rules import ends
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
@@ -37,33 +36,32 @@ class Images:
 
 
 DEFAULT_IMAGES = Images()
-"""The images of a request that names no widths, and so of the parts that the index
-stores.
-"""
+"""The images of a request that names no widths."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
     """What a product's responses depend on beside its document.
 
-    The URLs are of site.yaml's `catalog`; ``promotions`` are the live ones by id;
-    ``max_quantity`` is how many of one item a bag may hold.
+    The URLs are of site.yaml's `catalog`; ``promotion`` returns a live one by its id, or
+    None; ``max_quantity`` is how many of one item a bag may hold.
     """
 
     image_url: str
     product_url: str
-    promotions: Mapping[int, Json]
+    promotion: Callable[[int], Json | None]
     max_quantity: int = MAX_QUANTITY
 
 
 def surroundings(content: Content) -> Surroundings:
     """Return the surroundings of a release's products."""
     settings = content.setting("catalog") or {}
-    promotions = {
-        promotion["promoId"]: promotion for promotion in content.documents("promotion")
-    }
-    urls = settings.get("image_url", ""), settings.get("product_url", "")
-    return Surroundings(*urls, promotions, most_of_one(content))
+    return Surroundings(
+        settings.get("image_url", ""),
+        settings.get("product_url", ""),
+        partial(content.document, "promotion", "promoId"),
+        most_of_one(content),
+    )
 
 
 # -- the product element: search, browse and product detail v3 -------------------------
@@ -250,21 +248,22 @@ def _percent(before: float, now: float) -> int:
 
 
 def _final(final: Json, around: Surroundings) -> Json:
-    live = [
-        around.promotions[id]
-        for id in sorted(final.get("promotions", ()))
-        if id in around.promotions
-    ]
     promotions = [
         {
             "promotionId": promotion["promoId"],
             "global": promotion["global"],
             "promotionName": promotion["promotionName"],
         }
-        for promotion in live
+        for promotion in _live(final, around)
     ]
     rendered = {"finalPrice": final["value"], "displayFinalPrice": final["display"]}
     return rendered | ({"promotions": promotions} if promotions else {})
+
+
+def _live(named: Json, around: Surroundings) -> list[Json]:
+    """Return the live promotions that a document names, by id."""
+    promotions = map(around.promotion, sorted(named.get("promotions", ())))
+    return [promotion for promotion in promotions if promotion is not None]
 
 
 def v3_category(
@@ -280,7 +279,7 @@ def v3_badges(
     live = [
         badge
         for badge in product.get("badges", ())
-        if badge["promotionId"] in around.promotions
+        if around.promotion(badge["promotionId"]) is not None
     ]
     rendered = {
         "new": product.get("new", False),
@@ -300,15 +299,6 @@ Piece = Callable[[Json, Surroundings, Images], Members]
 _ELEMENT: tuple[Piece, ...] = (v3_summary, v3_image, v3_price, v3_category, v3_badges)
 
 # -- what product detail v3 has beside the element -------------------------------------
-
-
-def rest3(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Json:
-    """Return what product detail v3 shows beside the element, if `show` is absent; never
-    empty. Its summary takes the place of the element's.
-    """
-    return {
-        key: value for part in _REST for key, value in part(product, around, images)
-    }
 
 
 def v3_attribute(
@@ -354,14 +344,6 @@ def v3_promotion(
         yield "promotion", lowered(promotions)
 
 
-_REST: tuple[Piece, ...] = (
-    v3_detailed_summary,
-    v3_attribute,
-    v3_availability,
-    v3_upc,
-    v3_rebate,
-)
-
 PARTS_BY_WORD: Mapping[str, tuple[Piece, ...]] = {
     "summary": (v3_detailed_summary, v3_badges),
     "price": (v3_price,),
@@ -376,7 +358,15 @@ PARTS_BY_WORD: Mapping[str, tuple[Piece, ...]] = {
 }
 """The pieces for each word of product detail v3's `show` (interface 4.9)."""
 
-ORDER: tuple[Piece, ...] = (_REST[0], *_ELEMENT[1:], *_REST[1:], v3_promotion)
+ORDER: tuple[Piece, ...] = (
+    v3_detailed_summary,
+    *_ELEMENT[1:],
+    v3_attribute,
+    v3_availability,
+    v3_upc,
+    v3_rebate,
+    v3_promotion,
+)
 """The order in which pieces stand in a response."""
 
 
@@ -580,11 +570,6 @@ def rebates4(product: Json) -> list[Json]:
 
 def promotions4(product: Json, around: Surroundings) -> list[Json]:
     """Return the live `promotions` of a product, by id."""
-    live = [
-        around.promotions[id]
-        for id in sorted(product.get("promotions", ()))
-        if id in around.promotions
-    ]
     return [
         {
             "promotionID": promotion["promoId"],
@@ -594,7 +579,7 @@ def promotions4(product: Json, around: Surroundings) -> list[Json]:
                 if name in promotion
             },
         }
-        for promotion in live
+        for promotion in _live(product, around)
     ]
 
 
@@ -621,11 +606,3 @@ def product_url(product: Json, around: Surroundings) -> str:
         "{id}", str(product["id"])
     )
     return url
-
-
-PART_VIEWS: Mapping[Part, Callable[[Json, Surroundings], Json]] = {
-    "element": element,
-    "rest3": rest3,
-    "detail4": detail4,
-}
-"""The parts of a product that the index stores rendered, by name."""

@@ -4,9 +4,8 @@ Source of the shapes: interface 4.9, wire-shapes 2.
 
 How details work. A client names products by id or by UPC, and each version has one
 function that returns what it shows of some products, by id (`_version_3`,
-`_version_4`). The index of the catalog stores what requests without a selection show,
-rendered; anything else is rendered from the products' documents. `_response` puts the
-products in order of id, and an error beside them for each number that leads to none.
+`_version_4`). `_response` puts the products in order of id, and an error beside them
+for each number that leads to none.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,13 +24,13 @@ from shopwindow.catalog.answers import (
     nothing,
     of,
 )
-from shopwindow.catalog.parameters import IdsSelected, IdsWithMask
+from shopwindow.catalog.parameters import IdsSelected, Selection
 from shopwindow.catalog.parts import (
-    DEFAULT_IMAGES,
     ORDER,
     PARTS_BY_WORD,
     Images,
     Surroundings,
+    detail4,
     promotions4,
     rebates4,
     surroundings,
@@ -183,14 +182,8 @@ DEFAULT_SHOWN = tuple(
 
 def _version_3(content: Content, call: Call, ids: Sequence[int]) -> ProductsById:
     """Return what version 3 shows of those products that exist."""
-    catalog, show, image_sizes = of(content), call["show"], images(call)
-    if show is None and image_sizes is DEFAULT_IMAGES:
-        elements = catalog.rendered(ids, "element")
-        rests = catalog.rendered(ids, "rest3")
-        return {id: elements[id] | rests[id] for id in ids if id in elements}
-
-    words = show or DEFAULT_SHOWN
-    documents, around = catalog.products(ids), surroundings(content)
+    words, image_sizes = call["show"] or DEFAULT_SHOWN, images(call)
+    documents, around = of(content).products(ids), surroundings(content)
     products: dict[int, Json] = {}
     for id in ids:
         if id not in documents:
@@ -224,7 +217,7 @@ def details_v4(content: Content, call: Call) -> Json:
 
     Raises Refusal if no product has one of the ids.
     """
-    selection: IdsWithMask = call["productId"]
+    selection: Selection = call["productId"]
     products = _version_4(content, selection.ids, selection.mask)
     return _response(products, _BY_ID, selection.ids, products)
 
@@ -234,7 +227,7 @@ def details_v4_by_upc(content: Content, call: Call) -> Json:
 
     A number is that of a bar code or, where no bar code has it, the upcId of a bag.
     """
-    selection: IdsWithMask = call["upcId"]
+    selection: Selection = call["upcId"]
     id_of_upc = products_of_upcs(content, selection.ids, or_skus=True)
     ids = sorted(set(id_of_upc.values()))
     products = _version_4(content, ids, selection.mask)
@@ -245,23 +238,30 @@ def _version_4(
     content: Content, ids: Sequence[int], mask: fields.Mask | None
 ) -> ProductsById:
     """Return what version 4 shows of those products that exist."""
+    documents = of(content).products(ids)
     if mask is None:
-        details = _details(content, ids)
+        details = _details(content, documents)
         return {
             id: {"id": id, "productDetails": detail} for id, detail in details.items()
         }
-    documents, wanted = of(content).products(ids), dict(mask)
+    wanted = dict(mask)
     return {
         id: _selected(content, documents[id], wanted) for id in ids if id in documents
     }
 
 
-def _details(content: Content, ids: Sequence[int]) -> ProductsById:
-    """Return the `productDetails` of products, with their collections and members."""
-    catalog = of(content)
-    details, families = catalog.rendered(ids, "detail4"), catalog.families(ids)
+def _details(content: Content, documents: ProductsById) -> ProductsById:
+    """Return the `productDetails` of products, with their collections and members.
+
+    ``documents``: the products, by id.
+    """
+    families = of(content).families(list(documents))
     relatives = {id: _relatives(content, *families[id]) for id in families}
-    return {id: detail | relatives.get(id, {}) for id, detail in details.items()}
+    around = surroundings(content)
+    return {
+        id: detail4(document, around) | relatives.get(id, {})
+        for id, document in documents.items()
+    }
 
 
 def _relatives(
@@ -272,7 +272,8 @@ def _relatives(
     The details of these have no relatives of their own, or a collection and its member
     would show one another without end.
     """
-    details = of(content).rendered((*members, *collections), "detail4")
+    documents = of(content).products((*members, *collections))
+    around = surroundings(content)
     flags = {}
     if collections:
         flags["incollection"] = True
@@ -280,10 +281,11 @@ def _relatives(
         flags["iscollection"] = True
     relatives: dict[str, Json] = {"collection": flags}
     for name, ids in (("masterProducts", collections), ("childProducts", members)):
-        existing = [id for id in ids if id in details]
+        existing = [documents[id] for id in ids if id in documents]
         if existing:
             relatives[name] = [
-                {"id": id, "productDetails": details[id]} for id in existing
+                {"id": document["id"], "productDetails": detail4(document, around)}
+                for document in existing
             ]
     return relatives
 
@@ -295,7 +297,7 @@ def _selected(
     id = product["id"]
     shown: dict[str, Json] = {"id": id}
     if "productdetails" in wanted:
-        detail, mask = _details(content, (id,))[id], wanted["productdetails"]
+        detail, mask = _details(content, {id: product})[id], wanted["productdetails"]
         if mask is not None:
             detail = fields.select(detail, mask, folded=True)
         shown["productDetails"] = detail
@@ -426,7 +428,7 @@ def _prerendered_v3(content: Content) -> Iterable[Arguments]:
 
 
 def _prerendered_v4(content: Content) -> Iterable[Arguments]:
-    return ({"productId": IdsWithMask((id,))} for id in _prerendered_ids(content))
+    return ({"productId": Selection((id,))} for id in _prerendered_ids(content))
 
 
 _SHOW = Parameter(

@@ -6,7 +6,7 @@ tests compare it with a plain implementation of the same protocol.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 from shopwindow.content.yaml import Json
 from shopwindow.retail.articles import Status
@@ -14,11 +14,6 @@ from shopwindow.retail.articles import Status
 Range = tuple[float | None, float | None]
 """The lowest and the highest price in dollars, both included; None where there is no
 limit.
-"""
-
-Part = Literal["element", "rest3", "detail4"]
-"""A part of a product's responses that the index stores rendered; `catalog.parts`
-renders it.
 """
 
 PRICE = "PRICE"
@@ -139,9 +134,6 @@ class Catalog(Protocol):
 
     def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
         """Return products by id, active or not."""
-
-    def rendered(self, ids: Sequence[int], part: Part) -> Mapping[int, Json]:
-        """Return a rendered part of products by id, active or not."""
 
     def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
         """Return product ids by UPC."""

@@ -148,6 +148,8 @@ def _print_built(built: Built, outcome: str) -> None:
         click.echo(
             f"  changed: {kind}{'s' * (len(ids) > 1)} {', '.join(ids[:LISTED_IDS])}{more}"
         )
+    for file, fault in built.anew.items():
+        click.echo(f"  {file} was built from the start: {fault}")
     click.echo(f"  changes by itself next at {built.next_change}")
 
 

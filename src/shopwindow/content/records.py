@@ -9,15 +9,14 @@ of its compression are bounded.
 
 import gzip
 import io
-import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
+import zstandard
 
 from shopwindow.content import expressions, tree, yaml
 from shopwindow.content.listing import COMPRESSED, Source
@@ -67,6 +66,9 @@ RATIO_FROM = 64 * 1024 * 1024
 """Bytes that a feed may unpack to whatever its ratio is: half a second's work."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
+"""What reading a damaged compressed feed raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ class FeedLines:
                     yield self._too_much(
                         f"the feed unpacks to more than {most:,} bytes"
                     )
-        except _damage() as error:
+        except DAMAGE as error:
             yield self._fault(
                 "feed.compressed",
                 f"the compressed feed is damaged: {error}",
@@ -221,12 +223,8 @@ def _opened(path: Path) -> BinaryIO:
     if path.name.endswith(".gz"):
         return io.BufferedReader(gzip.GzipFile(path, "rb"), BUFFER)
     if path.name.endswith(".zst"):
-        # Before the object below: from Python 3.13 on, one that fails half-way is
-        # closed, too.
-        library = _zstandard()
-        return io.BufferedReader(
-            _Unpacked(open(path, "rb"), library.ZstdDecompressor()), BUFFER
-        )
+        frames = zstandard.ZstdDecompressor()
+        return io.BufferedReader(_Unpacked(open(path, "rb"), frames), BUFFER)
     return open(path, "rb", buffering=BUFFER)
 
 
@@ -234,10 +232,10 @@ def created(path: Path) -> BinaryIO:
     """Create a file, which is packed as the ending of its name says.
 
     The same lines give the same bytes: no time of day is written into them. Raises
-    OSError, and Failure where the library of a .zst file is not installed.
+    OSError.
     """
     if path.name.endswith(".zst"):
-        writer: BinaryIO = _zstandard().open(path, "wb")
+        writer: BinaryIO = zstandard.open(path, "wb")
         return writer
     if path.name.endswith(".gz"):
         packed: Any = gzip.GzipFile(path, "wb", mtime=0)
@@ -252,7 +250,7 @@ class _Unpacked(io.RawIOBase):
     notice.
     """
 
-    def __init__(self, file: BinaryIO, frames: Any) -> None:
+    def __init__(self, file: BinaryIO, frames: zstandard.ZstdDecompressor) -> None:
         self._file = file  # closed with this
         self._frames = frames
         self._frame: Any = None
@@ -279,25 +277,6 @@ class _Unpacked(io.RawIOBase):
         count = min(len(buffer), len(self._left))
         buffer[:count], self._left = self._left[:count], self._left[count:]
         return count
-
-
-def _zstandard() -> Any:
-    """Return the library for .zst. Raises Failure where it is not installed."""
-    try:
-        return import_module("zstandard")
-    except ImportError:
-        words = (
-            "a .jsonl.zst feed needs the library zstandard: "
-            "install shopwindow with the extra catalog, as the README says, or pack it as .jsonl.gz"
-        )
-        raise Failure(words) from None
-
-
-def _damage() -> tuple[type[Exception], ...]:
-    """Return what reading a damaged compressed feed raises."""
-    errors: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
-    library = sys.modules.get("zstandard")
-    return (*errors, library.ZstdError) if library else errors
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 `check` names the rule of each problem, and the rule leads here. Families have pages of
 their own, in their packages (`Interface.pages`); both become the commands' answers,
 docs/editors/rules.md and the preview's pages. The engine's examples are notices: a
-collection, which any interface admits (FOLDER_OF_EXAMPLES). A test checks every example: the
+collection, which any interface admits (FOLDER). A test checks every example: the
 mistake is a problem or a warning of this very rule, and the fix is none.
 """
 
@@ -49,7 +49,7 @@ def by_name(pages: Iterable[RulePage]) -> Pages:
     A family's page of an engine's rule takes its place. Where it has no title, it is an
     example in the family's documents, and the engine's words stay.
     """
-    by_rule = {page.name: page for page in ENGINE_PAGES}
+    by_rule = {page.name: page for page in PAGES}
     for page in pages:
         by_rule[page.name] = page if page.title else _shown_by(by_rule[page.name], page)
     return dict(sorted(by_rule.items()))
@@ -62,8 +62,7 @@ def _shown_by(page: RulePage, example: RulePage) -> RulePage:
 def document(pages: Pages) -> str:
     """Return all pages as one Markdown document: docs/editors/rules.md."""
     files = "\n\n".join(
-        f"`{path}`:\n\n{_block(text, path)}"
-        for path, text in FOLDER_OF_EXAMPLES.items()
+        f"`{path}`:\n\n{_block(text, path)}" for path, text in FOLDER.items()
     )
     parts = (_INTRODUCTION, *map(markdown, pages.values()), _FOLDER_SECTION, files)
     return "\n\n".join(parts) + "\n"
@@ -118,7 +117,7 @@ def _block(text: str, path: str) -> str:
     return f"```{language}\n{text.rstrip()}\n```"
 
 
-FOLDER_OF_EXAMPLES: Mapping[str, str] = {
+FOLDER: Mapping[str, str] = {
     "site.yaml": """\
 base_url: https://api.shop.example
 order_base_url: https://orders.shop.example
@@ -214,15 +213,16 @@ publish:
 kind of document, and any interface admits a collection.
 """
 
+_Y = RulePage
 REMARK = "Notices stand for documents of any kind."
 
 _SITE, _COLLECTIONS = "site.yaml", "collections.yaml"
 _SCHEMA, _NOTICE = "schemas/notice.json", "notices/spring.yaml"
 _LATE = "notices/late.yaml"
 
-ENGINE_PAGES = (
+PAGES = (
     # -- YAML
-    RulePage(
+    _Y(
         "yaml.syntax",
         "The text is no YAML",
         "YAML is read line by line: `key: value`, with the same indentation for the keys"
@@ -230,7 +230,7 @@ ENGINE_PAGES = (
         "name: Open House\nfinish 18:00\n",
         'name: Open House\nfinish: "18:00"\n',
     ),
-    RulePage(
+    _Y(
         "yaml.quote",
         "A quote opens and is not closed",
         "Everything up to the next quote of that sort is text then, often many lines."
@@ -238,7 +238,7 @@ ENGINE_PAGES = (
         'name: "Open House\nplace: "Main Street"\n',
         'name: "Open House"\nplace: "Main Street"\n',
     ),
-    RulePage(
+    _Y(
         "yaml.duplicate",
         "A key stands twice in one object",
         "Only one of the values could count, and nobody can see which. Where the first"
@@ -246,21 +246,21 @@ ENGINE_PAGES = (
         "name: Open House\nname: Late Opening\n",
         "name: Open House\n",
     ),
-    RulePage(
+    _Y(
         "yaml.strict",
         "Some readers of YAML read this otherwise",
         "It would be another value, or no YAML, to the next program that reads the file.",
         "name: Open House# in spring\nplace: [a]# here\n",
         "name: Open House\nplace: [a]  # here\n",
     ),
-    RulePage(
+    _Y(
         "yaml.key",
         "A key is no text",
         "Keys are texts. A number or true needs quotes; text that begins with {{ does, too.",
         "1: first\n",
         '"1": first\n',
     ),
-    RulePage(
+    _Y(
         "yaml.number",
         "A number is too large",
         "Whole numbers of more than 18 digits lose digits on their way to phones."
@@ -268,7 +268,7 @@ ENGINE_PAGES = (
         "number: 1234567890123456789\n",
         'number: "1234567890123456789"\n',
     ),
-    RulePage(
+    _Y(
         "yaml.alias",
         "An alias has no anchor before it",
         "`*name` repeats what `&name` marks further up. Text that begins with * needs"
@@ -276,7 +276,7 @@ ENGINE_PAGES = (
         "note: *new\n",
         'note: "*new"\n',
     ),
-    RulePage(
+    _Y(
         "yaml.tag",
         "A tag stands before a value",
         "Tags such as !!int change what a value is, and are not read here. Text that"
@@ -284,21 +284,21 @@ ENGINE_PAGES = (
         "note: !new\n",
         'note: "!new"\n',
     ),
-    RulePage(
+    _Y(
         "yaml.second",
         "A second document begins in the file",
         "`---` ends a document. Several documents are a list instead.",
         "name: a\n---\nname: b\n",
         "- name: a\n- name: b\n",
     ),
-    RulePage(
+    _Y(
         "yaml.empty",
         "The file holds no document",
         "A file with nothing but comments is most often one that was not finished.",
         "# Open House\n",
         "name: Open House\n",
     ),
-    RulePage(
+    _Y(
         "yaml.character",
         "A character that YAML does not admit",
         "It cannot be seen, and came from another program. In double quotes it can be"
@@ -306,20 +306,20 @@ ENGINE_PAGES = (
         "name: Open\u2028House\n",
         "name: Open House\n",
     ),
-    RulePage(
+    _Y(
         "yaml.encoding",
         "The file is not UTF-8",
         "Save it as UTF-8 in your editor.",
         advice="Choose UTF-8 where your editor saves the file.",
     ),
-    RulePage(
+    _Y(
         "yaml.depth",
         "Lists and objects are nested too deeply",
         "No document needs more than 64 levels.",
         "a: " + "[" * 66 + "]" * 66 + "\n",
         "a: []\n",
     ),
-    RulePage(
+    _Y(
         "yaml.surrogate",
         "Half a character",
         "JSON writes some characters in two halves, \\ud83d\\ude00. One half is none.",
@@ -328,7 +328,7 @@ ENGINE_PAGES = (
         "notices.jsonl",
     ),
     # -- schemas
-    RulePage(
+    _Y(
         "schema.additionalProperties",
         "A key is not known here",
         "It is misspelled, or stands in the wrong object. Nobody would read it.",
@@ -336,7 +336,7 @@ ENGINE_PAGES = (
         "time_zone: America/New_York",
         _SITE,
     ),
-    RulePage(
+    _Y(
         "schema.required",
         "A key is missing",
         "Apps rely on it. The problem names what belongs there.",
@@ -344,7 +344,7 @@ ENGINE_PAGES = (
         "time_zone: America/New_York\n",
         _SITE,
     ),
-    RulePage(
+    _Y(
         "schema.type",
         "The value is of another type",
         "A number, a text, a list and an object are different things to an app."
@@ -353,7 +353,7 @@ ENGINE_PAGES = (
         "time_zone: America/New_York",
         _SITE,
     ),
-    RulePage(
+    _Y(
         "schema.pattern",
         "The text does not have the right form",
         "Apps and programs take it apart, so it must be written as they expect it.",
@@ -361,7 +361,7 @@ ENGINE_PAGES = (
         "base_url: https://api.shop.example",
         _SITE,
     ),
-    RulePage(
+    _Y(
         "schema.maximum",
         "The number is too large",
         "The limit stands in the message.",
@@ -369,7 +369,7 @@ ENGINE_PAGES = (
         "default: {maxAge: 300}",
         _SITE,
     ),
-    RulePage(
+    _Y(
         "schema.minimum",
         "The number is too small",
         "The limit stands in the message.",
@@ -377,7 +377,7 @@ ENGINE_PAGES = (
         "default: {maxAge: 300}",
         _SITE,
     ),
-    RulePage(
+    _Y(
         "schema.fraction",
         "A whole number has a fraction",
         "7.0 is a whole number to a person, and not to every app.",
@@ -385,7 +385,7 @@ ENGINE_PAGES = (
         "default: {maxAge: 300}",
         _SITE,
     ),
-    RulePage(
+    _Y(
         "schema.enum",
         "The value is none of those allowed",
         "The message lists them.",
@@ -393,7 +393,7 @@ ENGINE_PAGES = (
         "tone: calm",
         _NOTICE,
     ),
-    RulePage(
+    _Y(
         "schema.const",
         "Only one value may stand here",
         "The message names it.",
@@ -401,7 +401,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\ndraft: false\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.format",
         "The text does not have the right form",
         "It is a day, a time or an address of a certain form.",
@@ -409,7 +409,7 @@ ENGINE_PAGES = (
         "day: 2027-05-01",
         _NOTICE,
     ),
-    RulePage(
+    _Y(
         "schema.minLength",
         "The text is too short",
         "Where nothing shall be said, leave the key out.",
@@ -417,7 +417,7 @@ ENGINE_PAGES = (
         "title: Spring opening",
         _NOTICE,
     ),
-    RulePage(
+    _Y(
         "schema.maxLength",
         "The text is too long",
         "It would not fit where apps show it.",
@@ -425,7 +425,7 @@ ENGINE_PAGES = (
         "title: Spring opening",
         _NOTICE,
     ),
-    RulePage(
+    _Y(
         "schema.minItems",
         "The list is too short",
         "Where it would be empty, leave the key out.",
@@ -433,7 +433,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\nscreens: [home]\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.maxItems",
         "The list is too long",
         "The limit stands in the message.",
@@ -441,7 +441,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\nscreens: [home, map, help]\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.uniqueItems",
         "An entry stands in the list twice",
         "Delete one of the two.",
@@ -449,7 +449,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\nscreens: [home, map]\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.minProperties",
         "The object has too few keys",
         "The message says how many it needs.",
@@ -457,7 +457,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\ntexts: {en: Welcome}\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.maxProperties",
         "The object has too many keys",
         "The message says how many it may have.",
@@ -467,7 +467,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\ntexts: {en: Welcome, es: Bienvenidos}\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.exclusiveMinimum",
         "The number is too small",
         "It must be larger than the limit.",
@@ -475,7 +475,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\nwidth: 10\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.exclusiveMaximum",
         "The number is too large",
         "It must be less than the limit.",
@@ -483,7 +483,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\nwidth: 90\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.multipleOf",
         "The number is between two steps",
         "The schema allows only multiples of a number.",
@@ -491,7 +491,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\nwidth: 20\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.dependentRequired",
         "A key needs another one",
         "One key has no meaning without the other.",
@@ -502,7 +502,7 @@ ENGINE_PAGES = (
         "linkText: Come and see\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.oneOf",
         "The value has none of several forms, or two at once",
         "The message describes the forms.",
@@ -510,7 +510,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\nplace: room 7\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.anyOf",
         "The value has none of several forms",
         "The message describes the forms.",
@@ -518,7 +518,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\ncontact: anna@shop.example\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.not",
         "The value is one that may not stand here",
         "The message says what is allowed.",
@@ -526,7 +526,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\nicon: flower\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.contains",
         "The list lacks an entry that it must have",
         "The message describes it.",
@@ -534,7 +534,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\nlanguages: [en, es, fr]\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.minContains",
         "The list has too few entries of a sort",
         "The message describes them.",
@@ -542,7 +542,7 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\ncolors: [dark red, dark blue, white]\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.maxContains",
         "The list has too many entries of a sort",
         "The message describes them.",
@@ -552,26 +552,26 @@ ENGINE_PAGES = (
         "noticeId: 2\ntitle: Late opening\ncolors: [dark red, dark blue, dark green]\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "schema.false",
         "Nothing may stand here",
         "The schema has closed this place.",
         advice="Delete it.",
     ),
-    RulePage(
+    _Y(
         "schema.other",
         "The value does not satisfy its schema",
         "The words are the validator's own.",
         advice="Compare the value with the schema that the file belongs to.",
     ),
-    RulePage(
+    _Y(
         "schema.budget",
         "There is more to look at than is explained at once",
         "Mend what is reported, and check again.",
         advice="Mend what is reported, and check again.",
     ),
     # -- schemas of the content folder
-    RulePage(
+    _Y(
         "schema.file",
         "A schema of the content folder cannot be read",
         "It must be one JSON object.",
@@ -579,7 +579,7 @@ ENGINE_PAGES = (
         '"type": "object",\n  "properties": {\n    "noticeId"',
         _SCHEMA,
     ),
-    RulePage(
+    _Y(
         "schema.keyword",
         "A schema has a keyword that means nothing here",
         "It would check nothing: its value is none that JSON Schema knows, or it is not"
@@ -588,7 +588,7 @@ ENGINE_PAGES = (
         '"minLength": 1, "maxLength"',
         _SCHEMA,
     ),
-    RulePage(
+    _Y(
         "schema.dialect",
         "A schema is written in another version of JSON Schema",
         "Only draft 2020-12 is read.",
@@ -596,7 +596,7 @@ ENGINE_PAGES = (
         '"$schema": "https://json-schema.org/draft/2020-12/schema"',
         _SCHEMA,
     ),
-    RulePage(
+    _Y(
         "schema.ref",
         "A $ref leads nowhere, or back to itself",
         "Name a schema of the folder, or a part of this one.",
@@ -604,14 +604,14 @@ ENGINE_PAGES = (
         '"noticeId": {"type": "integer"}',
         _SCHEMA,
     ),
-    RulePage(
+    _Y(
         "schema.size",
         "A schema is too large, or looks at one value too often",
         "It would make every check slow.",
         advice="Split the schema, or look at each value in one place.",
     ),
     # -- the folder
-    RulePage(
+    _Y(
         "tree.unclaimed",
         "No kind of document has this file or folder",
         "It would be read by nobody. Its name is misspelled, or it belongs elsewhere.",
@@ -619,13 +619,13 @@ ENGINE_PAGES = (
         path="notcies/late.yaml",
         advice="Rename the folder: `notices/`.",
     ),
-    RulePage(
+    _Y(
         "tree.site",
         "site.yaml is missing",
         "Every content folder has one: `shopwindow init` writes it.",
         advice="Write one with `shopwindow init`, or copy that of another folder.",
     ),
-    RulePage(
+    _Y(
         "tree.kind",
         "A document stands in the folder of another kind",
         "The folder says what a document is.",
@@ -664,49 +664,49 @@ place:
         ),
         advice="Move the file: to `places/hall.yaml`.",
     ),
-    RulePage(
+    _Y(
         "tree.size",
         "A file is too large",
         "Large sets of documents are feeds of a document a line: .jsonl.",
         advice="Split the file, or make it a feed with a document a line.",
     ),
-    RulePage(
+    _Y(
         "tree.unreadable",
         "A file cannot be read",
         "The message has the system's reason, such as missing permission.",
         advice="Give yourself permission to read it: `chmod u+r FILE`.",
     ),
-    RulePage(
+    _Y(
         "tree.link",
         "A link leads out of the folder, or nowhere",
         "A release must not depend on other folders.",
         advice="Put the file itself in the place of the link.",
     ),
-    RulePage(
+    _Y(
         "tree.name",
         "A file's name is not UTF-8",
         "Give it another name.",
         advice="Rename the file, with letters, digits and hyphens alone.",
     ),
-    RulePage(
+    _Y(
         "tree.depth",
         "Folders are nested too deeply",
         "Move the documents further up.",
         advice="Move the documents further up: eight folders are enough.",
     ),
-    RulePage(
+    _Y(
         "tree.file",
         "This is no file",
         "A device, a socket or a pipe holds no document.",
         advice="Delete it, or put a regular file in its place.",
     ),
-    RulePage(
+    _Y(
         "tree.sparse",
         "A file has holes",
         "It was not copied completely.",
         advice="Copy the file again, from where it is complete.",
     ),
-    RulePage(
+    _Y(
         "feed.syntax",
         "A line of a feed is no JSON",
         "A feed has one JSON object a line.",
@@ -714,20 +714,20 @@ place:
         '{"noticeId": 2, "title": "Late opening"}\n',
         "notices.jsonl",
     ),
-    RulePage(
+    _Y(
         "feed.line",
         "A line of a feed is too long",
         "One document has at most 1 MiB.",
         advice="Look for a missing line end between two documents.",
     ),
-    RulePage(
+    _Y(
         "feed.compressed",
         "A compressed feed cannot be unpacked",
         "It was cut off or damaged on its way, or holds more than --max-unpacked allows.",
         advice="Compress and copy the feed again; `gzip -t FILE` says whether it is intact.",
     ),
     # -- documents
-    RulePage(
+    _Y(
         "expression",
         "An expression cannot be evaluated",
         "`{{ name }}` stands for a name of site.yaml. A misspelled name in many places"
@@ -736,7 +736,7 @@ place:
         "title: Spring opening",
         _NOTICE,
     ),
-    RulePage(
+    _Y(
         "site.name",
         "A name is taken",
         "Expressions use it for something else.",
@@ -744,7 +744,7 @@ place:
         "  brand: Your Shop",
         _SITE,
     ),
-    RulePage(
+    _Y(
         "site.lifetime",
         "No operation has this name",
         "A lifetime counts for an operation; `default` for all others.",
@@ -752,7 +752,7 @@ place:
         "  default: {maxAge: 300}",
         _SITE,
     ),
-    RulePage(
+    _Y(
         "time.zone",
         "The time zone does not exist",
         "Zones are named as the IANA database does: a continent and a town.",
@@ -760,7 +760,7 @@ place:
         "time_zone: America/New_York",
         _SITE,
     ),
-    RulePage(
+    _Y(
         "time.exists",
         "A day or a time that does not exist",
         "The calendar has no such day, or clocks skip that hour in spring.",
@@ -768,7 +768,7 @@ place:
         "until: 2027-05-02",
         _NOTICE,
     ),
-    RulePage(
+    _Y(
         "window.order",
         "A publish window ends before it begins",
         "The document would never be shown.",
@@ -776,7 +776,7 @@ place:
         "publish:\n",
         _NOTICE,
     ),
-    RulePage(
+    _Y(
         "unique",
         "Two documents have the same number",
         "Apps and other documents could not tell them apart. They may share it if their"
@@ -785,27 +785,27 @@ place:
         "noticeId: 2\ntitle: Late opening\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "reference",
         "A document names another that does not exist",
         "It was deleted, or its number is mistyped. A deleted document is one problem,"
         " however many places name it.",
         advice="Correct the number, or write the document that it names.",
     ),
-    RulePage(
+    _Y(
         "reference.live",
         "A document is live while what it names is not",
         "Apps would show something that they do not know. Its publish window lies within"
         " those of what it names.",
         advice="Narrow its publish window, or widen that of what it names.",
     ),
-    RulePage(
+    _Y(
         "file.name",
         "A file does not have the name of its document",
         "Documents of this kind are found by their file's name.",
         advice="Rename the file as the message says.",
     ),
-    RulePage(
+    _Y(
         "text.xml",
         "A character that XML cannot hold",
         "Apps may ask for XML. The character cannot be seen; delete it.",
@@ -813,44 +813,44 @@ place:
         "  brand: Your Shop",
         _SITE,
     ),
-    RulePage(
+    _Y(
         "extends.base",
         "A base is no object",
         "A file whose name begins with _ is merged with others, key by key.",
         advice="Write its keys without `- ` before them.",
     ),
-    RulePage(
+    _Y(
         "extends.cycle",
         "Two files build on each other",
         "Nobody could say which of them comes first.",
         advice="Delete the `extends` of one of them.",
     ),
-    RulePage(
+    _Y(
         "extends.missing",
         "The base does not exist",
         "`extends` names a file of the same folder whose name begins with _.",
         advice="Name a file that is there, or write it.",
     ),
-    RulePage(
+    _Y(
         "extends.forgotten",
         "A document lacks what a base has, and does not build on it",
         "The line with `extends` was lost.",
         advice="Write the line again.",
     ),
-    RulePage(
+    _Y(
         "extends.null",
         "A null removes nothing",
         "null removes what the base says. The base does not say this, so the key is"
         " misspelled, or the line is left over.",
         advice="Correct the key, or delete the line.",
     ),
-    RulePage(
+    _Y(
         "extends.unused",
         "Nothing builds on this base",
         "What stands in it is shown nowhere.",
         advice="Delete it, or name it in `extends`.",
     ),
-    RulePage(
+    _Y(
         "collection.folder",
         "The folder of a collection is taken or missing",
         "Each collection has a folder of its own.",
@@ -858,7 +858,7 @@ place:
         "folder: notices",
         _COLLECTIONS,
     ),
-    RulePage(
+    _Y(
         "collection.id",
         "The id of a collection's documents cannot identify them",
         "It is a required property: a text or a whole number.",
@@ -866,7 +866,7 @@ place:
         "noticeId: 1",
         _NOTICE,
     ),
-    RulePage(
+    _Y(
         "collection.name",
         "The name of a collection is taken",
         "Another kind has it.",
@@ -874,7 +874,7 @@ place:
         "notice:\n  folder",
         _COLLECTIONS,
     ),
-    RulePage(
+    _Y(
         "collection.path",
         "The path of a collection is taken",
         "Another operation answers there.",
@@ -894,7 +894,7 @@ place:
 """,
         _COLLECTIONS,
     ),
-    RulePage(
+    _Y(
         "collection.property",
         "A collection names a property that its schema lacks",
         "Its schema has every property by which it is filtered and ordered.",
@@ -902,7 +902,7 @@ place:
         "filters: [tone]",
         _COLLECTIONS,
     ),
-    RulePage(
+    _Y(
         "collection.schema",
         "A collection's schema is missing",
         "It stands in schemas/ of the content folder.",
@@ -910,7 +910,7 @@ place:
         "schema: notice.json",
         _COLLECTIONS,
     ),
-    RulePage(
+    _Y(
         "collection.shape",
         "A collection's schema describes no documents",
         "It describes an object with properties.",
@@ -918,26 +918,26 @@ place:
         '"noticeId": {"type": "integer"}',
         _SCHEMA,
     ),
-    RulePage(
+    _Y(
         "group.empty",
         "Nothing is in a group",
         "A group without members selects nothing.",
         advice="Name values that some document has together, or delete the group.",
     ),
-    RulePage(
+    _Y(
         "group.value",
         "A group names a value that nothing has",
         "It would select nothing.",
         advice="Name a value that some document has: the message lists them.",
     ),
-    RulePage(
+    _Y(
         "template",
         "A template cannot be rendered",
         "It would fail when a mail is sent.",
         advice="Mend the template at the line that the message names; `shopwindow mail` renders it.",
     ),
     # -- warnings
-    RulePage(
+    _Y(
         "text.quotes",
         "Curly quotes around a value, or in an address",
         "A word processor made them of straight ones, and apps show them. This is a warning.",
@@ -945,7 +945,7 @@ place:
         "title: Spring opening",
         _NOTICE,
     ),
-    RulePage(
+    _Y(
         "text.invisible",
         "A text holds a character that nobody sees",
         "It was pasted along with the text. This is a warning.",
@@ -953,7 +953,7 @@ place:
         "title: Spring opening",
         _NOTICE,
     ),
-    RulePage(
+    _Y(
         "text.comment",
         "A text is cut at a #",
         "What follows a space and # is a comment, so apps get what stands before it. This is a warning.",
@@ -961,7 +961,7 @@ place:
         'noticeId: 2\ntitle: "Spring #1"\n',
         _LATE,
     ),
-    RulePage(
+    _Y(
         "text.anchor",
         "A text that YAML takes for an anchor",
         "What begins with & is a mark, and is not shown. This is a warning.",
@@ -969,7 +969,7 @@ place:
         'noticeId: 2\ntitle: "&more Spring"\n',
         _LATE,
     ),
-    RulePage(
+    _Y(
         "name.near",
         "A name is like one that other documents have",
         "It is probably misspelled. This is a warning.",
@@ -977,13 +977,13 @@ place:
         "noticeId: 2\ntitle: Late opening\nflags: {accessible: true}\n",
         _LATE,
     ),
-    RulePage(
+    _Y(
         "against.unread",
         "What --against names cannot be read",
         "Nothing is compared with it. This is a warning.",
         advice="Name a release or revision that has no problems itself.",
     ),
-    RulePage(
+    _Y(
         "window.past",
         "A publish window is over",
         "The document is never shown again. This is a warning.",
@@ -991,7 +991,7 @@ place:
         "until: 2027-05-02",
         _NOTICE,
     ),
-    RulePage(
+    _Y(
         "allow.unused",
         "A comment allows a warning that is not there",
         "Delete the comment. This is a warning.",

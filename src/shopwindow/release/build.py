@@ -21,7 +21,7 @@ leaves every release as it was.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shopwindow.content import documents
 from shopwindow.problems import Failure
@@ -47,7 +47,8 @@ class Built:
     written. ``documents``: kind → ids of the documents that differ from the previous
     release; of indexes alone where its content.json is not here. ``next_change``: when
     the same documents would give another release (RFC 3339). ``edge_changed``: the
-    configuration of the edge differs from the previous release's.
+    configuration of the edge differs from the previous release's. ``anew``: file of an
+    index → what is wrong with the previous one, so that nothing was taken over from it.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Built:
     documents: Mapping[str, Sequence[str]]
     next_change: str
     edge_changed: bool
+    anew: Mapping[str, str] = field(default_factory=dict)
 
 
 def build(order: BuildOrder, releases: Releases) -> Built:
@@ -111,6 +113,7 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         documents={**changed, **built_indexes.changed},
         next_change=unserved.next_change,
         edge_changed=previous.edge != unserved.edge,
+        anew=built_indexes.anew,
     )
 
 

@@ -10,7 +10,7 @@ the previous index is the start of the new one.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
@@ -40,17 +40,20 @@ class PreviousIndex:
         """Return whether a build of this state would write this very file."""
         return self.note.get("state") == state and self.path.is_file()
 
-    def is_intact(self, format: int) -> bool:
-        """Return whether the file is of this format and has the bytes that were built."""
+    def fault(self, format: int) -> str | None:
+        """Return why nothing is taken over from the file: it has another format, or not
+        the bytes that were built. None: it is intact.
+        """
         if self.private.get("format") != format:
-            return False
+            return f"the previous one has format {self.private.get('format')}, not {format}"
         try:
             with open(self.path, "rb") as file:
-                return file_digest(file, "sha256").hexdigest() == self.note.get(
-                    "sha256"
-                )
-        except OSError:
-            return False
+                digest = file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            return f"the previous one cannot be read: {error.strerror}"
+        if digest != self.note.get("sha256"):
+            return "the previous one is damaged: it has not the bytes that were built"
+        return None
 
 
 @dataclass(frozen=True)
@@ -59,13 +62,15 @@ class BuiltIndexes:
 
     ``private``: their entries in the manifest, by file. ``notes``: those in build.json,
     by the index's name. ``changed``: kind → identities of the documents that differ
-    from the previous release. ``opened``: by name, what views ask.
+    from the previous release. ``opened``: by name, what views ask. ``anew``: why an
+    index was built without the previous one, by its file, where that was at fault.
     """
 
     private: Mapping[str, Mapping[str, Any]]
     notes: Mapping[str, Mapping[str, Any]]
     changed: Mapping[str, Sequence[str]]
     opened: Mapping[str, Any]
+    anew: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digests(self) -> dict[str, str]:
@@ -91,6 +96,7 @@ def build(
     notes: dict[str, Mapping[str, Any]] = {}
     changed: dict[str, Sequence[str]] = {}
     opened: dict[str, Any] = {}
+    anew: dict[str, str] = {}
     for index in order.interface.indexes:
         if index.name not in order.documents.feeds:
             continue
@@ -103,7 +109,10 @@ def build(
             stage.take(index.file, str(old.path), old.note["sha256"])
             private[index.file], notes[index.name] = old.private, old.note
         else:
-            intact = old if old is not None and old.is_intact(index.format) else None
+            fault = old.fault(index.format) if old is not None else None
+            if fault:
+                anew[index.file] = fault
+            intact = None if fault else old
             start = (
                 intact.path if intact and intact.note.get("beside") == beside else None
             )
@@ -116,7 +125,7 @@ def build(
             if intact is not None and intact.private != private[index.file]:
                 changed |= differences(index, intact.path, path)
         opened[index.name] = index.open(path)
-    return BuiltIndexes(private, notes, changed, opened)
+    return BuiltIndexes(private, notes, changed, opened, anew)
 
 
 def index_state(

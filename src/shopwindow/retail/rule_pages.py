@@ -39,29 +39,30 @@ hours:
 """
 """A second store."""
 
+_Y = RulePage
 
-RETAIL_PAGES = (
+PAGES = (
     # -- examples of the engine's rules
-    RulePage(
+    _Y(
         "reference",
         wrong="  storeId: [7]",
         right="  storeId: [1]",
         path=_EVENT,
     ),
-    RulePage(
+    _Y(
         "reference.live",
         wrong="features: [BOPS]\npublish: {from: 2027-01-01}",
         right="features: [BOPS]",
         path=_STORE,
     ),
-    RulePage(
+    _Y(
         "extends.base",
         wrong="- extends: _shared.yaml\n",
         right="extends: _shared.yaml\n",
         path="apps/_phones.yaml",
         beside=(("apps/ipod.yaml", _IPOD),),
     ),
-    RulePage(
+    _Y(
         "extends.cycle",
         wrong="extends: _tablets.yaml\n",
         right="extends: _shared.yaml\n",
@@ -74,45 +75,45 @@ RETAIL_PAGES = (
             ),
         ),
     ),
-    RulePage(
+    _Y(
         "extends.missing",
         wrong="extends: _share.yaml",
         right="extends: _shared.yaml",
         path=_APP,
     ),
-    RulePage(
+    _Y(
         "extends.forgotten",
         wrong="",
         right="extends: _shared.yaml\n",
         path=_APP,
     ),
-    RulePage(
+    _Y(
         "extends.null",
         wrong='configVersion: "1"\n  appLayuot: null',
         right='configVersion: "1"',
         path=_APP,
     ),
-    RulePage(
+    _Y(
         "extends.unused",
         wrong="platform: iPhone\n",
         path="apps/_phones.yaml",
         advice="Delete it, or name it in `extends`.",
     ),
-    RulePage(
+    _Y(
         "group.empty",
         wrong="store_groups:\n  south: {state: [NY], divisionId: [2]}\n",
         right="store_groups:\n  south: {state: [FL], divisionId: [2]}\n",
         path="site.yaml",
         beside=(("stores/harbor.yaml", _HARBOR),),
     ),
-    RulePage(
+    _Y(
         "group.value",
         wrong="store_groups:\n  newYork: {state: [NJ]}\n",
         right="store_groups:\n  newYork: {state: [NY]}\n",
         path="site.yaml",
     ),
     # -- the families' own rules
-    RulePage(
+    _Y(
         "time.order",
         "Something ends before it begins",
         "It would never take place.",
@@ -120,7 +121,7 @@ RETAIL_PAGES = (
         "finish: 2027-05-01 18:00",
         _EVENT,
     ),
-    RulePage(
+    _Y(
         "app.layout",
         "The layout names a section that is not described",
         "The app could not show it.",
@@ -128,7 +129,7 @@ RETAIL_PAGES = (
         "appLayout: [shop, offers, stores, bag, settings]",
         "apps/_shared.yaml",
     ),
-    RulePage(
+    _Y(
         "app.version",
         "The app's version is none of the supported ones",
         "The app would ask its customers to update to itself.",
@@ -136,20 +137,20 @@ RETAIL_PAGES = (
         'appVersionNumber: "1.0"',
         _APP,
     ),
-    RulePage(
+    _Y(
         "app.configVersion",
         "The configuration changed, and its version did not",
         "Phones keep a configuration until its version changes. `check --against` a"
         " release finds it.",
         advice="Raise `configVersion` in the app's file.",
     ),
-    RulePage(
+    _Y(
         "app.TBD",
         "A value still says TBD",
         "It is known to be missing; `check` lists it, and nothing stops.",
         advice="Write the value once you have it.",
     ),
-    RulePage(
+    _Y(
         "event.closed",
         "An event takes place while its store is closed",
         "One of the two times is wrong. This is a warning.",
@@ -157,7 +158,7 @@ RETAIL_PAGES = (
         "start: 2027-05-01 10:00\nfinish: 2027-05-01 18:00",
         _EVENT,
     ),
-    RulePage(
+    _Y(
         "event.late",
         "An event is shown only when it is over",
         "Nobody could go there. This is a warning.",

@@ -1,8 +1,8 @@
 """Content codings: an answer is compressed by what the client accepts (RFC 9110 §8.4).
 
 How this works. `accepted` reads Accept-Encoding, and `encoded` compresses a response.
-The codings stand in the order of `CODINGS` where a client weighs several equally. A
-library that is not installed leaves its coding out; gzip is always there.
+The codings stand in the order of `CODINGS` where a client weighs several equally.
+Brotli is left out where its library is not installed.
 
 The levels are those above which a step costs much and gains little. Measured over 20
 answers of search, browse and stores, 40 kB on average:
@@ -24,6 +24,8 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
+
+import zstandard
 
 from shopwindow.interface.answer import Response
 
@@ -58,10 +60,8 @@ def _brotli(body: bytes) -> bytes:
 
 
 def _zstandard(body: bytes) -> bytes:
-    zstandard: Any = import_module("zstandard")
     # no compressor is shared, because two threads may not use one at a time
-    compressed: bytes = zstandard.ZstdCompressor(level=3).compress(body)
-    return compressed
+    return zstandard.ZstdCompressor(level=3).compress(body)
 
 
 CODINGS = tuple(

@@ -25,7 +25,6 @@ from shopwindow.catalog.index.opened import (
     OpenedCatalog,
     RecordedCatalog,
     open_index,
-    renderer,
 )
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.content.documents import Content
@@ -58,11 +57,12 @@ class CatalogIndex:
         return feeds.digest()
 
     def beside(self, feeds: CheckedCatalog, content: Content) -> Json:
-        """Return what responses show beside the files: settings and promotions, and the
-        names that expressions use.
-        """
-        settings = content.setting("catalog"), content.setting("bags")
-        return [settings, content.documents("promotion"), dict(feeds.names)]
+        """Return the settings that rows depend on, and the names that expressions use."""
+        settings = content.setting("catalog") or {}
+        return [
+            {name: settings.get(name) for name in STORED_SETTINGS},
+            dict(feeds.names),
+        ]
 
     def build(
         self,
@@ -88,9 +88,7 @@ class CatalogIndex:
             feeds.synonyms,
         )
         try:
-            format_and_digest = write(
-                path.resolve(), sources, renderer(content), jobs, progress, previous
-            )
+            format_and_digest = write(path.resolve(), sources, jobs, progress, previous)
         except sqlite3.Error as error:
             raise OSError(_errno(error), str(error), str(path)) from error
         _, _, digest = format_and_digest.partition(":")
@@ -125,10 +123,7 @@ class CatalogIndex:
     def differences(
         self, old: OpenedCatalog | None, new: OpenedCatalog | None
     ) -> Iterator[tuple[str, str]]:
-        """Yield kind and id of the categories and products that differ.
-
-        A product differs, too, if what responses show beside it does.
-        """
+        """Yield kind and id of the categories and products that differ."""
         for kind in COMPARED:
             old_digests = old.digests(kind) if old else ()
             new_digests = new.digests(kind) if new else ()
@@ -148,6 +143,11 @@ class CatalogIndex:
 
 
 CATALOG = CatalogIndex()
+
+STORED_SETTINGS = ("brand_url", "limited_quantity")
+"""What site.yaml's `catalog` says and the index stores. Its other settings go into
+responses alone.
+"""
 
 COMPARED: tuple[Literal["category", "product"], ...] = ("category", "product")
 """The kinds that a difference names. Responses show the others as parts of these."""

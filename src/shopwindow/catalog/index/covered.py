@@ -4,14 +4,17 @@ The bytes of the file depend on the SQLite that wrote it; its rows do not. A dig
 them stands in the manifest, and whoever has the file can compute it again: a build does
 when the file is written, and so do `shopwindow verify` and a host that pulls.
 
-Not all tables are read. Words, columns, facets and the products of categories follow
-from those that are. Documents are read for their digests, which stand in `number`: a
-build has just written both, and `altered` compares them in a file from elsewhere.
+Rows count by what they mean. Documents count by their digests, which stand in `number`:
+a build has just written both, and `altered` compares them in a file from elsewhere. The
+dictionary that compresses them is no part of it. Nor are words, columns, facets and the
+products of categories, which follow from the other tables.
 """
 
 import sqlite3
 from collections.abc import Iterator
 from hashlib import sha256
+
+from shopwindow.catalog.index.packing import DamagedDocument, Packing
 
 COVERED = (
     "SELECT document FROM review ORDER BY number",
@@ -22,12 +25,9 @@ COVERED = (
     "SELECT * FROM brand ORDER BY name",
     "SELECT * FROM family ORDER BY id",
     "SELECT document FROM category ORDER BY id",
-    "SELECT * FROM meta ORDER BY name",
+    "SELECT * FROM meta WHERE name <> 'dictionary' ORDER BY name",
 )
 """What the digest is of, in this order."""
-
-STORED = ("document", "part_element", "part_rest3", "part_detail4")
-"""The tables with one row for each product, by rank."""
 
 
 def rows_digest(database: sqlite3.Connection) -> str:
@@ -45,12 +45,18 @@ def altered(database: sqlite3.Connection) -> Iterator[int]:
 
     Raises sqlite3.Error.
     """
-    columns = ", ".join(f"CAST({table}.data AS BLOB)" for table in STORED)
-    joined = " ".join(f"LEFT JOIN {table} USING (rank)" for table in STORED)
-    rows = database.execute(
-        f"SELECT id, digest, {columns} FROM number {joined} ORDER BY id"
+    ((dictionary,),) = database.execute(
+        "SELECT value FROM meta WHERE name = 'dictionary'"
     )
-    for id, stated, *stored in rows:
-        digest = sha256(b"".join(data for data in stored if data is not None))
-        if not digest.digest().startswith(stated):
+    packing = Packing(dictionary)
+    rows = database.execute(
+        "SELECT id, digest, data FROM number LEFT JOIN document USING (rank) ORDER BY id"
+    )
+    for id, stated, stored in rows:
+        try:
+            document = packing.unpack(stored)
+        except DamagedDocument:
+            yield id
+            continue
+        if not sha256(document).digest().startswith(stated):
             yield id

@@ -1,7 +1,7 @@
 """Writing catalog.sqlite: streams of documents become one file.
 
 Memory is bounded, whatever the number of products, and the same content gives the same
-bytes.
+rows.
 
 How a catalog is written. Each stream is read once, into files beside the catalog
 (`_read`). Products then get their static rank: active ones first, best sellers before
@@ -12,8 +12,8 @@ shows first lie side by side. Worker processes compute the rows of `CHUNK` produ
 rank wait in a file and are sorted there (`_sorted_tables`). The words come last,
 because they are counted over all products (`_words`).
 
-If there is a previous catalog, rows of products that did not change are copied from it.
-The bytes are the same as without it.
+If there is a previous catalog, rows of products that did not change are copied from it,
+and its dictionary is kept. The rows mean the same as without it.
 """
 
 import os
@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from heapq import nsmallest
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -32,15 +33,21 @@ from typing import Any
 import orjson
 
 from shopwindow.catalog.index import wording
-from shopwindow.catalog.index.covered import STORED, rows_digest
+from shopwindow.catalog.index.covered import rows_digest
 from shopwindow.catalog.index.facets import BASIC, FacetColumns, count
 from shopwindow.catalog.index.file import create, reading
+from shopwindow.catalog.index.packing import (
+    LONGEST_SAMPLE,
+    SAMPLES,
+    Packing,
+    place_in_sample,
+    trained,
+)
 from shopwindow.catalog.index.previous import PreviousCatalog, usable
 from shopwindow.catalog.index.rows import (
     IndexRow,
     ProductRows,
     Referred,
-    Render,
     Runs,
     categories,
     make_product,
@@ -52,7 +59,7 @@ from shopwindow.catalog.protocol import PRICE
 from shopwindow.content.processes import Progress, processors, shared
 from shopwindow.content.yaml import Json
 
-INDEX_FORMAT = 2
+INDEX_FORMAT = 3
 """The format of catalog.sqlite; a reader refuses any other."""
 
 CHUNK = 500
@@ -95,10 +102,7 @@ SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE number (id INTEGER PRIMARY KEY, rank INTEGER, updated INTEGER, digest BLOB);
 CREATE TABLE document (rank INTEGER PRIMARY KEY, data BLOB);
-CREATE TABLE part_element (rank INTEGER PRIMARY KEY, data BLOB);
-CREATE TABLE part_rest3 (rank INTEGER PRIMARY KEY, data BLOB);
-CREATE TABLE part_detail4 (rank INTEGER PRIMARY KEY, data BLOB);
-CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, stores BLOB);
+CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, handed_out INTEGER, stores BLOB);
 CREATE TABLE sku (sku INTEGER PRIMARY KEY, product INTEGER, upc INTEGER);
 CREATE TABLE category (id INTEGER PRIMARY KEY, document BLOB, products BLOB, facets BLOB);
 CREATE TABLE brand (name TEXT PRIMARY KEY, id INTEGER, url TEXT) WITHOUT ROWID;
@@ -122,7 +126,7 @@ CREATE TABLE rating (product INTEGER PRIMARY KEY, one INTEGER, two INTEGER, thre
 
 LATER_TABLES = """
 CREATE TABLE number (id INTEGER, rank INTEGER, updated INTEGER, digest BLOB);
-CREATE TABLE upc (upc INTEGER, product INTEGER, sku INTEGER);
+CREATE TABLE upc (upc INTEGER, product INTEGER, sku INTEGER, handed_out INTEGER);
 CREATE TABLE listed (rank INTEGER PRIMARY KEY, id INTEGER, low INTEGER, rating INTEGER, name TEXT, days INTEGER,
                      best INTEGER);
 CREATE TABLE member (collection INTEGER, member INTEGER, place INTEGER);
@@ -164,7 +168,6 @@ class Sources:
 def write(
     path: Path,
     sources: Sources,
-    render: Render | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
     previous: Path | None = None,
@@ -174,18 +177,16 @@ def write(
     Args:
         path: of the file, which must not exist.
         sources: the documents.
-        render: renders the parts of a product; None: there are none.
         jobs: worker processes; None: one for each processor.
         progress: is called with (products done, all products).
-        previous: a catalog that this program wrote with the same ``render``, to copy from.
+        previous: a catalog to copy from.
     """
     path = path.absolute()  # SQLite opens it by a URI, which has no relative paths
     is_usable = previous is not None and usable(previous, INDEX_FORMAT)
     old = PreviousCatalog(previous) if previous and is_usable else None
     with TemporaryDirectory(prefix=".catalog-", dir=path.parent) as folder:
-        own = render or (lambda product: {})
         return _IndexWriter(
-            path, Path(folder), sources, own, jobs or processors(), progress, old
+            path, Path(folder), sources, jobs or processors(), progress, old
         ).write()
 
 
@@ -197,7 +198,6 @@ class _IndexWriter:
         path: Path,
         folder: Path,
         sources: Sources,
-        render: Render,
         jobs: int,
         progress: Progress | None,
         previous: PreviousCatalog | None,
@@ -210,8 +210,6 @@ class _IndexWriter:
         self.shop = Referred(
             categories(sources.categories),
             {brand["name"]: brand for brand in sources.brands},
-            (),
-            render,
         )
         self.locations: dict[int, int] = {}
         self.attributes: Counter[str] = Counter()
@@ -224,10 +222,11 @@ class _IndexWriter:
         self.out = create(self.path, SCHEMA + wording.TABLES + wording.TEXT_INDEX, old)
         total, active = self._rank(facts)
         self._reviews(facts)
-        facts.execute("COMMIT")
-        facts.close()
         self.later = create(self.folder / "later", LATER_TABLES)
         with open(self.folder / "products", "rb") as self.products:
+            self.shop = replace(self.shop, packing=self._packing(facts))
+            facts.execute("COMMIT")
+            facts.close()
             columns = self._products(total, active)
             self._sorted_tables()
             self._lists(columns, active)
@@ -364,6 +363,21 @@ class _IndexWriter:
             "INSERT OR IGNORE INTO recommendation VALUES (?, ?)", facts.execute(order)
         )
 
+    def _packing(self, facts: sqlite3.Connection) -> Packing:
+        """Return how documents are packed: with the previous catalog's dictionary, so
+        that its rows can be copied, or with one that is trained on these products.
+        """
+        if self.previous:
+            return self.previous.packing
+        products = facts.execute(
+            "SELECT id, start, size FROM product WHERE size <= ?", (LONGEST_SAMPLE,)
+        )
+        samples = nsmallest(SAMPLES, products, key=lambda row: place_in_sample(row[0]))
+        file = self.products.fileno()
+        return Packing(
+            trained(os.pread(file, size, start) for _, start, size in samples)
+        )
+
     # -- the products, by rank --
 
     def _products(self, total: int, active: int) -> FacetColumns:
@@ -409,8 +423,7 @@ class _IndexWriter:
 
     def _take(self, first: int, chunk: ProductRows, columns: FacetColumns) -> None:
         """Write the rows of a chunk, whose first product has the rank ``first``."""
-        for table in STORED:
-            self._store(table, first, chunk)
+        self._store(first, chunk)
         for table, rows in chunk.rows.items():
             if table.startswith("later."):
                 marks = ", ".join("?" * len(rows[0]))
@@ -425,18 +438,18 @@ class _IndexWriter:
             for category in in_categories:
                 self.postings[category].append(rank)
 
-    def _store(self, table: str, first: int, chunk: ProductRows) -> None:
-        """Write a chunk's rows of one table in order; unchanged ones come from the
-        previous.
+    def _store(self, first: int, chunk: ProductRows) -> None:
+        """Write a chunk's documents in order; unchanged ones come from the previous
+        catalog.
         """
-        rows = iter(chunk.rows.get(table, ()))
+        rows = iter(chunk.rows.get("document", ()))
         for products, was in chunk.stored:
             if was is None:
                 self.out.executemany(
-                    f"INSERT INTO {table} VALUES (?, ?)", islice(rows, products)
+                    "INSERT INTO document VALUES (?, ?)", islice(rows, products)
                 )
             else:
-                copy = f"INSERT INTO {table} SELECT rank + ?, data FROM old.{table} WHERE rank BETWEEN ? AND ?"
+                copy = "INSERT INTO document SELECT rank + ?, data FROM old.document WHERE rank BETWEEN ? AND ?"
                 self.out.execute(copy, (first - was, was, was + products - 1))
             first += products
 
@@ -453,7 +466,7 @@ class _IndexWriter:
         stores = facts.execute("SELECT upc, stores FROM stocked ORDER BY upc")
         rows = later.execute("SELECT * FROM upc ORDER BY upc")
         self.out.executemany(
-            "INSERT OR IGNORE INTO upc VALUES (?, ?, ?, ?)", _joined(rows, stores)
+            "INSERT OR IGNORE INTO upc VALUES (?, ?, ?, ?, ?)", _joined(rows, stores)
         )
         order = "SELECT sku, product, upc FROM upc ORDER BY sku"
         self.out.executemany(
@@ -589,6 +602,7 @@ class _IndexWriter:
             if category.parent is None
         ]
         meta = {
+            "dictionary": self.shop.packing.dictionary,
             "format": INDEX_FORMAT,
             "active": active,
             "featured": orjson.dumps(sorted(self.featured)),

@@ -39,20 +39,18 @@ from shopwindow.catalog.index import facets as counting
 from shopwindow.catalog.index import searching as search
 from shopwindow.catalog.index.facets import Combinations, keep
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
-from shopwindow.catalog.index.rows import Render, average
+from shopwindow.catalog.index.packing import Packing
+from shopwindow.catalog.index.rows import average
 from shopwindow.catalog.index.words import stem
-from shopwindow.catalog.parts import PART_VIEWS, surroundings
 from shopwindow.catalog.protocol import (
     CATEGORY,
     PRICE,
     Facet,
     Page,
-    Part,
     ProductQuery,
     Range,
     Reviews,
 )
-from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.index import HandedOut
 from shopwindow.retail.articles import Status
@@ -108,15 +106,6 @@ def open_index(path: Path) -> "OpenedCatalog":
     return index
 
 
-def renderer(content: Content) -> Render:
-    """Return the function that renders the parts of a product that the index stores."""
-    around = surroundings(content)
-    return lambda product: {
-        part: orjson.dumps(render(product, around))
-        for part, render in PART_VIEWS.items()
-    }
-
-
 class OpenedCatalog:
     """One catalog, open for reading. Its public methods are those of
     `protocol.Catalog`.
@@ -149,6 +138,14 @@ class OpenedCatalog:
         connection: sqlite3.Connection = local.connection
         return connection
 
+    @property
+    def _packing(self) -> Packing:
+        """This thread's, because no two threads may use one."""
+        packing: Packing | None = getattr(self._local, "packing", None)
+        if packing is None:
+            packing = self._local.packing = Packing(self.meta["dictionary"])
+        return packing
+
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a statement; none for a number that no row can hold."""
         try:
@@ -178,19 +175,12 @@ class OpenedCatalog:
         return self.products((id,)).get(id)
 
     def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
-        return {id: orjson.loads(data) for id, data in self._parts(ids, "document")}
-
-    def rendered(self, ids: Sequence[int], part: Part) -> Mapping[int, Json]:
-        if len(ids) == 1:
-            data = self._one(PART_OF_ONE[part], *ids)
-            return {} if data is None else {ids[0]: orjson.loads(data)}
-        return {id: orjson.loads(data) for id, data in self._parts(ids, f"part_{part}")}
-
-    def _parts(self, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
-        return self._many(
-            f"SELECT id, data FROM number JOIN {table} USING (rank) WHERE id IN ({{}})",
+        rows = self._many(
+            "SELECT id, data FROM number JOIN document USING (rank) WHERE id IN ({})",
             ids,
         )
+        load = self._packing.load
+        return {id: load(data) for id, data in rows}
 
     def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
         numbers = _upc_numbers(upcs)
@@ -260,8 +250,8 @@ class OpenedCatalog:
     ) -> Iterator[tuple[int, bytes]]:
         """Yield (id, digest) in order of id.
 
-        Digests of two catalogs differ if the document or a rendered part of it does.
-        The digest of a category is its document.
+        Digests of two catalogs differ if the document does. The digest of a category is
+        its document.
         """
         yield from self.database.execute(DIGEST_QUERIES[kind])
 
@@ -547,33 +537,11 @@ class OpenedCatalog:
         in_stock = [bytes([stock]) for stock in range(256) if stock >> shift & 3]
         marks = ",".join("?" * len(in_stock))
         rows = self.rows(
-            "SELECT rank, upc FROM upc JOIN number ON number.id = upc.product"
-            f" WHERE substr(stores, ?, 1) IN ({marks}) AND rank <= ?",
+            "SELECT rank FROM upc JOIN number ON number.id = upc.product"
+            f" WHERE substr(stores, ?, 1) IN ({marks}) AND handed_out AND rank <= ?",
             (byte + 1, *in_stock, self.active),
         )
-        return frozenset(rank for rank, upc in rows if upc not in self._never_picked_up)
-
-    @cached_property
-    def _never_picked_up(self) -> frozenset[int]:
-        """The UPCs that are not sold, or whose products stores do not hand out.
-
-        Few documents hold one of these texts, so few are parsed.
-        """
-        rows = self.rows(
-            "SELECT data FROM document WHERE rank <= ? AND"
-            " (instr(data, CAST(? AS BLOB)) OR instr(data, CAST(? AS BLOB)))",
-            (self.active, '"storeEligible":false', '"active":false'),
-        )
-        numbers: set[int] = set()
-        for (data,) in rows:
-            product = orjson.loads(data)
-            is_eligible = product.get("storeEligible", True)
-            numbers.update(
-                int(upc["upc"])
-                for upc in product.get("upcs", ())
-                if not (is_eligible and upc.get("active", True))
-            )
-        return frozenset(numbers)
+        return frozenset(rank for (rank,) in rows)
 
     # -- what stays in memory, once a request needs it --
 
@@ -656,10 +624,6 @@ DIGEST_QUERIES = {
     "category": "SELECT id, document FROM category ORDER BY id",
     "product": "SELECT id, digest FROM number ORDER BY id",
 }
-PART_OF_ONE = {
-    part: f"SELECT data FROM number JOIN part_{part} USING (rank) WHERE id = ?"
-    for part in PART_VIEWS
-}
 
 
 def _upc_numbers(upcs: Sequence[str]) -> dict[str, int]:
@@ -705,12 +669,6 @@ class RecordedCatalog(OpenedCatalog):
         for id in products:
             self._handed_out("product", str(id))
         return products
-
-    def rendered(self, ids: Sequence[int], part: Part) -> Mapping[int, Json]:
-        parts = super().rendered(ids, part)
-        for id in parts:
-            self._handed_out("product", str(id))
-        return parts
 
     def category(self, id: int) -> Json | None:
         category = super().category(id)

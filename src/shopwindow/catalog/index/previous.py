@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 
 from shopwindow.catalog.index.file import reading, written_here
+from shopwindow.catalog.index.packing import Packing
 from shopwindow.catalog.index.rows import PreviousProduct, categories
 
 
@@ -33,7 +34,7 @@ class PreviousCatalog:
     """A catalog to copy from.
 
     ``categories`` are its own, by id. The first ``active`` of its products, by rank,
-    are active. Each process opens the file for itself: SQLite does not allow a
+    are active. ``packing`` unpacks its documents. Each process opens the file for itself: SQLite does not allow a
     connection to be used after a fork.
     """
 
@@ -43,9 +44,9 @@ class PreviousCatalog:
         with closing(reading(path)) as database:
             rows = database.execute("SELECT document FROM category ORDER BY id")
             self.categories = categories(orjson.loads(data) for (data,) in rows)
-            (self.active,) = database.execute(
-                "SELECT value FROM meta WHERE name = 'active'"
-            ).fetchone()
+            meta = dict(database.execute("SELECT name, value FROM meta"))
+        self.active: int = meta["active"]
+        self.packing = Packing(meta["dictionary"])
 
     @property
     def _database(self) -> sqlite3.Connection:
@@ -58,7 +59,10 @@ class PreviousCatalog:
         """Return a product, or None."""
         statement = "SELECT rank, digest, data FROM number JOIN document USING (rank) WHERE id = ?"
         row = self._database.execute(statement, (id,)).fetchone()
-        return PreviousProduct(*row) if row else None
+        if row is None:
+            return None
+        rank, digest, stored = row
+        return PreviousProduct(rank, digest, self.packing.unpack(stored))
 
     def words(self, first: int, count: int) -> Iterator[tuple[str, str]]:
         """Yield the texts of `short` and `described` of so many products, from a rank

@@ -1,10 +1,9 @@
-"""From one product to its rows in catalog.sqlite: computed members, parts, lists and
-words.
+"""From one product to its rows in catalog.sqlite: computed members, lists and words.
 
 The workers of a build run `make_product` for chunks of products, and send `ProductRows`
 back to the process that writes. It is pure but for two readers that it is given: rows
 of the feeds that were read before (reviews, stock), and products of the previous
-catalog, whose rows may be copied instead of rendered again.
+catalog, whose rows may be copied.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,14 +15,10 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
+from shopwindow.catalog.index.packing import Packing
 from shopwindow.catalog.index.words import indexed
-from shopwindow.catalog.protocol import Part
 from shopwindow.catalog.rules import ends
 from shopwindow.content.yaml import Json
-
-Render = Callable[[Json], Mapping[Part, bytes]]
-"""A product's document with its computed members → the parts of its responses, in JSON.
-"""
 
 FactOf = Callable[[str, int], tuple[Any, ...] | None]
 """(statement, number) → the row of what the feeds say: ratings by product, stock by
@@ -32,6 +27,9 @@ UPC.
 
 IndexRow = tuple[Any, ...]
 NO_STARS = (0, 0, 0, 0, 0)
+
+DIGEST_BYTES = 16
+"""Bytes of a document's digest: 128 bits tell apart all documents that there will be."""
 
 
 class Category(NamedTuple):
@@ -51,18 +49,18 @@ class Category(NamedTuple):
 @dataclass(frozen=True)
 class Referred:
     """What products refer to. ``facets`` are the attributes that are facets, in upper
-    case.
+    case; ``packing`` packs their documents.
     """
 
     categories: Mapping[int, Category]
     brands: Mapping[str, Json]
-    facets: Sequence[str]
-    render: Render
+    facets: Sequence[str] = ()
+    packing: Packing = field(default_factory=lambda: Packing(b""))
 
 
 class PreviousProduct(NamedTuple):
-    """A product of the previous catalog; ``digest`` is of its document and rendered
-    parts.
+    """A product of the previous catalog. ``document`` is its JSON, and ``digest`` is of
+    that.
     """
 
     rank: int
@@ -71,9 +69,7 @@ class PreviousProduct(NamedTuple):
 
 
 class PreviousProducts(Protocol):
-    """The previous catalog, written by the same program with the same settings and
-    promotions.
-    """
+    """The previous catalog, written by the same program with the same settings."""
 
     @property
     def categories(self) -> Mapping[int, Category]:
@@ -118,7 +114,7 @@ class ProductRows:
     """What a chunk of products becomes.
 
     Attributes:
-        stored: which documents and parts are those of the previous catalog.
+        stored: which documents are those of the previous catalog.
         worded: of the active products, which words are those of the previous catalog.
         featured: the ids of active products that are featured.
         rows: by table, for products that are new; `later.` before the name of a table whose
@@ -182,10 +178,6 @@ def make_product(
 ) -> None:
     """Add one product to ``out``, except for its words; ``product`` gets its computed
     members.
-
-    A part depends on a document and the shop's settings alone, and the previous catalog
-    was written with the same settings. So if the document is as it was, its parts are,
-    too.
     """
     complete(shop, fact_of, product)
     id = product["id"]
@@ -195,11 +187,14 @@ def make_product(
         digest = was.digest
         out.stored.note(was.rank)
     else:
-        digest = _store(shop, rank, product, document, out)
+        digest = sha256(document).digest()[:DIGEST_BYTES]
+        out.row("document", rank, shop.packing.pack(document))
         out.stored.note(None)
     out.row("later.number", id, rank, _milliseconds(product.get("updated")), digest)
+    is_eligible = product.get("storeEligible", True)
     for entry in product.get("upcs", ()):
-        out.row("later.upc", int(entry["upc"]), id, entry["sku"])
+        handed_out = is_eligible and entry.get("active", True)
+        out.row("later.upc", int(entry["upc"]), id, entry["sku"], handed_out)
     for place, member in enumerate(product.get("members", ())):
         out.row("later.member", id, member, place)
 
@@ -215,18 +210,6 @@ def make_product(
         and not _is_reworded(shop, previous, was, product, document)
     )
     out.worded.note(was.rank if was and has_same_words else None)
-
-
-def _store(
-    shop: Referred, rank: int, product: Json, document: bytes, out: ProductRows
-) -> bytes:
-    """Add a product's document and rendered parts. Return a digest of them."""
-    digest = sha256(document)
-    out.row("document", rank, document)
-    for part, data in shop.render(product).items():
-        out.row(f"part_{part}", rank, data)
-        digest.update(data)
-    return digest.digest()[:16]
 
 
 def _is_reworded(
