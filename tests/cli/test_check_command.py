@@ -9,20 +9,18 @@ import signal
 import subprocess
 import sys
 import tarfile
+import time
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from lxml import etree
 
 from checkout import ROOT
-from shopwindow import library
-from shopwindow.catalog.index import building, indexing
 from shopwindow.cli import main
 from shopwindow.content.check import check
 from shopwindow.content.documents import live
@@ -78,17 +76,31 @@ def marked(folder: Path) -> list[str]:
     return edit(folder, *(("apps/one.yaml", f"{name}: TBD", f"{name}: ‸TBD") for name in names))
 
 
+def children(process: int) -> list[int]:
+    """The processes that a process has forked and that are still at work."""
+    return [int(number) for number in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc names the children of a process")
 @pytest.mark.parametrize("command", ["check", "build"])
-def test_a_process_that_is_killed_is_no_fault_of_the_content(
-    minimal: Path, run: Run, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    write(minimal, {f"events/{number}.yaml": "" for number in range(64)})
-    monkeypatch.setattr("shopwindow.content.tree._read", lambda *arguments: os.kill(os.getpid(), signal.SIGKILL))
-    monkeypatch.chdir(minimal.parent)
+def test_a_process_that_is_killed_is_no_fault_of_the_content(minimal: Path, command: str) -> None:
+    one = (minimal / "events/one.yaml").read_text()
+    write(minimal, {f"events/long-{number}.yaml": "# a remark\n" * 200_000 + one for number in range(64)})
+    started = subprocess.Popen(
+        [sys.executable, "-m", "shopwindow", command, "--content", minimal, "--jobs", "2"],
+        cwd=minimal.parent,
+        encoding="utf-8",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while started.poll() is None and not (readers := children(started.pid)):
+        time.sleep(0.001)
+    os.kill(readers[0], signal.SIGKILL)
     words = "a process that shared the work was ended from outside; is there enough memory?"
-    assert run(command, "--content", minimal, "--jobs", 2) == Ended(4, "", f"shopwindow: {words}\n")
+    printed = started.communicate(timeout=60)
+    assert Ended(started.returncode, *printed) == Ended(4, "", f"shopwindow: {words}\n")
     if command == "build":
-        last = json.loads(Path("dist/last-build.json").read_bytes())
+        last = json.loads((minimal.parent / "dist/last-build.json").read_bytes())
         assert (last["status"], last["description"]) == ("FAILED", words)
 
 
@@ -545,22 +557,32 @@ def test_the_order_hosts_operations_answer_no_get(minimal: Path, run: Run) -> No
     assert (ended.status, ended.err, json.loads(ended.out)["errorCode"]) == (1, "status 405\n", 102)
 
 
+NAMING_DATABASES = """
+import sys
+def hook(event, arguments):
+    if event == "sqlite3.connect":
+        print(arguments[0], file=sys.stderr)
+sys.addaudithook(hook)
+from shopwindow.cli import main
+main.main()
+"""
+"""The command, which names each SQLite file that it opens: the catalog's index is one."""
+
+
 @pytest.mark.parametrize(
-    ("request_", "made"),
+    ("request_", "is_made"),
     [
-        ("v3/c%61talog/category/index", 1),
-        ("v4/recommendations/product/520100", 1),
-        ("store/v2/stores?productId=520100", 1),
-        ("store/v2/stores", 0),
+        ("v3/c%61talog/category/index", True),
+        ("v4/recommendations/product/520100", True),
+        ("store/v2/stores?productId=520100", True),
+        ("store/v2/stores", False),
     ],
 )
-def test_show_makes_the_catalogs_index_where_an_answer_looks_at_it(
-    sample: Path, run: Run, monkeypatch: pytest.MonkeyPatch, request_: str, made: int
-) -> None:
-    write_catalog = Mock(wraps=indexing.write)
-    monkeypatch.setattr(building, "write", write_catalog)
-    ended = run("show", request_, "--content", sample)
-    assert (ended.status, ended.err, write_catalog.call_count) == (0, "", made)
+def test_show_makes_the_catalogs_index_where_an_answer_looks_at_it(sample: Path, request_: str, is_made: bool) -> None:
+    command = [sys.executable, "-c", NAMING_DATABASES, "show", request_, "--content", str(sample)]
+    shown = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    assert ("catalog.sqlite" in shown.stderr) == is_made
+    assert json.loads(shown.stdout)
 
 
 def test_show_prints_xml_too(minimal: Path, run: Run) -> None:
@@ -569,15 +591,15 @@ def test_show_prints_xml_too(minimal: Path, run: Run) -> None:
     assert (ended.status, root.tag, root.findtext("configVersion")) == (0, "response", "1")
 
 
-def test_show_prints_every_format_that_there_is(minimal: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = "show", "v2/utility/mobileapp", "--content", minimal, "--as", "keys"
-    ended = run(*asked)
+def test_show_prints_every_format_that_there_is(minimal: Path, run: Run) -> None:
+    show = "show", "v2/utility/mobileapp", "--content", minimal, "--as"
+    for answer in formats.RESPONSE_FORMATS:
+        shown = run(*show, answer.name)
+        assert (shown.status, shown.err, "appConfig" in shown.out) == (0, "", True)
+    ended = run(*show, "keys")
+    names = ", ".join(answer.name for answer in formats.RESPONSE_FORMATS)
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err.splitlines()[-1] == "Error: --as 'keys': the formats are json, xml"
-    keys = replace(formats.JSON, name="keys", media_type="text/keys", encode=lambda value, shape: min(value).encode())
-    for module in (formats, library):
-        monkeypatch.setattr(module, "RESPONSE_FORMATS", (*formats.RESPONSE_FORMATS, keys))
-    assert run(*asked) == Ended(0, "appConfig\n", "")
+    assert ended.err.splitlines()[-1] == f"Error: --as 'keys': the formats are {names}"
 
 
 def test_show_asks_for_an_application_by_its_name(sample: Path, run: Run) -> None:

@@ -8,7 +8,6 @@ commit. Without either, all uses of one value are one problem. Documents of a fi
 was deleted are one cause, too.
 """
 
-import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,15 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.content import tree
+from shopwindow.content.git import GitFailed, git
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.yaml import Malformed
 from shopwindow.problems import Absent, Problem
 
 EXAMPLES = 3
 """Places, or values, that a problem names."""
-
-GIT_SECONDS = 20
-"""After which nobody waits for git; the check then goes on without the last commit."""
 
 MAX_CHANGED_FILES = 500
 """Changed files whose former text is looked at. Each takes a call of git, and a check
@@ -274,11 +271,7 @@ def of_last_commit(folder: Path, kinds: Sequence[Kind]) -> Iterator[FormerDocume
 
 def _git(folder: Path, *arguments: str) -> str:
     """Return what git prints; nothing where it fails."""
-    command = ["git", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(
-            command, capture_output=True, check=True, timeout=GIT_SECONDS
-        )
-    except (OSError, subprocess.SubprocessError):
+        return git(folder, *arguments).decode("utf-8", "replace")
+    except GitFailed:
         return ""
-    return done.stdout.decode("utf-8", "replace")

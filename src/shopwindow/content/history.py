@@ -2,19 +2,15 @@
 repository.
 """
 
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
+from shopwindow.content.git import GitFailed, git
+
 NOT_COMMITTED = "0" * 40
 """What `git blame` calls the commit of a line that is changed and not committed."""
-
-BLAME_SECONDS = 20
-"""After which nobody waits for git any longer. The answer is then left out, as it is
-where there is no repository.
-"""
 
 
 @dataclass(frozen=True)
@@ -41,17 +37,11 @@ def last_commit(file: Path, first: int, last: int) -> Commit | None:
         None where there is no git, no repository, or none that holds the file.
     """
     lines = f"-L{first},{max(first, last)}"
-    command = ["git", "-C", str(file.parent), "blame", "--porcelain", lines]
     try:
-        ended = subprocess.run(
-            [*command, "--", file.name],
-            capture_output=True,
-            check=True,
-            timeout=BLAME_SECONDS,
-        )
-    except (OSError, subprocess.SubprocessError):
+        blamed = git(file.parent, "blame", "--porcelain", lines, "--", file.name)
+    except GitFailed:
         return None
-    commits = _commits(ended.stdout.decode("utf-8", "replace"))
+    commits = _commits(blamed.decode("utf-8", "replace"))
     return max(commits, key=lambda commit: commit.time, default=None)
 
 

@@ -5,12 +5,12 @@ Git is called without a shell, and what a person typed is never an option of it:
 revision is first resolved to the id of a commit, and only the id goes on.
 """
 
-import subprocess
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from shopwindow.content.git import GitFailed, GitFault, git
 from shopwindow.content.scratch import scratch
 from shopwindow.problems import Failure
 
@@ -18,6 +18,11 @@ EXPORT_SECONDS = 60
 """For one command of git, after which it counts as stuck: exporting the whole history's
 largest folders takes some seconds.
 """
+
+_SENTENCES = {
+    GitFault.MISSING: "git is not installed",
+    GitFault.SLOW: f"git takes more than {EXPORT_SECONDS} seconds",
+}
 
 
 def commit_of(content: Path, revision: str) -> str:
@@ -75,18 +80,8 @@ def exported(content: Path, commit: str) -> Iterator[Path]:
 
 
 def _git(content: Path, *arguments: str, failure: str) -> bytes:
-    """Return what git prints. Raises Failure: ``failure`` where git ends with a status
-    that says so.
-    """
-    command = ["git", "-C", str(content), *arguments]
+    """Return what git prints. Raises Failure: ``failure`` where git refuses."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, check=True, timeout=EXPORT_SECONDS
-        )
-    except FileNotFoundError:
-        raise Failure("git is not installed") from None
-    except subprocess.TimeoutExpired:
-        raise Failure(f"git takes more than {EXPORT_SECONDS} seconds") from None
-    except subprocess.CalledProcessError:
-        raise Failure(failure) from None
-    return done.stdout
+        return git(content, *arguments, seconds=EXPORT_SECONDS)
+    except GitFailed as error:
+        raise Failure(_SENTENCES.get(error.fault, failure)) from None

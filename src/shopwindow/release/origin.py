@@ -3,9 +3,10 @@ program.
 """
 
 import os
-import subprocess
 from importlib.metadata import version
 from pathlib import Path
+
+from shopwindow.content.git import GitFailed, git
 
 COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA")
 """Environment variables in which GitHub's and GitLab's pipelines name the commit."""
@@ -23,9 +24,7 @@ def _commit(content: Path) -> str | None:
     for name in COMMIT_VARIABLES:
         if commit := os.environ.get(name):
             return commit
-    command = ["git", "-C", str(content), "rev-parse", "HEAD"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
+        return git(content, "rev-parse", "HEAD").decode().strip()
+    except GitFailed:
         return None
-    return done.stdout.strip()
