@@ -13,7 +13,7 @@ from shopwindow.catalog.kinds import KINDS as CATALOG_KINDS
 from shopwindow.catalog.products import OPERATIONS as PRODUCTS
 from shopwindow.catalog.recommendations import OPERATIONS as RECOMMENDATIONS
 from shopwindow.catalog.reviews import OPERATIONS as REVIEWS
-from shopwindow.catalog.rule_pages import PAGES as CATALOG_PAGES
+from shopwindow.catalog.rule_pages import CATALOG_PAGES
 from shopwindow.catalog.search import OPERATIONS as SEARCH
 from shopwindow.catalog.status import OPERATIONS as STATUS
 from shopwindow.interface.interface import Interface
@@ -33,7 +33,7 @@ from shopwindow.retail.mobilelog.operations import OPERATIONS as MOBILELOG
 from shopwindow.retail.places.zipcodes import load as load_places
 from shopwindow.retail.promotions import kind as promotions
 from shopwindow.retail.promotions.operations import OPERATIONS as PROMOTIONS
-from shopwindow.retail.rule_pages import PAGES as RETAIL_PAGES
+from shopwindow.retail.rule_pages import RETAIL_PAGES
 from shopwindow.retail.sharing.mail import SHARED_PROMOTION
 from shopwindow.retail.sharing.operations import OPERATIONS as SHARING
 from shopwindow.retail.storefront import WEEK, events_by_store, grid_of_stores

@@ -19,7 +19,7 @@ from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.content.shape import Shape
 from shopwindow.problems import pointer_text
-from shopwindow.retail.stores.kind import GROUPS, STORE
+from shopwindow.retail.stores.kind import STORE, STORE_GROUPS
 from shopwindow.shop import INTERFACE
 from trees import place
 
@@ -106,19 +106,19 @@ def test_a_group_is_the_stores_that_have_a_listed_value_of_every_property(
 @settings(max_examples=examples(50))
 @given(
     st.dictionaries(
-        st.sampled_from([name for name, _ in GROUPS.properties]),
+        st.sampled_from([name for name, _ in STORE_GROUPS.properties]),
         st.lists(st.sampled_from(["CA", "OR", "Portland", PACIFIC, "BOPS", 1, 2, 1003, 2005]), min_size=1, unique=True),
         min_size=1,
     )
 )
 def test_whatever_a_group_lists_its_members_are_those_of_the_definition(group: Json) -> None:
     """The oracle: of every property, the store has a value that the group lists."""
-    pointers = dict(GROUPS.properties)
+    pointers = dict(STORE_GROUPS.properties)
     for value in STORES.values():
         shares = [
             {stated for _, stated in values_at(value, pointers[name])} & set(listed) for name, listed in group.items()
         ]
-        assert groups.contains(GROUPS, group, value) == all(shares)
+        assert groups.contains(STORE_GROUPS, group, value) == all(shares)
 
 
 def test_all_is_every_store_also_one_that_opens_later(tmp_path: Path) -> None:

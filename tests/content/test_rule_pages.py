@@ -25,7 +25,7 @@ sys.path.pop(0)
 MINIMAL = ROOT / "src/shopwindow/starter/minimal"
 SOURCE = ROOT / "src/shopwindow"
 ALL = library.rule_pages(INTERFACE)
-OF_ENGINE = rule_pages.PAGES
+OF_ENGINE = rule_pages.ENGINE_PAGES
 IN_NOTICES = [page for page in OF_ENGINE if page.path]
 IN_THE_SHOP = [page for page in INTERFACE.pages if page.has_example]
 ALONE = [page for page in ALL.values() if page.has_example and not page.path]
@@ -62,7 +62,7 @@ def check_example(folder: Path, page: RulePage, interface: Interface) -> None:
 def test_a_mistake_in_a_notice_breaks_its_rule_alone_in_any_interface(
     tmp_path: Path, page: RulePage, interface: Interface
 ) -> None:
-    check_example(write(tmp_path, dict(rule_pages.FOLDER)), page, interface)
+    check_example(write(tmp_path, dict(rule_pages.FOLDER_OF_EXAMPLES)), page, interface)
 
 
 @pytest.mark.parametrize("page", IN_THE_SHOP, ids=names)

@@ -355,5 +355,12 @@ def test_the_sample_has_no_slip(sample: Path) -> None:
 def test_every_warning_of_a_text_is_in_the_documents() -> None:
     page = (Path(__file__).parents[2] / "docs/editors/warnings.md").read_text()
     rules = {pointer.split(" ")[-2] for case in CASES for pointer in (f"x {each}" for each in case[3])}
-    rules |= {*slips.RULES, open_maps.RULE, "promotion.category", "app.configVersion", "against.unread", "allow.unused"}
+    rules |= {
+        *slips.RULES,
+        open_maps.NEAR_NAME,
+        "promotion.category",
+        "app.configVersion",
+        "against.unread",
+        "allow.unused",
+    }
     assert [rule for rule in sorted(rules) if f"`{rule}`" not in page] == []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from conformance import xml
 from releases import SAMPLE, live
-from shopwindow.catalog.parameters import FacetValues, IdsSelected, Phrase, Quality, Ranges, Selection, ZipCode
+from shopwindow.catalog.parameters import FacetValues, IdsSelected, IdsWithMask, Phrase, Quality, Ranges, ZipCode
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
@@ -236,7 +236,7 @@ KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Verbatim: lambda kind: st.text(IN_XML, min_size=kind.minimum, max_size=kind.maximum),
     Text: lambda kind: st.text(TEXT, min_size=1, max_size=kind.maximum).map(str.strip).filter(bool),
     FieldMask: lambda kind: MASKS,
-    IdsSelected: lambda kind: st.builds(Selection, kind_values(kind.ids), st.none() | selectors(kind.words)),
+    IdsSelected: lambda kind: st.builds(IdsWithMask, kind_values(kind.ids), st.none() | selectors(kind.words)),
     FacetValues: lambda kind: values(),
     Ranges: ranges,
     Phrase: lambda kind: (

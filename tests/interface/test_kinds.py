@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shopwindow.catalog.parameters import FacetValues, IdsSelected, Phrase, Ranges, Selection, ZipCode
+from shopwindow.catalog.parameters import FacetValues, IdsSelected, IdsWithMask, Phrase, Ranges, ZipCode
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import refuse
 from shopwindow.interface.formats import RESPONSE_FORMATS
@@ -62,12 +62,12 @@ READ: list[tuple[ParameterKind, str, Any, str]] = [  # kind, text, value, the on
     (Text(3), "\u6771\u4eac\U0001f370", "\u6771\u4eac\U0001f370", "\u6771\u4eac\U0001f370"),
     (Callback(), "$.a_1.B", "$.a_1.B", "$.a_1.B"),
     (Callback(), "_" * 128, "_" * 128, "_" * 128),
-    (SELECTED, "9,7,07", Selection((7, 9)), "7,9"),
-    (SELECTED, "7(upcs)", Selection((7,), (("upcs", None),)), "7(upcs)"),
+    (SELECTED, "9,7,07", IdsWithMask((7, 9)), "7,9"),
+    (SELECTED, "7(upcs)", IdsWithMask((7,), (("upcs", None),)), "7(upcs)"),
     (
         SELECTED,
         " 9, 7(UPCs,ProductDetails(Price, summary)) ",
-        Selection((7, 9), (("productdetails", (("price", None), ("summary", None))), ("upcs", None))),
+        IdsWithMask((7, 9), (("productdetails", (("price", None), ("summary", None))), ("upcs", None))),
         "7,9(productdetails(price,summary),upcs)",
     ),
     (FacetValues(), "PINK", ("PINK",), "PINK"),

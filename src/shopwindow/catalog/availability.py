@@ -8,7 +8,7 @@ wire-shapes 2).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from shopwindow.catalog.answers import PICK_UP, nothing, of
-from shopwindow.catalog.parameters import IdsSelected, Selection, ZipCode
+from shopwindow.catalog.parameters import IdsSelected, IdsWithMask, ZipCode
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
@@ -48,7 +48,7 @@ def by_product(content: Content, call: Call) -> Json:
 
     Raises Refusal if none of the products exists.
     """
-    selection: Selection = call["productId"]
+    selection: IdsWithMask = call["productId"]
     products = of(content).products(selection.ids)
     if not products:
         raise nothing("productId", "no product has such an id")
@@ -66,7 +66,7 @@ def by_upc(content: Content, call: Call) -> Json:
 
     Raises Refusal if none of them exists.
     """
-    selection: Selection = call["upcId"]
+    selection: IdsWithMask = call["upcId"]
     numbers = selection.ids
     owners = products_of_upcs(content, numbers, or_skus=True)
     products = of(content).products(sorted(set(owners.values())))
@@ -81,7 +81,7 @@ def by_upc(content: Content, call: Call) -> Json:
     return _answer(content, call, sold, selection)
 
 
-SELECTABLE = ("upcs", "stores")
+SELECTABLE_STOCK = ("upcs", "stores")
 """The words that a selector may have outermost."""
 
 STORE_DATA = "storedata"
@@ -89,7 +89,7 @@ STORE_DATA = "storedata"
 
 
 def _answer(
-    content: Content, call: Call, sold: Sequence[Sold], selection: Selection
+    content: Content, call: Call, sold: Sequence[Sold], selection: IdsWithMask
 ) -> Json:
     """Return `{upcs, stores}`, or one of them: UPCs by number, stores nearest first in
     both lists.
@@ -98,7 +98,7 @@ def _answer(
     `storedata` has a meaning: without it, `(upcs(upcdetails))` has the numbers of UPCs and
     not what the stores have of them.
     """
-    wanted = dict(selection.mask or ((word, None) for word in SELECTABLE))
+    wanted = dict(selection.mask or ((word, None) for word in SELECTABLE_STOCK))
     near = _stores(content, call)
     by_number = {int(upc["upc"]): (product, upc) for product, upc in sold}
     ordered = [by_number[number] for number in sorted(by_number)]
@@ -293,7 +293,7 @@ _WHERE = (
     ),
     CALLBACK,
 )
-_SELECTOR = "comma-separated; then perhaps in parentheses what to tell: (stores), (upcs), or both."
+_STOCK_SELECTOR = "comma-separated; then perhaps in parentheses what to tell: (stores), (upcs), or both."
 _RULES = (
     AnyOf(("locationNumber", "latitude", "longitude", "zipCode", "city", "state")),
     Together(("latitude", "longitude")),
@@ -310,8 +310,8 @@ OPERATIONS = (
         (
             Parameter(
                 "productId",
-                IdsSelected(SELECTABLE),
-                f"Product ids, {_SELECTOR}",
+                IdsSelected(SELECTABLE_STOCK),
+                f"Product ids, {_STOCK_SELECTOR}",
                 example="520100",
             ),
             *_WHERE,
@@ -327,8 +327,8 @@ OPERATIONS = (
         (
             Parameter(
                 "upcId",
-                IdsSelected(SELECTABLE),
-                f"UPC numbers or upcIds, {_SELECTOR}",
+                IdsSelected(SELECTABLE_STOCK),
+                f"UPC numbers or upcIds, {_STOCK_SELECTOR}",
                 example="474396002526",
             ),
             *_WHERE,

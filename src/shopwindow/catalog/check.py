@@ -33,7 +33,7 @@ from shopwindow.problems import nearest
 SMALL = ("category", "brand", "synonym")
 """Kinds with so few records that all of them are in memory at once."""
 
-READ_BYTES = 1 << 20
+READ_AT_ONCE = 1 << 20
 """Bytes that are read from a file at a time."""
 
 
@@ -62,7 +62,7 @@ class CheckedCatalog:
         for source in self.sources:
             digest.update(f"{source.path}\0{source.size}\0".encode())
             with open(self.folder / source.path, "rb") as file:
-                while data := file.read(READ_BYTES):
+                while data := file.read(READ_AT_ONCE):
                     digest.update(data)
         return digest.hexdigest()
 

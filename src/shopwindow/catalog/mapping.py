@@ -431,14 +431,14 @@ def _hashed(value: Json) -> int:
 
 
 def _styled(argument: Json, pointer: Pointer) -> MappingStep:
-    if argument not in _STYLES:
+    if argument not in _TEXT_STYLES:
         raise UnusableMapping(
             pointer,
             f"{shown(argument)} is no style",
-            ", ".join(_STYLES),
-            nearest(str(argument), _STYLES),
+            ", ".join(_TEXT_STYLES),
+            nearest(str(argument), _TEXT_STYLES),
         )
-    style = _STYLES[argument]
+    style = _TEXT_STYLES[argument]
     return lambda value: style(str(value))
 
 
@@ -446,7 +446,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-_STYLES: Mapping[str, Callable[[str], str]] = {
+_TEXT_STYLES: Mapping[str, Callable[[str], str]] = {
     "upper": str.upper,
     "lower": str.lower,
     "title": str.title,

@@ -22,7 +22,7 @@ from shopwindow.problems import nearest
 
 
 @dataclass(frozen=True)
-class Selection:
+class IdsWithMask:
     """Ids, and the names that the client wants of each, in lower case; None: all of
     them.
     """
@@ -42,11 +42,11 @@ class IdsSelected:
     ids: Ids = field(default_factory=Ids)
     identifies: ClassVar[bool] = True
 
-    def parse(self, text: str) -> Selection:
+    def parse(self, text: str) -> IdsWithMask:
         before, opened, rest = text.partition("(")
         ids = self.ids.parse(before)
         if not opened:
-            return Selection(ids)
+            return IdsWithMask(ids)
         if not rest.rstrip().endswith(")"):
             raise ValueError("lacks a closing parenthesis at the end")
         mask = fields.parse(rest.rstrip()[:-1].lower())
@@ -57,9 +57,9 @@ class IdsSelected:
                 raise ValueError(
                     f"may select {', '.join(self.words)}, not {word[:40]!r}{hint}"
                 )
-        return Selection(ids, mask)
+        return IdsWithMask(ids, mask)
 
-    def format(self, value: Selection) -> str:
+    def format(self, value: IdsWithMask) -> str:
         ids = self.ids.format(value.ids)
         return ids if value.mask is None else f"{ids}({fields.format(value.mask)})"
 
@@ -188,7 +188,7 @@ class Phrase(Text):
 MAX_QUALITY = 100
 """Percent. Clients send more, such as 180; URLs of images have no more than this."""
 
-_QUALITY = re.compile(r"\s*0*([0-9]*)(?:\.([0-9]*))?\s*", re.ASCII)
+_WRITTEN_QUALITY = re.compile(r"\s*0*([0-9]*)(?:\.([0-9]*))?\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class Quality:
     """
 
     def parse(self, text: str) -> int:
-        match = _QUALITY.fullmatch(text)
+        match = _WRITTEN_QUALITY.fullmatch(text)
         whole, fraction = match.groups(default="") if match else ("", "")
         if not whole and not fraction.strip("0"):
             raise ValueError(f"must be a number above 0, not {text[:40]!r}")

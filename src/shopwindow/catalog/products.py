@@ -24,7 +24,7 @@ from shopwindow.catalog.answers import (
     nothing,
     of,
 )
-from shopwindow.catalog.parameters import IdsSelected, Selection
+from shopwindow.catalog.parameters import IdsSelected, IdsWithMask
 from shopwindow.catalog.parts import (
     ORDER,
     PARTS_BY_WORD,
@@ -217,7 +217,7 @@ def details_v4(content: Content, call: Call) -> Json:
 
     Raises Refusal if no product has one of the ids.
     """
-    selection: Selection = call["productId"]
+    selection: IdsWithMask = call["productId"]
     products = _version_4(content, selection.ids, selection.mask)
     return _response(products, _BY_ID, selection.ids, products)
 
@@ -227,7 +227,7 @@ def details_v4_by_upc(content: Content, call: Call) -> Json:
 
     A number is that of a bar code or, where no bar code has it, the upcId of a bag.
     """
-    selection: Selection = call["upcId"]
+    selection: IdsWithMask = call["upcId"]
     id_of_upc = products_of_upcs(content, selection.ids, or_skus=True)
     ids = sorted(set(id_of_upc.values()))
     products = _version_4(content, ids, selection.mask)
@@ -428,7 +428,7 @@ def _prerendered_v3(content: Content) -> Iterable[Arguments]:
 
 
 def _prerendered_v4(content: Content) -> Iterable[Arguments]:
-    return ({"productId": Selection((id,))} for id in _prerendered_ids(content))
+    return ({"productId": IdsWithMask((id,))} for id in _prerendered_ids(content))
 
 
 _SHOW = Parameter(

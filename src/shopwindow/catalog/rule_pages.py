@@ -5,7 +5,7 @@ from shopwindow.content.rule_pages import RulePage
 _CATEGORIES, _PRODUCTS = "catalog/categories.yaml", "catalog/products.yaml"
 _URL = 'url: "{{ www }}/shop"'
 
-_PRODUCT = """\
+_PRODUCT_LINE = """\
 - id: 1
   name: Wool Coat
   description: Warm, and long enough.
@@ -19,20 +19,20 @@ _PRODUCT = """\
 
 _MENU = f"- id: 10\n  name: Everything\n  {_URL}\n"
 _MENU_FILE = (_CATEGORIES, _MENU)
-_PRODUCT_FILE = (_PRODUCTS, _PRODUCT)
+_PRODUCT_FILE = (_PRODUCTS, _PRODUCT_LINE)
 
-_UPC = """\
+_UPC_LINE = """\
   {colors}
   upcs:
     - {{upc: "{upc}", sku: 1, {variant}}}
 """
 _RED = "colors: [{id: 1, name: Red, normal: RED}]"
-_SMALL = "sizes: [{id: 1, name: S, normal: S}]"
+_SIZE_MAPPING = "sizes: [{id: 1, name: S, normal: S}]"
 
 
 def _with_upc(declared: str, variant: str, upc: str = "036000291452") -> str:
     """Return a product with one bar code, after what its variants are declared by."""
-    return _PRODUCT + _UPC.format(colors=declared, variant=variant, upc=upc)
+    return _PRODUCT_LINE + _UPC_LINE.format(colors=declared, variant=variant, upc=upc)
 
 
 def _nested(levels: int) -> str:
@@ -50,13 +50,11 @@ def _nested(levels: int) -> str:
 
 
 def _priced(price: str) -> str:
-    return _PRODUCT.replace("{regular: 120}", price)
+    return _PRODUCT_LINE.replace("{regular: 120}", price)
 
 
-_Y = RulePage
-
-PAGES = (
-    _Y(
+CATALOG_PAGES = (
+    RulePage(
         "category.depth",
         "A category stands too deep",
         "The menus of the apps show eight levels.",
@@ -64,7 +62,7 @@ PAGES = (
         _nested(8),
         _CATEGORIES,
     ),
-    _Y(
+    RulePage(
         "category.parent",
         "A category has two places",
         "It stands within another one and names a `parent` as well. One of them is enough.",
@@ -72,7 +70,7 @@ PAGES = (
         f"{_MENU}  categories:\n    - id: 11\n      name: Long Coats\n      {_URL}\n",
         _CATEGORIES,
     ),
-    _Y(
+    RulePage(
         "category.ring",
         "A category stands within itself",
         "By way of its parents it leads back to itself, and no menu ends.",
@@ -80,7 +78,7 @@ PAGES = (
         _MENU,
         _CATEGORIES,
     ),
-    _Y(
+    RulePage(
         "price.range",
         "A price range does not go from low to high",
         "One price is a number, not a range.",
@@ -89,7 +87,7 @@ PAGES = (
         _PRODUCTS,
         (_MENU_FILE,),
     ),
-    _Y(
+    RulePage(
         "price.sale",
         "A sale price is not below the regular one",
         "Customers would see a sale that is none.",
@@ -98,7 +96,7 @@ PAGES = (
         _PRODUCTS,
         (_MENU_FILE,),
     ),
-    _Y(
+    RulePage(
         "product.color",
         "A UPC names a color that its product lacks",
         "The product's `colors` declare the ids.",
@@ -107,25 +105,25 @@ PAGES = (
         _PRODUCTS,
         (_MENU_FILE,),
     ),
-    _Y(
+    RulePage(
         "product.size",
         "A UPC names a size that its product lacks",
         "The product's `sizes` declare the ids.",
-        _with_upc(_SMALL, "size: 2"),
-        _with_upc(_SMALL, "size: 1"),
+        _with_upc(_SIZE_MAPPING, "size: 2"),
+        _with_upc(_SIZE_MAPPING, "size: 1"),
         _PRODUCTS,
         (_MENU_FILE,),
     ),
-    _Y(
+    RulePage(
         "product.ring",
         "A collection of products holds itself",
         "Its page would show itself without end.",
-        f"{_PRODUCT}  members: [1]\n",
-        _PRODUCT,
+        f"{_PRODUCT_LINE}  members: [1]\n",
+        _PRODUCT_LINE,
         _PRODUCTS,
         (_MENU_FILE,),
     ),
-    _Y(
+    RulePage(
         "product.upc",
         "The check digit of a bar code is wrong",
         "A digit is mistyped: no scanner would find the product.",
@@ -134,7 +132,7 @@ PAGES = (
         _PRODUCTS,
         (_MENU_FILE,),
     ),
-    _Y(
+    RulePage(
         "promotion.category",
         "A promotion names a category that the catalog lacks",
         "It may be misspelled. This is a warning.",
@@ -143,7 +141,7 @@ PAGES = (
         "promotions/1-welcome.yaml",
         (_MENU_FILE,),
     ),
-    _Y(
+    RulePage(
         "recommendation.itself",
         "A product is recommended with itself",
         "Its page would show it twice.",
@@ -152,7 +150,7 @@ PAGES = (
         beside=(_MENU_FILE, _PRODUCT_FILE),
         advice="Name other products, or delete the entry.",
     ),
-    _Y(
+    RulePage(
         "site.catalog",
         "site.yaml does not say where images and pages of products are",
         "Answers name both for each product.",
@@ -161,7 +159,7 @@ PAGES = (
         "site.yaml",
         (_MENU_FILE, _PRODUCT_FILE),
     ),
-    _Y(
+    RulePage(
         "table.width",
         "A row of a table has another number of cells than its header",
         "A separator within a value needs quotes.",

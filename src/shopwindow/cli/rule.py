@@ -14,10 +14,10 @@ NAME_WIDTH = 28
 
 EXAMPLE_INDENT = "    "
 
-WIDTH = 80
+LINE_WIDTH = 80
 """Columns of a sentence: those of the narrowest terminals that people still open."""
 
-_COLORS = {"Wrong": "red", "Right": "green"}
+_COLORS_OF_PARTS = {"Wrong": "red", "Right": "green"}
 
 
 @click.command()
@@ -59,18 +59,18 @@ def _list(pages: rule_pages.Pages) -> str:
 def _page(page: RulePage) -> str:
     """Return a page for a terminal: the name, why, the mistake and the fix."""
     parts = [f"{styled(page.name, bold=True)}: {page.title}."]
-    parts += click.wrap_text(page.why, WIDTH).splitlines()
+    parts += click.wrap_text(page.why, LINE_WIDTH).splitlines()
     for path, text in page.beside:
         parts += ["", f"With {path}:", *_indented(text)]
     where = f" in {page.path}" if page.path else ""
     for word, text in rule_pages.texts(page):
         parts += ["", f"{word}{where}:" if text else f"{word}{where}: without it"]
-        parts += [styled(line, fg=_COLORS[word]) for line in _indented(text)]
+        parts += [styled(line, fg=_COLORS_OF_PARTS[word]) for line in _indented(text)]
     if remark := rule_pages.remark(page):
         parts += ["", remark]
     if page.advice:
         advice = f"What to do: {page.advice}"
-        parts += ["", *click.wrap_text(advice, WIDTH).splitlines()]
+        parts += ["", *click.wrap_text(advice, LINE_WIDTH).splitlines()]
     return "\n".join(parts)
 
 

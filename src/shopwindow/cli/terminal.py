@@ -34,10 +34,10 @@ from shopwindow.problems import (
     pointer_text,
 )
 
-MARGIN = 12
+LINE_MARGIN = 12
 """Columns before a line of a file: its number, and ` | `."""
 
-MAX_REPORT_LINE = 1024 * 1024
+MAX_EXCERPT_LINE = 1024 * 1024
 """Characters of a line that is read for an excerpt; a file with a longer one gets no
 more.
 """
@@ -49,7 +49,7 @@ UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 LABEL_WIDTH = 9
 """Columns of a label and the spaces around it: `  allowed  ` would be the widest."""
 
-MAX_WIDTH = 100
+MAX_LINE_WIDTH = 100
 """Columns of a text: longer lines are hard to read, however wide the terminal is."""
 
 _COLORS = {Level.ERROR: "red", Level.WARNING: "yellow"}
@@ -75,7 +75,7 @@ def layout(
 
     ``width``: of the terminal, in columns; 0: as it is.
     """
-    columns = min(width or shutil.get_terminal_size().columns, MAX_WIDTH)
+    columns = min(width or shutil.get_terminal_size().columns, MAX_LINE_WIDTH)
     lines = _lines_of(problems, root)
     printed = []
     for problem in problems:
@@ -159,10 +159,10 @@ def _lines_of(problems: Sequence[Problem], root: Path) -> dict[tuple[str, int], 
                 root / path, encoding="utf-8-sig", errors="replace", newline=ends
             ) as file:
                 for number in range(1, max(numbers) + 1):
-                    line = file.readline(MAX_REPORT_LINE)
+                    line = file.readline(MAX_EXCERPT_LINE)
                     if line and number in numbers:
                         lines[path, number] = line.rstrip("\r\n")
-                    if not line or len(line) == MAX_REPORT_LINE:
+                    if not line or len(line) == MAX_EXCERPT_LINE:
                         break
         except OSError:
             continue
@@ -172,7 +172,7 @@ def _lines_of(problems: Sequence[Problem], root: Path) -> dict[tuple[str, int], 
 def _excerpt(place: Place, line: str, color: str, columns: int) -> list[str]:
     """Return the part of a line around a place, and a line of carets below it."""
     last = place.end_column - 1 if place.end_line == place.line else len(line.rstrip())
-    first, room = place.column - 1, max(columns - MARGIN - 2, 20)
+    first, room = place.column - 1, max(columns - LINE_MARGIN - 2, 20)
     if first > len(line):  # the line was cut, or is another by now
         return []
     start = max(0, first - room // 2)

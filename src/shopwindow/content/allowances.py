@@ -18,22 +18,22 @@ UNUSED = "allow.unused"
 MARK = "shopwindow:"
 """What every such comment holds: a text without it has none."""
 
-_RULE = r"[A-Za-z][A-Za-z.]*[A-Za-z]"
+_RULE_NAME = r"[A-Za-z][A-Za-z.]*[A-Za-z]"
 _ALLOWANCE = re.compile(
-    rf"(?:^|[ \t])(\#[ \t]*{MARK}[ \t]*allow[ \t]+({_RULE}(?:[ \t]*,[ \t]*{_RULE})*))",
+    rf"(?:^|[ \t])(\#[ \t]*{MARK}[ \t]*allow[ \t]+({_RULE_NAME}(?:[ \t]*,[ \t]*{_RULE_NAME})*))",
     re.MULTILINE,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class AllowComment:
     """A comment that allows some rules on its line. ``place`` is the comment's."""
 
     rules: tuple[str, ...]
     place: Place
 
 
-def allowances(text: str) -> list[Allowance]:
+def allowances(text: str) -> list[AllowComment]:
     """Return the comments of a text that silence warnings."""
     if MARK not in text:
         return []
@@ -42,13 +42,13 @@ def allowances(text: str) -> list[Allowance]:
         for match in _ALLOWANCE.finditer(line):
             rules = tuple(rule.strip() for rule in match[2].split(","))
             place = Place(number, match.start(1) + 1, number, match.end(1) + 1)
-            found.append(Allowance(rules, place))
+            found.append(AllowComment(rules, place))
     return found
 
 
 def unsilenced(
     warnings: Iterable[Problem],
-    allowed: Mapping[str, Sequence[Allowance]],
+    allowed: Mapping[str, Sequence[AllowComment]],
     lasting: Collection[str],
 ) -> Iterator[Problem]:
     """Yield the warnings that no comment on their line allows, and those of comments

@@ -39,10 +39,10 @@ def united(
     """
     if not any(one.rule == UNKNOWN_KEY for one in findings):
         return list(findings)
-    return _Document(findings, value, shape, would_do).united()
+    return _DocumentInFile(findings, value, shape, would_do).united()
 
 
-class _Document:
+class _DocumentInFile:
     """One document's findings, and for some of them what is said instead."""
 
     def __init__(

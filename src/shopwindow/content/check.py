@@ -46,7 +46,7 @@ from shopwindow.content import (
     slips,
     tree,
 )
-from shopwindow.content.allowances import Allowance, allowances, unsilenced
+from shopwindow.content.allowances import AllowComment, allowances, unsilenced
 from shopwindow.content.case import Case
 from shopwindow.content.characters import XML_TEXT, not_xml
 from shopwindow.content.documents import Document, Documents, Layer
@@ -195,7 +195,7 @@ class _Check:
         self.unreadable: set[str] = set()
         # Slips in texts, and by path the comments that silence warnings.
         self.slips: list[Problem] = []
-        self.allowed: dict[str, list[Allowance]] = {}
+        self.allowed: dict[str, list[AllowComment]] = {}
         # Documents with their findings and flaws.
         self.broken: list[tuple[Document, list[Finding]]] = []
 
@@ -272,7 +272,7 @@ class _Check:
             *map(self.locator.with_users, self.slips),
             *self.locator.problems(findings, Level.WARNING),
         ]
-        lasting = (*slips.RULES, open_maps.RULE) if is_sound else ()
+        lasting = (*slips.RULES, open_maps.NEAR_NAME) if is_sound else ()
         left = unsilenced(warnings, self.allowed, lasting)
         return sorted(left, key=Problem.order)
 

@@ -24,7 +24,7 @@ from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.yaml import Json
 
-FORMAT = 1
+COLLECTIONS_FORMAT = 1
 """The format of the file in a release that stores collections. A reader refuses a
 higher one.
 """
@@ -164,7 +164,7 @@ def encode(collections: Iterable[Collection]) -> bytes:
         }
         for each in collections
     ]
-    return orjson.dumps({"format": FORMAT, "collections": stored}) + b"\n"
+    return orjson.dumps({"format": COLLECTIONS_FORMAT, "collections": stored}) + b"\n"
 
 
 def decode(data: bytes) -> tuple[Collection, ...]:
@@ -173,9 +173,9 @@ def decode(data: bytes) -> tuple[Collection, ...]:
     Raises ValueError, KeyError or TypeError where the bytes are no such file.
     """
     value = orjson.loads(data)
-    if value["format"] > FORMAT:
+    if value["format"] > COLLECTIONS_FORMAT:
         raise ValueError(
-            f"collections of format {value['format']}; this program reads up to {FORMAT}: update it"
+            f"collections of format {value['format']}; this program reads up to {COLLECTIONS_FORMAT}: update it"
         )
     return tuple(
         Collection(

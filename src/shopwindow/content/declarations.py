@@ -97,7 +97,7 @@ def _read(
             Problem("tree.unreadable", COLLECTIONS, found, allowed="a readable file")
         )
         return declared
-    reader = _Reader(folder, schemas, text, kinds, paths)
+    reader = _ReaderOfCollections(folder, schemas, text, kinds, paths)
     for finding in schemas.findings(SCHEMA, value):
         if not finding.follows:
             reader.report(finding)
@@ -112,7 +112,7 @@ def _malformed(fault: Malformed) -> Problem:
     )
 
 
-class _Reader:
+class _ReaderOfCollections:
     """Takes declarations one after another, and remembers what each has taken.
 
     ``names``, ``folders`` and ``paths``: who has them, as messages say it.

@@ -90,7 +90,7 @@ class YamlText:
     @cached_property
     def is_in_conflict(self) -> bool:
         """Whether git has marked two versions, of which a person chooses one first."""
-        return bool(_CONFLICT_MARK.search(self.text))
+        return bool(_CONFLICT_EDGE.search(self.text))
 
     @cached_property
     def has_aliases(self) -> bool:
@@ -178,7 +178,7 @@ class YamlText:
         return Edit(last, self.line_end + new.removesuffix(self.line_end))
 
 
-_CONFLICT_MARK = re.compile("^(?:<{7}|>{7}) ", re.MULTILINE)
+_CONFLICT_EDGE = re.compile("^(?:<{7}|>{7}) ", re.MULTILINE)
 
 _ALIAS = re.compile(r"[\s\[,]\*[\w-]")
 

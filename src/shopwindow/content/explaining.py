@@ -32,7 +32,7 @@ _DECIDED = ("pattern", "uniqueItems", "multipleOf")
 jsonschema would match a pattern with Python's `re`, which can take exponential time.
 """
 
-_LEFT_OUT = ("unevaluatedProperties", "unevaluatedItems", "$dynamicRef")
+_UNEXPLAINED = ("unevaluatedProperties", "unevaluatedItems", "$dynamicRef")
 """Keywords for which jsonschema looks at everything again and again.
 
 They are not explained; only the fast validator evaluates them.
@@ -190,9 +190,9 @@ def explaining() -> Any:
     counted_keywords = {
         name: counting(keyword)
         for name, keyword in keywords.items()
-        if name not in _LEFT_OUT
+        if name not in _UNEXPLAINED
     }
     explaining_class: Any = extend(Draft202012Validator, counted_keywords)  # type: ignore[no-untyped-call]
-    for name in _LEFT_OUT:  # `extend` adds to the keywords of the class it extends
+    for name in _UNEXPLAINED:  # `extend` adds to the keywords of the class it extends
         explaining_class.VALIDATORS.pop(name, None)
     return explaining_class

@@ -33,7 +33,7 @@ JINJA_FILTERS = (
 RESERVED_WORDS = ("false", "none", "not", "self", "true")
 """Words that Jinja2 does not read as names."""
 
-_PLAIN_NAME = re.compile(
+_PLAIN_REFERENCE = re.compile(
     "(?!(?:and|else|if|in|is|or|" + "|".join(RESERVED_WORDS) + r")\b)[a-z][a-z0-9_]*"
 )
 """A name that means the same without Jinja2 as with it."""
@@ -76,7 +76,7 @@ _EXPRESSION = re.compile(
 )
 
 
-_WORD = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
+_IDENTIFIER = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 _NO_WORD = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|\|\s*[a-z]+""", re.DOTALL)
 """What looks like a name and is none: quoted text, and filters."""
 
@@ -194,7 +194,7 @@ def names_in(text: str) -> set[str]:
     names: set[str] = set()
     try:
         for match in _expressions(text):
-            names |= set(_WORD.findall(_NO_WORD.sub(" ", match.group(1))))
+            names |= set(_IDENTIFIER.findall(_NO_WORD.sub(" ", match.group(1))))
     except Unreadable:  # what stands behind it is no expression
         pass
     return names
@@ -230,7 +230,7 @@ def _result(expression: str, names: Mapping[str, str], compiled: set[str]) -> st
     """Return the text that an expression results in. Raises Unreadable."""
     if not expression:
         raise Unreadable("an empty expression", "`{{ name }}`")
-    if expression in names and _PLAIN_NAME.fullmatch(expression):
+    if expression in names and _PLAIN_REFERENCE.fullmatch(expression):
         return _limited(names[expression], expression)
     compiled.add(expression)
     if len(compiled) > MAX_COMPILED:

@@ -29,10 +29,10 @@ def load(line: bytes, number: int) -> Json:
     """
     text = _text(line, number)
     try:
-        value = _DECODER.decode(text.strip(_SPACES))
+        value = _DECODER.decode(text.strip(_JSON_SPACES))
         orjson.dumps(value)  # refuses lone surrogates
     except json.JSONDecodeError as error:
-        column = error.pos + 1 + len(text) - len(text.lstrip(_SPACES))
+        column = error.pos + 1 + len(text) - len(text.lstrip(_JSON_SPACES))
         spot = Place(number, column, number, column + 1)
         found = f"no JSON: {_JSON_MESSAGES.get(error.msg, error.msg)}"
         raise Malformed("feed.syntax", found, "one JSON object a line", spot) from None
@@ -122,7 +122,7 @@ _DECODER = json.JSONDecoder(
     parse_constant=_constant,
 )
 _JSON_SPACE = re.compile(r"[ \t\r\n]*")
-_SPACES = " \t\r\n"
+_JSON_SPACES = " \t\r\n"
 _ATOM = re.compile(r"[^\s,\]}]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -20,7 +20,7 @@ from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.yaml import Malformed
 from shopwindow.problems import Absent, Problem
 
-EXAMPLES = 3
+MAX_NAMED_PLACES = 3
 """Places, or values, that a problem names."""
 
 MAX_CHANGED_FILES = 500
@@ -135,7 +135,7 @@ def _merged(causes: Mapping[Any, _Cause]) -> dict[Any, _Cause]:
             of_feeds[absent[:2]].append(key)
     merged = dict(causes)
     for (kind, property), keys in of_feeds.items():
-        if len(keys) <= EXAMPLES:
+        if len(keys) <= MAX_NAMED_PLACES:
             continue
         whole = _Cause(f"{kind}s with the {property}")
         for key in keys:
@@ -177,7 +177,7 @@ def _one(cause: _Cause) -> Problem:
         found += " any more" + _whereabouts(cause.former)
     examples = dict.fromkeys(f"{one.path}:{_line(one)}" for one in problems)
     if in_files + lines > 1:
-        found += f"; such as {', '.join([*examples][:EXAMPLES])}"
+        found += f"; such as {', '.join([*examples][:MAX_NAMED_PLACES])}"
 
     allowed = f"a {kind} that exists" if property else problems[0].allowed
     scheduled = [name for name, was in cause.former.items() if was.kind.scheduled]
@@ -203,9 +203,9 @@ def _called(absent: Absent) -> str:
 
 def _some(names: Sequence[str]) -> str:
     """Return the first names, and how many others there are."""
-    if len(names) <= EXAMPLES:
+    if len(names) <= MAX_NAMED_PLACES:
         return " and ".join([*filter(None, [", ".join(names[:-1])]), names[-1]])
-    return f"{', '.join(names[:EXAMPLES])} and {len(names) - EXAMPLES} more"
+    return f"{', '.join(names[:MAX_NAMED_PLACES])} and {len(names) - MAX_NAMED_PLACES} more"
 
 
 def _whereabouts(former: Mapping[str, FormerDocument]) -> str:

@@ -54,7 +54,7 @@ def fixes_of(folder: Path, checked: Checked) -> dict[Problem, Fix]:
 
     Only a check of the fixed text is sure of that (`repair`).
     """
-    files = _Files(folder, checked)
+    files = _FilesToMend(folder, checked)
     fixes = {}
     for problem in (*checked.problems, *checked.warnings):
         text = files.text(problem.path)
@@ -73,7 +73,7 @@ def repair(
 
     ``only``: which problems to mend.
     """
-    files = _Files(folder, checked)
+    files = _FilesToMend(folder, checked)
     fixes: list[AppliedFix] = []
     refused: set[tuple[str, str, Pointer]] = set()
     for _ in range(MAX_ROUNDS):
@@ -105,7 +105,7 @@ def _identity(problem: Problem) -> tuple[str, str, Pointer]:
 
 
 @dataclass
-class _Files:
+class _FilesToMend:
     """The YAML files of a folder with problems. ``texts``: as they will be, by path."""
 
     folder: Path
@@ -151,7 +151,7 @@ class _Files:
 
 
 def _round(
-    files: _Files,
+    files: _FilesToMend,
     problems: Sequence[Problem],
     refused: set[tuple[str, str, Pointer]],
 ) -> dict[str, tuple[str, list[AppliedFix]]]:

@@ -23,7 +23,7 @@ from shopwindow.content.schema import Schemas
 from shopwindow.content.shape import Shape
 from shopwindow.problems import Pointer, cut
 
-RULE = "name.near"
+NEAR_NAME = "name.near"
 
 FIVE, TEN = 5, 10
 """Letters from which one letter, or two, may be a slip: among short names, one letter
@@ -35,7 +35,7 @@ MANY = 10
 beside so many, a name that stands in one document alone is the odd one.
 """
 
-MAX_NAMES = 200
+MAX_COMPARED_NAMES = 200
 """Names beside those of the schema, of which any is compared with any. More are no names
 that people know, but ids: they differ by a letter as a matter of course.
 """
@@ -121,7 +121,7 @@ def _slip(
             f"{name!r} stands in this document alone, and is nearly {meant}, {others}"
         )
     allowed = "a name that is known, or one that is less like it"
-    return Finding(RULE, pointer, found, allowed, nearest=meant, on_key=True)
+    return Finding(NEAR_NAME, pointer, found, allowed, nearest=meant, on_key=True)
 
 
 def _meant(uses: Mapping[str, int], names: set[str]) -> dict[str, str]:
@@ -130,7 +130,7 @@ def _meant(uses: Mapping[str, int], names: set[str]) -> dict[str, str]:
     ``uses``: how many documents have a name. ``names``: those of the schema.
     """
     unknown = [name for name in uses if name not in names]
-    if len(unknown) > MAX_NAMES:
+    if len(unknown) > MAX_COMPARED_NAMES:
         return {}
     once = [name for name in unknown if uses[name] == 1]
     common = [name for name in unknown if uses[name] >= MANY]

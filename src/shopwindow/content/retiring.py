@@ -118,7 +118,9 @@ def retirement(
 def _end(shelf: Shelf, on: str, now: datetime) -> datetime:
     """Return the instant at which the window ends. Raises Misuse."""
     if not shelf.schemas.valid("publish.json", {"until": on}):
-        raise Misuse("on", f"{cut(on)!r} is no day and no instant; {schedule.FORMS}")
+        raise Misuse(
+            "on", f"{cut(on)!r} is no day and no instant; {schedule.WINDOW_FORMS}"
+        )
     try:
         end = schedule.instant(on, shelf.documents.zone, ends=True)
     except (ValueError, OverflowError) as error:

@@ -3,7 +3,7 @@
 `check` names the rule of each problem, and the rule leads here. Families have pages of
 their own, in their packages (`Interface.pages`); both become the commands' answers,
 docs/editors/rules.md and the preview's pages. The engine's examples are notices: a
-collection, which any interface admits (FOLDER). A test checks every example: the
+collection, which any interface admits (FOLDER_OF_EXAMPLES). A test checks every example: the
 mistake is a problem or a warning of this very rule, and the fix is none.
 """
 
@@ -49,7 +49,7 @@ def by_name(pages: Iterable[RulePage]) -> Pages:
     A family's page of an engine's rule takes its place. Where it has no title, it is an
     example in the family's documents, and the engine's words stay.
     """
-    by_rule = {page.name: page for page in PAGES}
+    by_rule = {page.name: page for page in ENGINE_PAGES}
     for page in pages:
         by_rule[page.name] = page if page.title else _shown_by(by_rule[page.name], page)
     return dict(sorted(by_rule.items()))
@@ -62,7 +62,8 @@ def _shown_by(page: RulePage, example: RulePage) -> RulePage:
 def document(pages: Pages) -> str:
     """Return all pages as one Markdown document: docs/editors/rules.md."""
     files = "\n\n".join(
-        f"`{path}`:\n\n{_block(text, path)}" for path, text in FOLDER.items()
+        f"`{path}`:\n\n{_block(text, path)}"
+        for path, text in FOLDER_OF_EXAMPLES.items()
     )
     parts = (_INTRODUCTION, *map(markdown, pages.values()), _FOLDER_SECTION, files)
     return "\n\n".join(parts) + "\n"
@@ -117,7 +118,7 @@ def _block(text: str, path: str) -> str:
     return f"```{language}\n{text.rstrip()}\n```"
 
 
-FOLDER: Mapping[str, str] = {
+FOLDER_OF_EXAMPLES: Mapping[str, str] = {
     "site.yaml": """\
 base_url: https://api.shop.example
 order_base_url: https://orders.shop.example
@@ -213,16 +214,15 @@ publish:
 kind of document, and any interface admits a collection.
 """
 
-_Y = RulePage
 REMARK = "Notices stand for documents of any kind."
 
 _SITE, _COLLECTIONS = "site.yaml", "collections.yaml"
 _SCHEMA, _NOTICE = "schemas/notice.json", "notices/spring.yaml"
 _LATE = "notices/late.yaml"
 
-PAGES = (
+ENGINE_PAGES = (
     # -- YAML
-    _Y(
+    RulePage(
         "yaml.syntax",
         "The text is no YAML",
         "YAML is read line by line: `key: value`, with the same indentation for the keys"
@@ -230,7 +230,7 @@ PAGES = (
         "name: Open House\nfinish 18:00\n",
         'name: Open House\nfinish: "18:00"\n',
     ),
-    _Y(
+    RulePage(
         "yaml.quote",
         "A quote opens and is not closed",
         "Everything up to the next quote of that sort is text then, often many lines."
@@ -238,7 +238,7 @@ PAGES = (
         'name: "Open House\nplace: "Main Street"\n',
         'name: "Open House"\nplace: "Main Street"\n',
     ),
-    _Y(
+    RulePage(
         "yaml.duplicate",
         "A key stands twice in one object",
         "Only one of the values could count, and nobody can see which. Where the first"
@@ -246,21 +246,21 @@ PAGES = (
         "name: Open House\nname: Late Opening\n",
         "name: Open House\n",
     ),
-    _Y(
+    RulePage(
         "yaml.strict",
         "Some readers of YAML read this otherwise",
         "It would be another value, or no YAML, to the next program that reads the file.",
         "name: Open House# in spring\nplace: [a]# here\n",
         "name: Open House\nplace: [a]  # here\n",
     ),
-    _Y(
+    RulePage(
         "yaml.key",
         "A key is no text",
         "Keys are texts. A number or true needs quotes; text that begins with {{ does, too.",
         "1: first\n",
         '"1": first\n',
     ),
-    _Y(
+    RulePage(
         "yaml.number",
         "A number is too large",
         "Whole numbers of more than 18 digits lose digits on their way to phones."
@@ -268,7 +268,7 @@ PAGES = (
         "number: 1234567890123456789\n",
         'number: "1234567890123456789"\n',
     ),
-    _Y(
+    RulePage(
         "yaml.alias",
         "An alias has no anchor before it",
         "`*name` repeats what `&name` marks further up. Text that begins with * needs"
@@ -276,7 +276,7 @@ PAGES = (
         "note: *new\n",
         'note: "*new"\n',
     ),
-    _Y(
+    RulePage(
         "yaml.tag",
         "A tag stands before a value",
         "Tags such as !!int change what a value is, and are not read here. Text that"
@@ -284,21 +284,21 @@ PAGES = (
         "note: !new\n",
         'note: "!new"\n',
     ),
-    _Y(
+    RulePage(
         "yaml.second",
         "A second document begins in the file",
         "`---` ends a document. Several documents are a list instead.",
         "name: a\n---\nname: b\n",
         "- name: a\n- name: b\n",
     ),
-    _Y(
+    RulePage(
         "yaml.empty",
         "The file holds no document",
         "A file with nothing but comments is most often one that was not finished.",
         "# Open House\n",
         "name: Open House\n",
     ),
-    _Y(
+    RulePage(
         "yaml.character",
         "A character that YAML does not admit",
         "It cannot be seen, and came from another program. In double quotes it can be"
@@ -306,20 +306,20 @@ PAGES = (
         "name: Open\u2028House\n",
         "name: Open House\n",
     ),
-    _Y(
+    RulePage(
         "yaml.encoding",
         "The file is not UTF-8",
         "Save it as UTF-8 in your editor.",
         advice="Choose UTF-8 where your editor saves the file.",
     ),
-    _Y(
+    RulePage(
         "yaml.depth",
         "Lists and objects are nested too deeply",
         "No document needs more than 64 levels.",
         "a: " + "[" * 66 + "]" * 66 + "\n",
         "a: []\n",
     ),
-    _Y(
+    RulePage(
         "yaml.surrogate",
         "Half a character",
         "JSON writes some characters in two halves, \\ud83d\\ude00. One half is none.",
@@ -328,7 +328,7 @@ PAGES = (
         "notices.jsonl",
     ),
     # -- schemas
-    _Y(
+    RulePage(
         "schema.additionalProperties",
         "A key is not known here",
         "It is misspelled, or stands in the wrong object. Nobody would read it.",
@@ -336,7 +336,7 @@ PAGES = (
         "time_zone: America/New_York",
         _SITE,
     ),
-    _Y(
+    RulePage(
         "schema.required",
         "A key is missing",
         "Apps rely on it. The problem names what belongs there.",
@@ -344,7 +344,7 @@ PAGES = (
         "time_zone: America/New_York\n",
         _SITE,
     ),
-    _Y(
+    RulePage(
         "schema.type",
         "The value is of another type",
         "A number, a text, a list and an object are different things to an app."
@@ -353,7 +353,7 @@ PAGES = (
         "time_zone: America/New_York",
         _SITE,
     ),
-    _Y(
+    RulePage(
         "schema.pattern",
         "The text does not have the right form",
         "Apps and programs take it apart, so it must be written as they expect it.",
@@ -361,7 +361,7 @@ PAGES = (
         "base_url: https://api.shop.example",
         _SITE,
     ),
-    _Y(
+    RulePage(
         "schema.maximum",
         "The number is too large",
         "The limit stands in the message.",
@@ -369,7 +369,7 @@ PAGES = (
         "default: {maxAge: 300}",
         _SITE,
     ),
-    _Y(
+    RulePage(
         "schema.minimum",
         "The number is too small",
         "The limit stands in the message.",
@@ -377,7 +377,7 @@ PAGES = (
         "default: {maxAge: 300}",
         _SITE,
     ),
-    _Y(
+    RulePage(
         "schema.fraction",
         "A whole number has a fraction",
         "7.0 is a whole number to a person, and not to every app.",
@@ -385,7 +385,7 @@ PAGES = (
         "default: {maxAge: 300}",
         _SITE,
     ),
-    _Y(
+    RulePage(
         "schema.enum",
         "The value is none of those allowed",
         "The message lists them.",
@@ -393,7 +393,7 @@ PAGES = (
         "tone: calm",
         _NOTICE,
     ),
-    _Y(
+    RulePage(
         "schema.const",
         "Only one value may stand here",
         "The message names it.",
@@ -401,7 +401,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\ndraft: false\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.format",
         "The text does not have the right form",
         "It is a day, a time or an address of a certain form.",
@@ -409,7 +409,7 @@ PAGES = (
         "day: 2027-05-01",
         _NOTICE,
     ),
-    _Y(
+    RulePage(
         "schema.minLength",
         "The text is too short",
         "Where nothing shall be said, leave the key out.",
@@ -417,7 +417,7 @@ PAGES = (
         "title: Spring opening",
         _NOTICE,
     ),
-    _Y(
+    RulePage(
         "schema.maxLength",
         "The text is too long",
         "It would not fit where apps show it.",
@@ -425,7 +425,7 @@ PAGES = (
         "title: Spring opening",
         _NOTICE,
     ),
-    _Y(
+    RulePage(
         "schema.minItems",
         "The list is too short",
         "Where it would be empty, leave the key out.",
@@ -433,7 +433,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\nscreens: [home]\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.maxItems",
         "The list is too long",
         "The limit stands in the message.",
@@ -441,7 +441,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\nscreens: [home, map, help]\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.uniqueItems",
         "An entry stands in the list twice",
         "Delete one of the two.",
@@ -449,7 +449,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\nscreens: [home, map]\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.minProperties",
         "The object has too few keys",
         "The message says how many it needs.",
@@ -457,7 +457,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\ntexts: {en: Welcome}\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.maxProperties",
         "The object has too many keys",
         "The message says how many it may have.",
@@ -467,7 +467,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\ntexts: {en: Welcome, es: Bienvenidos}\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.exclusiveMinimum",
         "The number is too small",
         "It must be larger than the limit.",
@@ -475,7 +475,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\nwidth: 10\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.exclusiveMaximum",
         "The number is too large",
         "It must be less than the limit.",
@@ -483,7 +483,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\nwidth: 90\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.multipleOf",
         "The number is between two steps",
         "The schema allows only multiples of a number.",
@@ -491,7 +491,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\nwidth: 20\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.dependentRequired",
         "A key needs another one",
         "One key has no meaning without the other.",
@@ -502,7 +502,7 @@ PAGES = (
         "linkText: Come and see\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.oneOf",
         "The value has none of several forms, or two at once",
         "The message describes the forms.",
@@ -510,7 +510,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\nplace: room 7\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.anyOf",
         "The value has none of several forms",
         "The message describes the forms.",
@@ -518,7 +518,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\ncontact: anna@shop.example\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.not",
         "The value is one that may not stand here",
         "The message says what is allowed.",
@@ -526,7 +526,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\nicon: flower\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.contains",
         "The list lacks an entry that it must have",
         "The message describes it.",
@@ -534,7 +534,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\nlanguages: [en, es, fr]\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.minContains",
         "The list has too few entries of a sort",
         "The message describes them.",
@@ -542,7 +542,7 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\ncolors: [dark red, dark blue, white]\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.maxContains",
         "The list has too many entries of a sort",
         "The message describes them.",
@@ -552,26 +552,26 @@ PAGES = (
         "noticeId: 2\ntitle: Late opening\ncolors: [dark red, dark blue, dark green]\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "schema.false",
         "Nothing may stand here",
         "The schema has closed this place.",
         advice="Delete it.",
     ),
-    _Y(
+    RulePage(
         "schema.other",
         "The value does not satisfy its schema",
         "The words are the validator's own.",
         advice="Compare the value with the schema that the file belongs to.",
     ),
-    _Y(
+    RulePage(
         "schema.budget",
         "There is more to look at than is explained at once",
         "Mend what is reported, and check again.",
         advice="Mend what is reported, and check again.",
     ),
     # -- schemas of the content folder
-    _Y(
+    RulePage(
         "schema.file",
         "A schema of the content folder cannot be read",
         "It must be one JSON object.",
@@ -579,7 +579,7 @@ PAGES = (
         '"type": "object",\n  "properties": {\n    "noticeId"',
         _SCHEMA,
     ),
-    _Y(
+    RulePage(
         "schema.keyword",
         "A schema has a keyword that means nothing here",
         "It would check nothing: its value is none that JSON Schema knows, or it is not"
@@ -588,7 +588,7 @@ PAGES = (
         '"minLength": 1, "maxLength"',
         _SCHEMA,
     ),
-    _Y(
+    RulePage(
         "schema.dialect",
         "A schema is written in another version of JSON Schema",
         "Only draft 2020-12 is read.",
@@ -596,7 +596,7 @@ PAGES = (
         '"$schema": "https://json-schema.org/draft/2020-12/schema"',
         _SCHEMA,
     ),
-    _Y(
+    RulePage(
         "schema.ref",
         "A $ref leads nowhere, or back to itself",
         "Name a schema of the folder, or a part of this one.",
@@ -604,14 +604,14 @@ PAGES = (
         '"noticeId": {"type": "integer"}',
         _SCHEMA,
     ),
-    _Y(
+    RulePage(
         "schema.size",
         "A schema is too large, or looks at one value too often",
         "It would make every check slow.",
         advice="Split the schema, or look at each value in one place.",
     ),
     # -- the folder
-    _Y(
+    RulePage(
         "tree.unclaimed",
         "No kind of document has this file or folder",
         "It would be read by nobody. Its name is misspelled, or it belongs elsewhere.",
@@ -619,13 +619,13 @@ PAGES = (
         path="notcies/late.yaml",
         advice="Rename the folder: `notices/`.",
     ),
-    _Y(
+    RulePage(
         "tree.site",
         "site.yaml is missing",
         "Every content folder has one: `shopwindow init` writes it.",
         advice="Write one with `shopwindow init`, or copy that of another folder.",
     ),
-    _Y(
+    RulePage(
         "tree.kind",
         "A document stands in the folder of another kind",
         "The folder says what a document is.",
@@ -664,49 +664,49 @@ place:
         ),
         advice="Move the file: to `places/hall.yaml`.",
     ),
-    _Y(
+    RulePage(
         "tree.size",
         "A file is too large",
         "Large sets of documents are feeds of a document a line: .jsonl.",
         advice="Split the file, or make it a feed with a document a line.",
     ),
-    _Y(
+    RulePage(
         "tree.unreadable",
         "A file cannot be read",
         "The message has the system's reason, such as missing permission.",
         advice="Give yourself permission to read it: `chmod u+r FILE`.",
     ),
-    _Y(
+    RulePage(
         "tree.link",
         "A link leads out of the folder, or nowhere",
         "A release must not depend on other folders.",
         advice="Put the file itself in the place of the link.",
     ),
-    _Y(
+    RulePage(
         "tree.name",
         "A file's name is not UTF-8",
         "Give it another name.",
         advice="Rename the file, with letters, digits and hyphens alone.",
     ),
-    _Y(
+    RulePage(
         "tree.depth",
         "Folders are nested too deeply",
         "Move the documents further up.",
         advice="Move the documents further up: eight folders are enough.",
     ),
-    _Y(
+    RulePage(
         "tree.file",
         "This is no file",
         "A device, a socket or a pipe holds no document.",
         advice="Delete it, or put a regular file in its place.",
     ),
-    _Y(
+    RulePage(
         "tree.sparse",
         "A file has holes",
         "It was not copied completely.",
         advice="Copy the file again, from where it is complete.",
     ),
-    _Y(
+    RulePage(
         "feed.syntax",
         "A line of a feed is no JSON",
         "A feed has one JSON object a line.",
@@ -714,20 +714,20 @@ place:
         '{"noticeId": 2, "title": "Late opening"}\n',
         "notices.jsonl",
     ),
-    _Y(
+    RulePage(
         "feed.line",
         "A line of a feed is too long",
         "One document has at most 1 MiB.",
         advice="Look for a missing line end between two documents.",
     ),
-    _Y(
+    RulePage(
         "feed.compressed",
         "A compressed feed cannot be unpacked",
         "It was cut off or damaged on its way, or holds more than --max-unpacked allows.",
         advice="Compress and copy the feed again; `gzip -t FILE` says whether it is intact.",
     ),
     # -- documents
-    _Y(
+    RulePage(
         "expression",
         "An expression cannot be evaluated",
         "`{{ name }}` stands for a name of site.yaml. A misspelled name in many places"
@@ -736,7 +736,7 @@ place:
         "title: Spring opening",
         _NOTICE,
     ),
-    _Y(
+    RulePage(
         "site.name",
         "A name is taken",
         "Expressions use it for something else.",
@@ -744,7 +744,7 @@ place:
         "  brand: Your Shop",
         _SITE,
     ),
-    _Y(
+    RulePage(
         "site.lifetime",
         "No operation has this name",
         "A lifetime counts for an operation; `default` for all others.",
@@ -752,7 +752,7 @@ place:
         "  default: {maxAge: 300}",
         _SITE,
     ),
-    _Y(
+    RulePage(
         "time.zone",
         "The time zone does not exist",
         "Zones are named as the IANA database does: a continent and a town.",
@@ -760,7 +760,7 @@ place:
         "time_zone: America/New_York",
         _SITE,
     ),
-    _Y(
+    RulePage(
         "time.exists",
         "A day or a time that does not exist",
         "The calendar has no such day, or clocks skip that hour in spring.",
@@ -768,7 +768,7 @@ place:
         "until: 2027-05-02",
         _NOTICE,
     ),
-    _Y(
+    RulePage(
         "window.order",
         "A publish window ends before it begins",
         "The document would never be shown.",
@@ -776,7 +776,7 @@ place:
         "publish:\n",
         _NOTICE,
     ),
-    _Y(
+    RulePage(
         "unique",
         "Two documents have the same number",
         "Apps and other documents could not tell them apart. They may share it if their"
@@ -785,27 +785,27 @@ place:
         "noticeId: 2\ntitle: Late opening\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "reference",
         "A document names another that does not exist",
         "It was deleted, or its number is mistyped. A deleted document is one problem,"
         " however many places name it.",
         advice="Correct the number, or write the document that it names.",
     ),
-    _Y(
+    RulePage(
         "reference.live",
         "A document is live while what it names is not",
         "Apps would show something that they do not know. Its publish window lies within"
         " those of what it names.",
         advice="Narrow its publish window, or widen that of what it names.",
     ),
-    _Y(
+    RulePage(
         "file.name",
         "A file does not have the name of its document",
         "Documents of this kind are found by their file's name.",
         advice="Rename the file as the message says.",
     ),
-    _Y(
+    RulePage(
         "text.xml",
         "A character that XML cannot hold",
         "Apps may ask for XML. The character cannot be seen; delete it.",
@@ -813,44 +813,44 @@ place:
         "  brand: Your Shop",
         _SITE,
     ),
-    _Y(
+    RulePage(
         "extends.base",
         "A base is no object",
         "A file whose name begins with _ is merged with others, key by key.",
         advice="Write its keys without `- ` before them.",
     ),
-    _Y(
+    RulePage(
         "extends.cycle",
         "Two files build on each other",
         "Nobody could say which of them comes first.",
         advice="Delete the `extends` of one of them.",
     ),
-    _Y(
+    RulePage(
         "extends.missing",
         "The base does not exist",
         "`extends` names a file of the same folder whose name begins with _.",
         advice="Name a file that is there, or write it.",
     ),
-    _Y(
+    RulePage(
         "extends.forgotten",
         "A document lacks what a base has, and does not build on it",
         "The line with `extends` was lost.",
         advice="Write the line again.",
     ),
-    _Y(
+    RulePage(
         "extends.null",
         "A null removes nothing",
         "null removes what the base says. The base does not say this, so the key is"
         " misspelled, or the line is left over.",
         advice="Correct the key, or delete the line.",
     ),
-    _Y(
+    RulePage(
         "extends.unused",
         "Nothing builds on this base",
         "What stands in it is shown nowhere.",
         advice="Delete it, or name it in `extends`.",
     ),
-    _Y(
+    RulePage(
         "collection.folder",
         "The folder of a collection is taken or missing",
         "Each collection has a folder of its own.",
@@ -858,7 +858,7 @@ place:
         "folder: notices",
         _COLLECTIONS,
     ),
-    _Y(
+    RulePage(
         "collection.id",
         "The id of a collection's documents cannot identify them",
         "It is a required property: a text or a whole number.",
@@ -866,7 +866,7 @@ place:
         "noticeId: 1",
         _NOTICE,
     ),
-    _Y(
+    RulePage(
         "collection.name",
         "The name of a collection is taken",
         "Another kind has it.",
@@ -874,7 +874,7 @@ place:
         "notice:\n  folder",
         _COLLECTIONS,
     ),
-    _Y(
+    RulePage(
         "collection.path",
         "The path of a collection is taken",
         "Another operation answers there.",
@@ -894,7 +894,7 @@ place:
 """,
         _COLLECTIONS,
     ),
-    _Y(
+    RulePage(
         "collection.property",
         "A collection names a property that its schema lacks",
         "Its schema has every property by which it is filtered and ordered.",
@@ -902,7 +902,7 @@ place:
         "filters: [tone]",
         _COLLECTIONS,
     ),
-    _Y(
+    RulePage(
         "collection.schema",
         "A collection's schema is missing",
         "It stands in schemas/ of the content folder.",
@@ -910,7 +910,7 @@ place:
         "schema: notice.json",
         _COLLECTIONS,
     ),
-    _Y(
+    RulePage(
         "collection.shape",
         "A collection's schema describes no documents",
         "It describes an object with properties.",
@@ -918,26 +918,26 @@ place:
         '"noticeId": {"type": "integer"}',
         _SCHEMA,
     ),
-    _Y(
+    RulePage(
         "group.empty",
         "Nothing is in a group",
         "A group without members selects nothing.",
         advice="Name values that some document has together, or delete the group.",
     ),
-    _Y(
+    RulePage(
         "group.value",
         "A group names a value that nothing has",
         "It would select nothing.",
         advice="Name a value that some document has: the message lists them.",
     ),
-    _Y(
+    RulePage(
         "template",
         "A template cannot be rendered",
         "It would fail when a mail is sent.",
         advice="Mend the template at the line that the message names; `shopwindow mail` renders it.",
     ),
     # -- warnings
-    _Y(
+    RulePage(
         "text.quotes",
         "Curly quotes around a value, or in an address",
         "A word processor made them of straight ones, and apps show them. This is a warning.",
@@ -945,7 +945,7 @@ place:
         "title: Spring opening",
         _NOTICE,
     ),
-    _Y(
+    RulePage(
         "text.invisible",
         "A text holds a character that nobody sees",
         "It was pasted along with the text. This is a warning.",
@@ -953,7 +953,7 @@ place:
         "title: Spring opening",
         _NOTICE,
     ),
-    _Y(
+    RulePage(
         "text.comment",
         "A text is cut at a #",
         "What follows a space and # is a comment, so apps get what stands before it. This is a warning.",
@@ -961,7 +961,7 @@ place:
         'noticeId: 2\ntitle: "Spring #1"\n',
         _LATE,
     ),
-    _Y(
+    RulePage(
         "text.anchor",
         "A text that YAML takes for an anchor",
         "What begins with & is a mark, and is not shown. This is a warning.",
@@ -969,7 +969,7 @@ place:
         'noticeId: 2\ntitle: "&more Spring"\n',
         _LATE,
     ),
-    _Y(
+    RulePage(
         "name.near",
         "A name is like one that other documents have",
         "It is probably misspelled. This is a warning.",
@@ -977,13 +977,13 @@ place:
         "noticeId: 2\ntitle: Late opening\nflags: {accessible: true}\n",
         _LATE,
     ),
-    _Y(
+    RulePage(
         "against.unread",
         "What --against names cannot be read",
         "Nothing is compared with it. This is a warning.",
         advice="Name a release or revision that has no problems itself.",
     ),
-    _Y(
+    RulePage(
         "window.past",
         "A publish window is over",
         "The document is never shown again. This is a warning.",
@@ -991,7 +991,7 @@ place:
         "until: 2027-05-02",
         _NOTICE,
     ),
-    _Y(
+    RulePage(
         "allow.unused",
         "A comment allows a warning that is not there",
         "Delete the comment. This is a warning.",

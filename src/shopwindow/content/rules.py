@@ -393,7 +393,7 @@ def _groups(case: Case) -> RuleFindings:
         for site in case.having("site") if kind.groups else ():
             entries = case.entries(site, (groups.grouping_of(kind).setting,))
             if entries and _is_complete(case, kind):
-                members = _Members(kind, case.having(kind.name))
+                members = _MembersByKey(kind, case.having(kind.name))
                 for name, group in entries:
                     for finding in members.findings(name, group):
                         yield site, finding
@@ -405,7 +405,7 @@ def _is_complete(case: Case, kind: Kind) -> bool:
     return every and kind.name not in case.unknown
 
 
-class _Members:
+class _MembersByKey:
     """The documents of which groups of one kind may consist."""
 
     def __init__(self, kind: Kind, documents: Iterable[Document]) -> None:

@@ -182,7 +182,7 @@ def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
     return first_instant(day + timedelta(days=1) if ends else day, where)
 
 
-FORMS = (
+WINDOW_FORMS = (
     "write 2026-11-27, 2026-11-27 06:00, 2026-11-27 06:00 America/Los_Angeles or "
     "2026-11-27T06:00:00-05:00"
 )
@@ -195,7 +195,7 @@ def misread(text: str, error: Exception) -> str:
         return f"{error}; write {error.first} or {error.second}"
     name = zone_name(text)
     close = nearest_zone(name) if name and name in str(error) else ""
-    return f"{error}; did you mean {close}?" if close else f"{error}; {FORMS}"
+    return f"{error}; did you mean {close}?" if close else f"{error}; {WINDOW_FORMS}"
 
 
 def _require_once(text: str, where: ZoneInfo) -> None:

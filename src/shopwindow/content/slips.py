@@ -57,7 +57,7 @@ _UNSEEN = re.compile(
 )
 _ODD_SPACE = re.compile(f"[{_SPACES}]")
 _SPACE_AT_AN_END = re.compile(f"^[{_SPACES}]|[{_SPACES}]$")
-_CODE = re.compile(r"[A-Z0-9_.:/#@+-]+")
+_CODE_OF_CAPITALS = re.compile(r"[A-Z0-9_.:/#@+-]+")
 """A code, or a time of day such as 10AM, once its odd spaces are left out."""
 
 _ENCLOSED = re.compile(f"[{_DOUBLE}][^{_DOUBLE}]*[{_DOUBLE}]|[‘‚‛][^‘‚‛]*[‘’]")
@@ -83,7 +83,7 @@ _CUT_OFF = re.compile(rf"[ \t]+({_CUT.pattern}.*)")
 _NAMED = re.compile(r"&(?<![^\s\[{,:]&)[\w-]+")
 _NAME_IN_FRONT = re.compile(r"&([\w-]+)(?=\s|$)\s*")
 
-_LINE_END = re.compile("\r\n|\n|\r")
+_END_OF_LINE = re.compile("\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def slips(path: str, text: str, spots: Mapping[Pointer, Spot]) -> Iterator[Probl
         text: of the file, which YAML reads without a fault.
         spots: where its values stand, as `yaml.locate` returns it.
     """
-    written = _Text(text)
+    written = _Passage(text)
     around = {pointer[:-1] for pointer in spots if pointer}
     for pointer, spot in spots.items():
         found = list(written.of_key(spot.key)) if spot.key else []
@@ -139,12 +139,12 @@ def slips(path: str, text: str, spots: Mapping[Pointer, Spot]) -> Iterator[Probl
             )
 
 
-class _Text:
+class _Passage:
     """The text of a file, by lines and columns."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines = _LINE_END.split(text)
+        self._lines = _END_OF_LINE.split(text)
 
     def of_key(self, place: Place) -> Iterator[_Slip]:
         key = self._at(place)
@@ -180,7 +180,7 @@ class _Text:
         is_block = value[:1] in ("|", ">")
         inner = value if is_plain else value[1:-1]
         match = None if is_block else _SPACE_AT_AN_END.search(inner)
-        is_address_or_code = "://" in inner or _CODE.fullmatch(
+        is_address_or_code = "://" in inner or _CODE_OF_CAPITALS.fullmatch(
             _ODD_SPACE.sub("", inner)
         )
         if match is None and is_address_or_code:

@@ -17,7 +17,7 @@ from shopwindow.content.listing import SITE_FILE, Source
 from shopwindow.content.records import BYTE_ORDER_MARK, FeedBlock, FeedLines
 from shopwindow.content.yaml import Malformed
 
-Wanted = Callable[[bytes], bool]
+WantedLine = Callable[[bytes], bool]
 """Whether the line of a feed may hold what is looked for. Other lines are not decoded:
 there may be millions, and few are of interest.
 """
@@ -39,7 +39,10 @@ def every_line(line: bytes) -> bool:
 
 
 def streamed(
-    folder: Path, source: Source, names: expressions.Names, wanted: Wanted = every_line
+    folder: Path,
+    source: Source,
+    names: expressions.Names,
+    wanted: WantedLine = every_line,
 ) -> Iterator[StreamedDocument]:
     """Yield the documents of one file of a streamed kind, in their order.
 

@@ -62,7 +62,7 @@ _COMMENT_WITHOUT_SPACE = (
 )
 _QUESTION = ("text that begins with ?, in brackets or braces", "such text in quotes")
 _HYPHEN = ("a hyphen alone, in brackets or braces", '"-" in quotes')
-_ANCHOR = (
+_ANCHOR_REFUSED = (
     "a character directly behind the name of an anchor or alias",
     "a space behind the name; other text in quotes",
 )
@@ -149,7 +149,7 @@ def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
             _count(levels, "")
         else:
             if event.anchor and _character_behind(text, start.index):
-                yield *_ANCHOR, _place(start), pointer
+                yield *_ANCHOR_REFUSED, _place(start), pointer
             is_object = kind is events.MappingStartEvent
             column = (
                 event.end_mark.column
@@ -237,7 +237,7 @@ def _scalar(
     """Yield what is wrong with a text or an alias."""
     start, end = event.start_mark, event.end_mark
     if event.anchor and _character_behind(text, start.index):
-        yield *_ANCHOR, _place(start), pointer
+        yield *_ANCHOR_REFUSED, _place(start), pointer
     if event.__class__ is not events.ScalarEvent:
         return
     if event.style in ("'", '"') and start.line != end.line:

@@ -15,7 +15,7 @@ _INDICATORS = frozenset("*&!|>%@`")
 """Characters that no text without quotes may begin with (YAML 1.2 §5.3)."""
 
 NO_VALUE = "did not find expected node content"
-_INDENTATION = "spaces for indentation"
+_EXPECTED_INDENTATION = "spaces for indentation"
 _IN_QUOTES = "such text in quotes"
 
 _COLON = "mapping values are not allowed in this context"
@@ -44,11 +44,11 @@ _MESSAGES = {
     ),
     "found a tab character that violates indentation": (
         "a tab in the indentation",
-        _INDENTATION,
+        _EXPECTED_INDENTATION,
     ),
     "found a tab character where an indentation space is expected": (
         "a tab in the indentation",
-        _INDENTATION,
+        _EXPECTED_INDENTATION,
     ),
     "found unknown escape character": (
         "a backslash in double quotes before a character that needs none",
@@ -155,7 +155,7 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
         return found.format(char=shown), allowed.format(char=shown), _place(here)
 
     if message == "found character that cannot start any token" and char == "\t":
-        return "a tab in the indentation", _INDENTATION, _place(here)
+        return "a tab in the indentation", _EXPECTED_INDENTATION, _place(here)
     for character, mark in ((first, beginning), (char, here)):
         if character in _INDICATORS:
             found, allowed = f"a text that begins with {character}", _IN_QUOTES

@@ -24,7 +24,7 @@ from typing import BinaryIO
 import orjson
 
 from shopwindow.content import expressions, slips, yaml
-from shopwindow.content.allowances import Allowance, allowances
+from shopwindow.content.allowances import AllowComment, allowances
 from shopwindow.content.characters import XML_TEXT, not_xml
 from shopwindow.content.documents import at
 from shopwindow.content.finding import Finding
@@ -87,7 +87,7 @@ class Parsed:
     unrendered: list[Pointer] = field(default_factory=list)
     flawed: list[tuple[str, Pointer]] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
-    allowed: list[Allowance] = field(default_factory=list)
+    allowed: list[AllowComment] = field(default_factory=list)
 
     @property
     def is_plain(self) -> bool:
@@ -225,7 +225,7 @@ def _read(
     documents = parsed.documents
     # Copied to its own length: orjson's buffers are several times as long.
     data = b"%b" % orjson.dumps(documents)
-    if _ONE_DIGIT_HOUR.search(data):
+    if _HOUR_OF_ONE_DIGIT.search(data):
         _fill_clocks(documents, source.kind)
         data = b"%b" % orjson.dumps(documents)
     if _may_break_xml(data):
@@ -238,7 +238,7 @@ def _read(
     return parsed, data
 
 
-_ONE_DIGIT_HOUR = re.compile(rb':(?<=[ "][0-9]:)[0-9]')
+_HOUR_OF_ONE_DIGIT = re.compile(rb':(?<=[ "][0-9]:)[0-9]')
 """What JSON bytes hold where a time of day may lack a digit: few files do. The colon
 comes first, since one character is searched fastest.
 """

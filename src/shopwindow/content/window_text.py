@@ -35,7 +35,7 @@ def with_end(text: str, document: Pointer, until: str) -> str:
     """
     try:
         value, file = yaml.load(text), YamlText(text)
-        edited = file.with_edits([_Window(file, document).ended(until)])
+        edited = file.with_edits([_WindowInText(file, document).ended(until)])
         outcome = yaml.load(edited)
     except Malformed as fault:
         raise Unwritable(fault.found) from None
@@ -56,7 +56,7 @@ def _with_end(value: Json, pointer: Pointer, until: str) -> Json:
 
 
 @dataclass(frozen=True)
-class _Window:
+class _WindowInText:
     """The publish window of a document in a file, if it has one."""
 
     file: YamlText

@@ -62,7 +62,7 @@ _MOST_COMPARED = 1000
 may allow 200,000.
 """
 
-_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DAY_FORM = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def fractions(
@@ -286,7 +286,7 @@ def _meant_key(
 
 
 def _misfit(text: Json, wanted: Json) -> str:
-    if wanted == "date" and isinstance(text, str) and _DAY.fullmatch(text):
+    if wanted == "date" and isinstance(text, str) and _DAY_FORM.fullmatch(text):
         return "does not exist in the calendar"
     return "does not have the right form"
 

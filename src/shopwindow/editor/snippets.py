@@ -18,12 +18,12 @@ def snippet(kind: Kind, schemas: Schemas) -> list[dict[str, Any]]:
     it.
     """
     shape = schemas.shape(kind.schema)
-    body = _Body(kind).value(shape, (), 0)
+    body = _SnippetBody(kind).value(shape, (), 0)
     about = f"A {kind.name} with what is required. `shopwindow new {kind.name}` knows the next id."
     return [{"label": f"new {kind.name}", "description": about, "body": body}]
 
 
-class _Body:
+class _SnippetBody:
     """The value of a snippet; its stops are numbered from 1."""
 
     def __init__(self, kind: Kind) -> None:

@@ -15,9 +15,9 @@ from shopwindow.editor.schemas import associations
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 
-FOLDER = ".vscode"
-SCHEMAS = f"{FOLDER}/schemas"
-SETTINGS = f"{FOLDER}/settings.json"
+SETTINGS_FOLDER = ".vscode"
+SCHEMAS = f"{SETTINGS_FOLDER}/schemas"
+SETTINGS = f"{SETTINGS_FOLDER}/settings.json"
 EXTENSION = "redhat.vscode-yaml"
 """The extension that holds the YAML language server."""
 
@@ -44,8 +44,8 @@ def files(interface: Interface, schemas: Schemas, content: str) -> dict[str, byt
     return {
         **written,
         SETTINGS: encoded(settings),
-        f"{FOLDER}/extensions.json": encoded({"recommendations": [EXTENSION]}),
-        f"{FOLDER}/tasks.json": encoded(_tasks(content)),
+        f"{SETTINGS_FOLDER}/extensions.json": encoded({"recommendations": [EXTENSION]}),
+        f"{SETTINGS_FOLDER}/tasks.json": encoded(_tasks(content)),
     }
 
 

@@ -21,7 +21,7 @@ from shopwindow.preview.workspace import Workspace
 MONTHS_WRITTEN = 3
 """Months of the calendar that are written: the season that the bar's slider covers."""
 
-MENU = (
+EXPORT_MENU = (
     ("index.html", "Problems"),
     ("compare.html", "Compare"),
     ("calendar.html", "Calendar"),
@@ -70,7 +70,7 @@ def export(workspace: Workspace, folder: Path) -> list[Path]:
             page_title=page.title,
             visit=visit,
             snapshot=visit.snapshot,
-            menu=MENU,
+            menu=EXPORT_MENU,
         )
         path = folder / file
         path.write_text(_LINK.sub(_kept, text), encoding="utf-8")

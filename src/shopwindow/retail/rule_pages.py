@@ -39,30 +39,29 @@ hours:
 """
 """A second store."""
 
-_Y = RulePage
 
-PAGES = (
+RETAIL_PAGES = (
     # -- examples of the engine's rules
-    _Y(
+    RulePage(
         "reference",
         wrong="  storeId: [7]",
         right="  storeId: [1]",
         path=_EVENT,
     ),
-    _Y(
+    RulePage(
         "reference.live",
         wrong="features: [BOPS]\npublish: {from: 2027-01-01}",
         right="features: [BOPS]",
         path=_STORE,
     ),
-    _Y(
+    RulePage(
         "extends.base",
         wrong="- extends: _shared.yaml\n",
         right="extends: _shared.yaml\n",
         path="apps/_phones.yaml",
         beside=(("apps/ipod.yaml", _IPOD),),
     ),
-    _Y(
+    RulePage(
         "extends.cycle",
         wrong="extends: _tablets.yaml\n",
         right="extends: _shared.yaml\n",
@@ -75,45 +74,45 @@ PAGES = (
             ),
         ),
     ),
-    _Y(
+    RulePage(
         "extends.missing",
         wrong="extends: _share.yaml",
         right="extends: _shared.yaml",
         path=_APP,
     ),
-    _Y(
+    RulePage(
         "extends.forgotten",
         wrong="",
         right="extends: _shared.yaml\n",
         path=_APP,
     ),
-    _Y(
+    RulePage(
         "extends.null",
         wrong='configVersion: "1"\n  appLayuot: null',
         right='configVersion: "1"',
         path=_APP,
     ),
-    _Y(
+    RulePage(
         "extends.unused",
         wrong="platform: iPhone\n",
         path="apps/_phones.yaml",
         advice="Delete it, or name it in `extends`.",
     ),
-    _Y(
+    RulePage(
         "group.empty",
         wrong="store_groups:\n  south: {state: [NY], divisionId: [2]}\n",
         right="store_groups:\n  south: {state: [FL], divisionId: [2]}\n",
         path="site.yaml",
         beside=(("stores/harbor.yaml", _HARBOR),),
     ),
-    _Y(
+    RulePage(
         "group.value",
         wrong="store_groups:\n  newYork: {state: [NJ]}\n",
         right="store_groups:\n  newYork: {state: [NY]}\n",
         path="site.yaml",
     ),
     # -- the families' own rules
-    _Y(
+    RulePage(
         "time.order",
         "Something ends before it begins",
         "It would never take place.",
@@ -121,7 +120,7 @@ PAGES = (
         "finish: 2027-05-01 18:00",
         _EVENT,
     ),
-    _Y(
+    RulePage(
         "app.layout",
         "The layout names a section that is not described",
         "The app could not show it.",
@@ -129,7 +128,7 @@ PAGES = (
         "appLayout: [shop, offers, stores, bag, settings]",
         "apps/_shared.yaml",
     ),
-    _Y(
+    RulePage(
         "app.version",
         "The app's version is none of the supported ones",
         "The app would ask its customers to update to itself.",
@@ -137,20 +136,20 @@ PAGES = (
         'appVersionNumber: "1.0"',
         _APP,
     ),
-    _Y(
+    RulePage(
         "app.configVersion",
         "The configuration changed, and its version did not",
         "Phones keep a configuration until its version changes. `check --against` a"
         " release finds it.",
         advice="Raise `configVersion` in the app's file.",
     ),
-    _Y(
+    RulePage(
         "app.TBD",
         "A value still says TBD",
         "It is known to be missing; `check` lists it, and nothing stops.",
         advice="Write the value once you have it.",
     ),
-    _Y(
+    RulePage(
         "event.closed",
         "An event takes place while its store is closed",
         "One of the two times is wrong. This is a warning.",
@@ -158,7 +157,7 @@ PAGES = (
         "start: 2027-05-01 10:00\nfinish: 2027-05-01 18:00",
         _EVENT,
     ),
-    _Y(
+    RulePage(
         "event.late",
         "An event is shown only when it is over",
         "Nobody could go there. This is a warning.",

@@ -28,7 +28,7 @@ from shopwindow.starter import written
 PLACEHOLDER = "TODO"
 """The placeholder for anything but text: `check` reports it as a value of a wrong type."""
 
-WIDTH = 100
+COMMENT_WIDTH = 100
 """Columns of a comment."""
 
 DEEPEST_SKELETON = 12
@@ -272,7 +272,8 @@ def _about(place: Places) -> list[str]:
 def _comment(text: str) -> list[str]:
     plain = " ".join(text.split())
     return [
-        f"# {line}" for line in textwrap.wrap(plain, WIDTH - 2, break_on_hyphens=False)
+        f"# {line}"
+        for line in textwrap.wrap(plain, COMMENT_WIDTH - 2, break_on_hyphens=False)
     ]
 
 

@@ -15,7 +15,7 @@ _SAFE_TEXT = re.compile(r"[A-Za-z_](?:[A-Za-z0-9 .,'()&/_+-]*[A-Za-z0-9.)])?")
 _TIME = re.compile(
     r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2})?|[0-2][0-9]:[0-5][0-9]"
 )
-_URL = re.compile(r"https?://[A-Za-z0-9./?=_-]*[A-Za-z0-9/=]")
+_WRITTEN_URL = re.compile(r"https?://[A-Za-z0-9./?=_-]*[A-Za-z0-9/=]")
 _SAFE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 _AMBIGUOUS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
@@ -32,7 +32,7 @@ def scalar(value: Json) -> str:
     if not isinstance(value, str):
         return orjson.dumps(value).decode()
     is_plain = _SAFE_TEXT.fullmatch(value) and value.casefold() not in _AMBIGUOUS
-    if is_plain or _TIME.fullmatch(value) or _URL.fullmatch(value):
+    if is_plain or _TIME.fullmatch(value) or _WRITTEN_URL.fullmatch(value):
         return value
     return orjson.dumps(value).decode()
 

@@ -14,7 +14,7 @@ from shopwindow.problems import Pointer
 
 KIND = "app"
 
-CONFIG = "config"
+CONFIG_PROPERTY = "config"
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ def _frame(visit: Visit, app: Document) -> Frame:
     released = visit.baseline.document(kind, name) if visit.baseline else None
 
     def value(*pointer: str | int) -> Sourced | None:
-        return sourced(app, (CONFIG, *pointer), visit.files, released)
+        return sourced(app, (CONFIG_PROPERTY, *pointer), visit.files, released)
 
-    config = app.value[CONFIG]
+    config = app.value[CONFIG_PROPERTY]
     sections = []
     for section in config["appLayout"]:
         named: Pointer = ("appConfig", section)

@@ -14,13 +14,15 @@ from shopwindow.content.mending import Repair
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Failure, Problem
 
-ID_DIGITS = 20
+PROBLEM_DIGITS = 20
 """Of a digest, by which a form names a problem."""
 
 GONE = (
     "This is not there any more, or a check of the change finds that it is not certain."
 )
-CHANGED = "A file was saved meanwhile, so nothing was written. This is the change now."
+CHANGED_MEANWHILE = (
+    "A file was saved meanwhile, so nothing was written. This is the change now."
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def write(visit: Visit, digest: str) -> Page | None:
     if not repair.edits:
         return _page(visit, "")
     if _digest(repair) != digest:
-        return _page(visit, CHANGED)
+        return _page(visit, CHANGED_MEANWHILE)
     try:
         library.write_edits(visit.workspace.folder, repair)
     except Failure as failure:
@@ -59,7 +61,7 @@ def write(visit: Visit, digest: str) -> Page | None:
 def id_of(problem: Problem) -> str:
     """Return what names a problem in a form, as long as it is where it is."""
     named = repr((problem.path, problem.rule, problem.place, problem.pointer))
-    return sha256(named.encode()).hexdigest()[:ID_DIGITS]
+    return sha256(named.encode()).hexdigest()[:PROBLEM_DIGITS]
 
 
 def _page(visit: Visit, refusal: str) -> Page:

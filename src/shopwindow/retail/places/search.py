@@ -18,7 +18,7 @@ from shopwindow.retail.places.distance import Point
 from shopwindow.retail.places.zipcodes import ZipCodes, zip_codes
 
 _ZIP = re.compile(r"\b([0-9]{5})(?:-[0-9]{4})?\b", re.ASCII)
-_STATES = (
+_STATE_NAMES = (
     "AL Alabama,AK Alaska,AZ Arizona,AR Arkansas,CA California,CO Colorado,CT Connecticut,DE Delaware,"
     "DC District of Columbia,FL Florida,GA Georgia,HI Hawaii,ID Idaho,IL Illinois,IN Indiana,IA Iowa,KS Kansas,"
     "KY Kentucky,LA Louisiana,ME Maine,MD Maryland,MA Massachusetts,MI Michigan,MN Minnesota,MS Mississippi,"
@@ -29,7 +29,7 @@ _STATES = (
 )
 US_STATES = {
     name.casefold(): entry[:2]
-    for entry in _STATES.split(",")
+    for entry in _STATE_NAMES.split(",")
     for name in (entry[:2], entry[3:])
 }
 """The two letters of each state, by them and by its name, in lower case."""

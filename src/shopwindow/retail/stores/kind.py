@@ -49,7 +49,7 @@ def _in_order(pointer: Pointer, hours: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-GROUPS = Grouping(
+STORE_GROUPS = Grouping(
     "store_groups",
     (
         ("state", ("address", "state")),
@@ -75,6 +75,6 @@ STORE = Kind(
         *(("hours", day, end) for day in WEEKDAYS for end in ("open", "close")),
         *(("exceptions", EACH, end) for end in ("open", "close")),
     ),
-    groups=GROUPS,
+    groups=STORE_GROUPS,
     rules=(time_zone, opening_hours),
 )
