@@ -134,6 +134,10 @@ def test_what_cannot_be_meant_together_is_one_sentence(options: list[str], words
 # -- --watch ---------------------------------------------------------------------------------------------------------
 
 
+AS_AN_EDITOR = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+"""Before a command: the modes of files and folders hold for it, as they do for everybody but root."""
+
+
 def with_interrupts() -> None:
     """As in a terminal: whoever starts tests in the background may ignore Ctrl-C, and processes inherit that."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -142,7 +146,8 @@ def with_interrupts() -> None:
 
 @contextmanager
 def watching(folder: Path, output: int, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-m", "shopwindow", "check", "--watch", "--content", str(folder), *options]
+    command = [*AS_AN_EDITOR, sys.executable, "-m", "shopwindow", "check", "--watch"]
+    command += ["--content", str(folder), *options]
     variables = environment(**{**AS_INSTALLED, "PYTHONPATH": str(SOURCES)})
     process = subprocess.Popen(command, stdout=output, stderr=output, env=variables, preexec_fn=with_interrupts)
     try:
@@ -180,6 +185,21 @@ def test_every_save_is_checked_until_ctrl_c(minimal: Path, tmp_path: Path) -> No
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
     assert "Traceback" not in log.read_text()
+
+
+def test_a_folder_that_may_not_be_read_is_reported_once_and_the_others_are_followed(
+    minimal: Path, tmp_path: Path
+) -> None:
+    log, closed = tmp_path / "log", minimal / "events/closed"
+    closed.mkdir(mode=0)
+    with open(log, "wb") as output, watching(minimal, output.fileno()):
+        end = until("events/closed.*cannot be read.*\n1 problem\n.*explains.*\n", log)
+        time.sleep(2.5)  # long enough for two more looks
+        assert log.read_text()[end:].strip() == ""
+        edit(minimal, (EVENT, "name: Opening", "name: 5"))
+        end = until("one.yaml:4:7: name: 5 is not text.*\n(?s:.*)2 problems\n", log, end)
+        closed.chmod(0o755)
+        until("one.yaml:4:7: name: 5 is not text.*\n1 problem\n", log, end)
 
 
 def test_every_state_says_whether_strict_would_stop_at_its_warnings(minimal: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Follows a content folder: something is done again whenever a file in it is saved."""
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -70,6 +71,7 @@ def _follow(
         rust_timeout=FIRST_LOOK_MILLISECONDS,
         yield_on_timeout=True,
         raise_interrupt=True,
+        ignore_permission_denied=True,  # of folders in it: what is checked names them
     ):
         if _identity(folder) != watched:
             raise FileNotFoundError(folder)
@@ -79,6 +81,10 @@ def _follow(
 
 
 def _identity(folder: Path) -> tuple[int, int]:
-    """Return what tells a folder from another of its name."""
+    """Return what tells a folder from another of its name.
+
+    Raises FileNotFoundError, and PermissionError where it cannot be read.
+    """
+    os.scandir(folder).close()
     status = folder.stat()
     return status.st_dev, status.st_ino
