@@ -778,15 +778,19 @@ def prune(out: Path, keep: int) -> tuple[list[str], int]:
     return deleted, len(releases.ids())
 
 
-def verify(out: Path, id: str = "current") -> tuple[str, list[str]]:
+def verify(
+    out: Path, id: str = "current", interface: Interface | None = None
+) -> tuple[str, list[str]]:
     """Return a release's whole id, and a line for each of its files that is not as it
     was built.
 
-    ``id`` is as for `difference`. Raises Failure.
+    ``id`` is as for `difference`. ``interface``: whose indexes are compared row by row,
+    too; None: only their bytes are. Raises Failure.
     """
     releases = Releases(out)
     release = releases.find(id)
-    return release, verify_release(releases, release)
+    indexes = interface.indexes if interface else ()
+    return release, verify_release(releases, release, indexes)
 
 
 def repair(out: Path, id: str = "current") -> int:

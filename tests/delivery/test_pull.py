@@ -1,11 +1,15 @@
 """Pulling: what comes to a host, which release is current there, and what is refused."""
 
+import errno
 import os
 import shutil
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import orjson
@@ -13,14 +17,17 @@ import pytest
 
 from delivered import current, folder, on_disk, release
 from releases import SAMPLE, built, copied, history, shopwindow
+from shopwindow.catalog.index.building import CATALOG
 from shopwindow.delivery import activation, layout
 from shopwindow.delivery.chunks import PAGES_BYTES
-from shopwindow.delivery.fetching import MANIFEST_BYTES, Fetched
+from shopwindow.delivery.fetching import MANIFEST_BYTES
 from shopwindow.delivery.folder import FolderBucket
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.delivery.pulling import pull
+from shopwindow.delivery.reading import Fetched
 from shopwindow.delivery.source import PullFault, UnsignedSource
+from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.manifest import MANIFEST_FORMAT
 from shopwindow.release.publish import OutputBusy, Releases
@@ -64,7 +71,6 @@ def fault(target: FolderBucket, host: Releases) -> PullFault:
     assert (note.kind, note.fault) == (raised.value.kind, str(raised.value))
     assert host.current() == before
     assert host.ids() == ([before] if before else [])
-    assert not (host.out / ".staging").exists()
     return raised.value
 
 
@@ -209,7 +215,7 @@ def test_whatever_is_missing_changed_or_cut_off_the_old_release_stays(
     tmp_path: Path, target: FolderBucket, host: Releases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each object that the second release needs, and its list, is damaged in each way."""
-    monkeypatch.setattr("shopwindow.delivery.fetching.ATTEMPT_SECONDS", 0)
+    monkeypatch.setattr("shopwindow.delivery.reading.READING_SECONDS", 0)
     first = published(tmp_path, target)
     pulled(target, host)
     before = stored(tmp_path)
@@ -227,6 +233,7 @@ def test_whatever_is_missing_changed_or_cut_off_the_old_release_stays(
                 continue
             if wrong == data + b" " and path.name not in bodies(tmp_path, second):  # chunks lie before it
                 continue
+            shutil.rmtree(host.out / ".staging", ignore_errors=True)  # what an attempt before had fetched
             raised = fault(target, host)
             assert raised.kind == "damaged", (path, wrong and wrong[:20])
         path.write_bytes(data)
@@ -376,6 +383,104 @@ def test_a_pointer_that_names_a_path_is_refused(tmp_path: Path, target: FolderBu
     assert "current.json names no release" in str(fault(target, host))
 
 
+# -- an attempt that fails -------------------------------------------------------------------------------------------
+
+
+class Interrupted:
+    """A target that is away after so many reads of objects. ``read``: what was asked for, and came."""
+
+    def __init__(self, target: FolderBucket, readings: int, error: Exception) -> None:
+        self._target, self._left, self._error = target, readings, error
+        self._lock, self.read_objects = Lock(), set[Json]()
+
+    def __getattr__(self, name: str) -> Json:
+        return getattr(self._target, name)
+
+    def _count(self, what: Json) -> None:
+        with self._lock:
+            if self._left == 0:
+                raise self._error
+            self._left -= 1
+            self.read_objects.add(what)
+
+    def stream(self, key: str) -> Json:
+        self._count(key)
+        return self._target.stream(key)
+
+    def read_range(self, key: str, start: int, size: int) -> bytes | None:
+        self._count((key, start, size))
+        return self._target.read_range(key, start, size)
+
+
+def interrupted(target: FolderBucket, host: Releases, readings: int, error: Exception | None = None) -> set[Json]:
+    """Pull from a target that goes away after some reads; return what was read."""
+    bucket = Interrupted(target, readings, error or Failure("away"))
+    with pytest.raises(PullFault):
+        pull(UnsignedSource(bucket), host)  # type: ignore[arg-type] # all else is the target's
+    return bucket.read_objects
+
+
+def continued(target: FolderBucket, host: Releases) -> set[Json]:
+    """Pull from a target that stays; return what was read."""
+    bucket = Interrupted(target, -1, Failure(""))
+    pull(UnsignedSource(bucket), host)  # type: ignore[arg-type] # all else is the target's
+    return bucket.read_objects
+
+
+def test_the_next_attempt_fetches_the_rest(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    id = published(tmp_path, target)
+    whole = continued(target, Releases(tmp_path / "other"))
+    fetched: set[Json] = set()
+    for readings in (0, 1, len(whole) // 4, 1, len(whole) // 2):  # 0 and 1: not even the parts are here
+        now = interrupted(target, host, readings)
+        assert (len(now), now & fetched, host.ids()) == (readings, set(), [])
+        fetched |= now
+    rest = continued(target, host)
+    assert (fetched | rest, fetched & rest) == (whole, set())
+    assert on_disk(host.out, id) == on_disk(tmp_path / "dist", id)
+    assert (verify(host, id), (host.out / ".staging").exists()) == ([], False)
+
+
+def test_what_was_fetched_serves_another_release(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    published(tmp_path, target)
+    fetched = interrupted(target, host, len(continued(target, Releases(tmp_path / "other"))) - 1)
+    (host.out / ".staging" / "pull" / "files" / "left over").write_bytes(b"by another release")
+    second = published(tmp_path, target, "Second")
+    rest = continued(target, host)
+    objects = {one for one in fetched if isinstance(one, str)}
+    assert (rest & objects, len(rest) < len(objects)) == (set(), True)
+    assert on_disk(host.out, second) == on_disk(tmp_path / "dist", second)
+    assert verify(host, second) == []
+
+
+@pytest.mark.parametrize("way", ["changed", "cut off", "touched", "emptied"])
+def test_what_was_damaged_meanwhile_is_fetched_again(
+    tmp_path: Path, target: FolderBucket, host: Releases, way: str
+) -> None:
+    """By a kill in the middle of a write, or a power cut."""
+    id = published(tmp_path, target)
+    interrupted(target, host, len(continued(target, Releases(tmp_path / "other"))) - 1)
+    for path in (host.out / ".staging").rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            path.chmod(0o644)
+            if way == "touched":
+                os.utime(path, (1, 1))
+            else:
+                path.write_bytes({"changed": b"x" + data[1:], "cut off": data[:-1], "emptied": b""}[way])
+    assert pulled(target, host) == id
+    assert on_disk(host.out, id) == on_disk(tmp_path / "dist", id)
+    assert verify(host, id) == []
+
+
+def test_what_fills_a_disk_is_deleted(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    published(tmp_path, target)
+    interrupted(target, host, 9, OSError(errno.ENOSPC, "No space left on device"))
+    note = pull_notes.read(host.out)
+    assert note is not None
+    assert (note.kind, list((host.out / ".staging").glob("*"))) == ("host", [])
+
+
 # -- the host --------------------------------------------------------------------------------------------------------
 
 
@@ -456,3 +561,57 @@ def test_the_index_of_the_first_publisher_stays(tmp_path: Path, target: FolderBu
     assert pulled(target, host) == id
     assert on_disk(host.out, id) == first
     assert verify(host, id) == []
+
+
+# -- the rows of the index -------------------------------------------------------------------------------------------
+
+
+def with_another_index(out: Path, id: str, statement: str) -> None:
+    """Alter a row of a release's index, and let build.json have the digest of the altered file."""
+    index, note = out / "releases" / id / "catalog.sqlite", out / "releases" / id / "build.json"
+    for path in (index, note):
+        path.chmod(0o644)
+    with closing(sqlite3.connect(index)) as database:
+        assert database.execute(statement).rowcount > 0
+        database.commit()
+    value = orjson.loads(note.read_bytes())
+    value["catalog"]["sha256"] = sha256(index.read_bytes()).hexdigest()
+    note.write_bytes(orjson.dumps(value))
+    for path in (index, note):
+        path.chmod(0o444)
+
+
+@pytest.mark.parametrize(
+    ("statement", "wrong"),
+    [
+        ("UPDATE meta SET value = value - 1 WHERE name = 'active'", "not the rows that the release id covers"),
+        ("DELETE FROM document", " is not what was built"),
+    ],
+)
+def test_an_index_whose_rows_are_not_those_of_the_id_is_refused(
+    tmp_path: Path, target: FolderBucket, host: Releases, statement: str, wrong: str
+) -> None:
+    id = built(copied(SAMPLE, tmp_path / "content"), tmp_path / "dist")
+    with_another_index(tmp_path / "dist", id, statement)
+    ran = shopwindow("verify", "--out", tmp_path / "dist")
+    assert (ran.status, ran.out.startswith("catalog.sqlite: "), wrong in ran.out) == (1, True, True), ran
+    publish(outgoing(tmp_path / "dist"), target)
+    ran = shopwindow("pull", target.where, "--out", host.out)
+    assert (ran.status, ran.out, ran.err.count("\n")) == (4, "", 1), ran
+    assert ran.err.startswith(f"shopwindow: release {id[:12]}: catalog.sqlite: ")
+    assert wrong in ran.err
+    note = pull_notes.read(host.out)
+    assert note is not None
+    assert (note.kind, host.current()) == ("damaged", None)
+
+
+def test_an_index_of_a_newer_format_is_refused(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    id = built(copied(SAMPLE, tmp_path / "content"), tmp_path / "dist")
+    manifest = (tmp_path / "dist" / "releases" / id / "manifest.json").read_bytes()
+    newer = manifest.replace(b'"format":%d,"rows"' % CATALOG.format, b'"format":%d,"rows"' % (CATALOG.format + 1), 1)
+    publish_unchecked(tmp_path / "dist", forge(tmp_path / "dist", id, newer), target)
+    ran = shopwindow("pull", target.where, "--out", host.out)
+    assert (ran.status, f"this program reads up to {CATALOG.format}: update it" in ran.err) == (4, True), ran
+    note = pull_notes.read(host.out)
+    assert note is not None
+    assert note.kind == "newer"

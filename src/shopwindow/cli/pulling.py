@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shopwindow.cli.steps import CONTENT_DIR, NOT_ACTIVATED, OUT, Setting, progress_bar
+from shopwindow.cli.steps import (
+    CONTENT_DIR,
+    NOT_ACTIVATED,
+    OUT,
+    Setting,
+    interface,
+    progress_bar,
+)
 from shopwindow.problems import Failure
 from shopwindow.release.publish import Releases
 from shopwindow.service import journal
@@ -141,7 +148,12 @@ def opened_source(
 def _pull_once(source: "Source", releases: Releases, keep: int) -> None:
     from shopwindow.delivery.pulling import prune, pull
 
-    done = pull(source, releases, progress=progress_bar("fetching"))
+    done = pull(
+        source,
+        releases,
+        indexes=interface().indexes,
+        progress=progress_bar("fetching"),
+    )
     click.echo(_outcome(done))
     if done.activated:
         prune(releases, keep, datetime.now(UTC))
@@ -158,7 +170,15 @@ def _follow(
     with stopped_by_signals() as stopped:
         if until_eof:
             Thread(target=_stop_at_eof, args=[stopped], daemon=True).start()
-        follow(source, releases, every=every, keep=keep, log=log, stopped=stopped)
+        follow(
+            source,
+            releases,
+            indexes=interface().indexes,
+            every=every,
+            keep=keep,
+            log=log,
+            stopped=stopped,
+        )
 
 
 def _stop_at_eof(stopped: Event) -> None:

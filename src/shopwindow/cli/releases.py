@@ -306,7 +306,7 @@ def verify(id: str, out: str, repair: bool) -> None:
         number = library.repair(Path(out), id)
         had_another = "had another time or mode than their bytes give"
         click.echo(f"{number:,} files {had_another}; they are set again")
-    release, wrong = library.verify(Path(out), id)
+    release, wrong = library.verify(Path(out), id, interface())
     for line in wrong:
         click.echo(line)
     if wrong:

@@ -3,8 +3,12 @@ and the rest is read from the source.
 
 Nothing can be read in `releases/` before all of it is here and every byte was compared
 with its digest, those too that this host already had. The release id is the digest of
-manifest.json, which has the digests of all files but build.json; that has the digest
-of an index, and its own stands in the source's list of chunks.
+manifest.json, which has the digests of all files but build.json and an index. build.json
+has the digest of the index's bytes; its own stands in the source's list of chunks. The
+manifest has the digest of the index's rows, which is computed from the file.
+
+The directory outlasts a failure. The next attempt compares what lies there with its
+digests, too, and fetches the rest.
 
 What comes from a source is bounded: the size of everything is known before it is read,
 and a source that sends more is interrupted.
@@ -13,10 +17,8 @@ and a source that sends more is interrupted.
 import os
 import re
 import shutil
-import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
@@ -25,46 +27,27 @@ import orjson
 
 from shopwindow.content.processes import Progress
 from shopwindow.delivery import layout
+from shopwindow.delivery.at_hand import AtHand, at_hand
 from shopwindow.delivery.bucket import Bucket
-from shopwindow.delivery.chunks import chunks, stretches
 from shopwindow.delivery.connections import concurrently
-from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Chunk, Part
-from shopwindow.delivery.outgoing import LINES
+from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Part, Published
+from shopwindow.delivery.parts import fetch_part
+from shopwindow.delivery.reading import Fetched, read_right
 from shopwindow.delivery.source import PullFault, Source, faults
+from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.publish import Releases, index_note
 from shopwindow.release.stage import Stage
+from shopwindow.release.verify import index_faults
 
 MANIFEST_BYTES = 256 * 1024 * 1024
 """Bytes of a manifest: that of 200,000 files, the most that a build writes by itself,
 has 60 MB. It is read into memory.
 """
 
-SPAN_BYTES = 2 * 1024 * 1024
-"""Bytes of one request for chunks that lie side by side. With all connections at work
-64 MB are in memory, and 580 MB take 280 requests.
-"""
-
-ATTEMPTS = 4
-"""How often bytes are asked for that come shortened or changed. A request that fails or
-breaks off is repeated by the library (`bucket`). Of a source that spoils every fifth
-answer, one object in 600 fails, and then the next attempt of a host goes on.
-"""
-
-ATTEMPT_SECONDS = 0.2
-"""The pause before the second attempt; it doubles."""
-
 _SEGMENT = re.compile(r"[^/\0]{1,255}")
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """What was read from a source: requests, and the bytes that they returned."""
-
-    requests: int = 0
-    size: int = 0
 
 
 def fetch(
@@ -72,90 +55,55 @@ def fetch(
     id: str,
     releases: Releases,
     stage: Stage,
+    indexes: Sequence[Index] = (),
     progress: Progress | None = None,
 ) -> Fetched:
     """Stage a release, of whose files those of the current one are taken over.
 
-    ``progress`` is called with how many objects are here, and of how many. Raises
-    PullFault; OSError where this host refuses it.
+    ``stage`` may have what an earlier attempt left. ``indexes``: whose rows are compared
+    with the release id. ``progress`` is called with how many objects are here, and of
+    how many. Raises PullFault; OSError where this host refuses it.
     """
     with faults("damaged"):
         release = source.published(id)
-        at_hand = _at_hand(releases, id)
+        here = at_hand(releases, id)
         _require_manifest(release.parts[MANIFEST_PART], id)
-        _require_space(releases.out, sum(part.size for part in release.parts.values()))
+        _require_room(releases.out, _lacking(stage, release.parts))
 
-        _, first = _fetch_part(
-            source, MANIFEST_PART, release.parts, at_hand, stage, progress
-        )
+        def fetch_one(name: str) -> Fetched:
+            part, path = release.parts[name], Path(stage.path(name))
+            return fetch_part(source.bucket, part, path, here, progress)
+
+        fetched = fetch_one(MANIFEST_PART)
         data = Path(stage.path(MANIFEST_PART)).read_bytes()
+        stage.seal(MANIFEST_PART)
         listed = manifest.lines_of(data, id, source.bucket.where)
         sizes = _sizes(listed, id)
-        others = {*listed.private, BUILD_PART}
-        if release.parts.keys() != {MANIFEST_PART, *others}:
-            raise Failure(
-                f"{layout.release_key(id)} names other files than its manifest"
-            )
-        parts = {
-            name: _fetch_part(source, name, release.parts, at_hand, stage, progress)
-            for name in sorted(others)
-        }
-        digests = {name: digest for name, (digest, _) in parts.items()}
+        _require_same_parts(release, listed)
+        _require_formats(listed, indexes, id)
+        paths = _paths(listed)
+        stage.keep_only({*release.parts, *(first for first, *_ in paths.values())})
+
+        others = sorted({*listed.private, BUILD_PART})
+        fetched = sum(map(fetch_one, others), fetched)
+        digests = {name: stage.seal(name) for name in others}
         _require_parts(listed, digests, stage, id)
-        files = _fetch_files(source, listed, sizes, at_hand, stage, progress)
-        fetched = [first, files, *(one for _, one in parts.values())]
-        return Fetched(
-            sum(one.requests for one in fetched), sum(one.size for one in fetched)
-        )
+        for line in index_faults(stage.folder, listed.private, indexes):
+            raise Failure(f"release {id[:12]}: {line}")
 
+        missing = _missing(paths, here, stage)
+        _require_room(releases.out, sum(sizes[digest] for digest in missing))
 
-# -- what this host has ----------------------------------------------------------------
+        def fetch_file(digest: str) -> Fetched:
+            data = _object(source.bucket, digest, sizes[digest])
+            stage.write(paths[digest][0], data, digest)
+            return Fetched(1, len(data))
 
-
-@dataclass(frozen=True)
-class _AtHand:
-    """The current release of this host: its folder, and the lines of its manifest."""
-
-    folder: Path
-    lines: Mapping[str, bytes]
-
-    def paths(self) -> dict[str, Path]:
-        """Return digest → a file below files/ that was built with it."""
-        return {
-            manifest.digest_of(line): self.folder / "files" / path
-            for path, line in self.lines.items()
-        }
-
-    def chunks(self, name: str) -> dict[str, tuple[int, int]]:
-        """Return digest → where a chunk of the part ``name`` begins, and its size."""
-        path = self.folder / name
-        placed = {}
-        try:
-            if name in LINES:
-                offset = 0
-                for chunk in chunks(path.read_bytes()):
-                    placed[sha256(chunk).hexdigest()] = offset, len(chunk)
-                    offset += len(chunk)
-                return placed
-            with open(path, "rb") as file:
-                for offset, size in stretches(path.stat().st_size):
-                    placed[sha256(file.read(size)).hexdigest()] = offset, size
-        except OSError:  # it has none, or the disk lost it
-            return placed
-        return placed
-
-
-def _at_hand(releases: Releases, id: str) -> _AtHand:
-    """Return what a release may be made from; nothing where that is the same one,
-    which is fetched again because it is damaged.
-    """
-    current = releases.current()
-    if current is None or current == id or not releases.complete(current):
-        return _AtHand(releases.out / "none", {})
-    try:
-        return _AtHand(releases.path(current), releases.lines(current).files)
-    except Failure:  # a damaged manifest
-        return _AtHand(releases.out / "none", {})
+        fetched = sum(concurrently(fetch_file, missing, progress), fetched)
+        for first, *equal in paths.values():
+            for path in equal:
+                stage.link(path, first)
+        return fetched
 
 
 # -- what may come ---------------------------------------------------------------------
@@ -169,7 +117,7 @@ def _require_manifest(part: Part, id: str) -> None:
         )
 
 
-def _require_space(out: Path, needed: int) -> None:
+def _require_room(out: Path, needed: int) -> None:
     free = shutil.disk_usage(out).free
     if needed > free:
         raise PullFault(
@@ -177,6 +125,26 @@ def _require_space(out: Path, needed: int) -> None:
             f"{out}: the release needs {needed / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB "
             "are free; `shopwindow prune --keep N`, or a larger disk",
         )
+
+
+def _require_same_parts(release: Published, listed: ManifestLines) -> None:
+    """Raise Failure where a source lists other parts than the manifest."""
+    if release.parts.keys() != {MANIFEST_PART, BUILD_PART, *listed.private}:
+        raise Failure(
+            f"{layout.release_key(release.id)} names other files than its manifest"
+        )
+
+
+def _require_formats(listed: ManifestLines, indexes: Sequence[Index], id: str) -> None:
+    """Raise PullFault where an index is of a later program."""
+    for index in indexes:
+        format = listed.private.get(index.file, {}).get("format", index.format)
+        if format > index.format:
+            raise PullFault(
+                "newer",
+                f"release {id[:12]}: {index.file} has format {format}; this program reads "
+                f"up to {index.format}: update it",
+            )
 
 
 def _sizes(listed: ManifestLines, id: str) -> dict[str, int]:
@@ -234,144 +202,46 @@ def _require_parts(
             )
 
 
-# -- parts, by chunks ------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Span:
-    """Chunks that lie side by side in an object, and where each goes in the part."""
-
-    object: str
-    offset: int
-    placed: Sequence[tuple[int, Chunk]]
-
-    @property
-    def size(self) -> int:
-        return sum(chunk.size for _, chunk in self.placed)
-
-
-def _fetch_part(
-    source: Source,
-    name: str,
-    parts: Mapping[str, Part],
-    at_hand: _AtHand,
-    stage: Stage,
-    progress: Progress | None,
-) -> tuple[str, Fetched]:
-    """Stage a part: its chunks from this host's file of that name, or the source.
-
-    Returns the digest of the whole, too.
-    """
-    here = at_hand.chunks(name)
-    missing = []
-    with open(stage.path(name), "xb", buffering=0) as file:
-        position = 0
-        for chunk in parts[name].chunks:
-            if here.get(chunk.digest, (0, 0))[1] != chunk.size:
-                missing.append((position, chunk))
-            position += chunk.size
-        _copy(file.fileno(), at_hand.folder / name, here, parts[name])
-        spans = list(_spans(missing))
-
-        def read(span: _Span) -> int:
-            data = _span(source.bucket, span)
-            for position, chunk in span.placed:
-                start = chunk.offset - span.offset
-                os.pwrite(file.fileno(), data[start : start + chunk.size], position)
-            return span.size
-
-        sizes = concurrently(read, spans, progress)
-    return stage.seal(name), Fetched(len(sizes), sum(sizes))
-
-
-def _copy(
-    target: int, source: Path, here: Mapping[str, tuple[int, int]], part: Part
-) -> None:
-    """Copy the chunks of a part that a file of this host has. Raises OSError."""
-    if not here:
-        return
-    with open(source, "rb") as file:
-        position = 0
-        for chunk in part.chunks:
-            offset, size = here.get(chunk.digest, (0, 0))
-            if size == chunk.size:
-                os.pwrite(target, os.pread(file.fileno(), size, offset), position)
-            position += chunk.size
-
-
-def _spans(missing: Sequence[tuple[int, Chunk]]) -> Iterator[_Span]:
-    """Yield the requests for some chunks: those side by side are asked for together."""
-    by_place = sorted(missing, key=lambda one: (one[1].object, one[1].offset))
-    group: list[tuple[int, Chunk]] = []
-    size = 0
-    for position, chunk in by_place:
-        if group:
-            last = group[-1][1]
-            is_next = (last.object, last.offset + last.size) == (
-                chunk.object,
-                chunk.offset,
-            )
-            if not is_next or size + chunk.size > SPAN_BYTES:
-                yield _Span(group[0][1].object, group[0][1].offset, group)
-                group, size = [], 0
-        group.append((position, chunk))
-        size += chunk.size
-    if group:
-        yield _Span(group[0][1].object, group[0][1].offset, group)
-
-
-def _span(bucket: Bucket, span: _Span) -> bytes:
-    key = layout.object_key(span.object)
-
-    def is_right(data: bytes) -> bool:
-        starts = [(chunk.offset - span.offset, chunk) for _, chunk in span.placed]
-        return all(
-            sha256(data[start : start + chunk.size]).hexdigest() == chunk.digest
-            for start, chunk in starts
-        )
-
-    return _read(
-        bucket, key, lambda: bucket.read_range(key, span.offset, span.size), is_right
-    )
+def _lacking(stage: Stage, parts: Mapping[str, Part]) -> int:
+    """Return how many bytes parts will take on the disk beside what is staged."""
+    lacking = 0
+    for name, part in parts.items():
+        try:
+            written = os.stat(stage.path(name)).st_blocks * 512  # as stat(2) counts
+        except FileNotFoundError:
+            written = 0
+        lacking += max(0, part.size - written)
+    return lacking
 
 
 # -- files -----------------------------------------------------------------------------
 
 
-def _fetch_files(
-    source: Source,
-    listed: ManifestLines,
-    sizes: Mapping[str, int],
-    at_hand: _AtHand,
-    stage: Stage,
-    progress: Progress | None,
-) -> Fetched:
-    """Stage the files below files/: links to those of this host, others fetched."""
+def _paths(listed: ManifestLines) -> dict[str, list[str]]:
+    """Return digest → the files of a release that have it, by their names in it."""
     paths: dict[str, list[str]] = defaultdict(list)
     for path, line in listed.files.items():
         paths[manifest.digest_of(line)].append(f"files/{path}")
-    here = at_hand.paths()
+    return paths
+
+
+def _missing(
+    paths: Mapping[str, Sequence[str]], here: AtHand, stage: Stage
+) -> list[str]:
+    """Link what this host has of some files; return the digests of the others."""
+    at_hand = here.paths()
     missing = []
     for digest, names in paths.items():
-        if digest in here and _is(here[digest], digest):
+        if stage.has(names[0], digest):
+            continue
+        if digest in at_hand and _is(at_hand[digest], digest):
             try:
-                stage.take(names[0], str(here[digest]), digest)
+                stage.take(names[0], str(at_hand[digest]), digest)
                 continue
             except Failure:  # its time was changed
                 pass
         missing.append(digest)
-    _require_space(stage.folder, sum(sizes[digest] for digest in missing))
-
-    def read(digest: str) -> int:
-        data = _object(source.bucket, digest, sizes[digest])
-        stage.write(paths[digest][0], data, digest)
-        return len(data)
-
-    fetched = concurrently(read, missing, progress)
-    for names in paths.values():
-        for name in names[1:]:
-            stage.link(name, names[0])
-    return Fetched(len(fetched), sum(fetched))
+    return missing
 
 
 def _is(path: Path, digest: str) -> bool:
@@ -384,6 +254,7 @@ def _is(path: Path, digest: str) -> bool:
 
 
 def _object(bucket: Bucket, digest: str, size: int) -> bytes:
+    """Return the bytes of an object, of which no more than ``size`` are read."""
     key = layout.object_key(digest)
 
     def read() -> bytes | None:
@@ -397,23 +268,6 @@ def _object(bucket: Bucket, digest: str, size: int) -> bytes:
                 break
         return bytes(data)
 
-    return _read(bucket, key, read, lambda data: sha256(data).hexdigest() == digest)
-
-
-def _read(
-    bucket: Bucket,
-    key: str,
-    read: Callable[[], bytes | None],
-    is_right: Callable[[bytes], bool],
-) -> bytes:
-    """Return bytes of an object that are right, after several attempts at most."""
-    for attempt in range(ATTEMPTS):
-        if attempt:
-            time.sleep(ATTEMPT_SECONDS * 2 ** (attempt - 1))
-        with faults("source"):
-            data = read()
-        if data is None:
-            raise PullFault("damaged", f"{bucket.where}: {key} is missing")
-        if is_right(data):
-            return data
-    raise PullFault("damaged", f"{bucket.where}: {key} is not what was sent")
+    return read_right(
+        bucket, key, read, lambda data: sha256(data).hexdigest() == digest
+    )

@@ -8,13 +8,14 @@ pause. While attempts fail, the pauses grow, and whatever was served is served o
 import random
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from shopwindow.delivery.pulling import Pulled, prune, pull
 from shopwindow.delivery.source import PullFault, Source
+from shopwindow.interface.index import Index
 from shopwindow.release.publish import Releases
 
 EVERY_SECONDS = 30.0
@@ -47,6 +48,7 @@ def follow(
     source: Source,
     releases: Releases,
     *,
+    indexes: Sequence[Index] = (),
     every: float,
     keep: int,
     log: Log,
@@ -54,7 +56,7 @@ def follow(
 ) -> None:
     """Pull what a source has, every ``every`` seconds, until ``stopped`` is set.
 
-    ``keep``: how many of the newest releases stay. Faults are reported and recorded,
+    ``indexes`` are as for `pull`. ``keep``: how many of the newest releases stay. Faults are reported and recorded,
     and never raised.
     """
     last: Pulled | None = None
@@ -67,7 +69,7 @@ def follow(
     log.inform(f"following {source.bucket.where}, every {every:g} s")
     while not stopped.is_set():
         try:
-            done = pull(source, releases, last=last, progress=go_on)
+            done = pull(source, releases, indexes=indexes, last=last, progress=go_on)
             _inform(log, done, last)
             last = done
             if done.activated:

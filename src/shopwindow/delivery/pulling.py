@@ -4,25 +4,33 @@
 2. What this host lacks of it is fetched into a staging directory (`fetching`).
 3. The directory is synced and renamed as a build's is, and then `current`.
 
-Killed at any point, it leaves the release that was served. A service follows `current`
-by itself.
+Killed at any point, it leaves the release that was served, and what was fetched for the
+next attempt. A service follows `current` by itself.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from shopwindow.content.processes import Progress
 from shopwindow.delivery.bucket import Version
-from shopwindow.delivery.fetching import Fetched, fetch
+from shopwindow.delivery.fetching import fetch
+from shopwindow.delivery.reading import Fetched
 from shopwindow.delivery.source import PullFault, Source, Wanted, faults
+from shopwindow.interface.index import Index
 from shopwindow.problems import failures
 from shopwindow.release import pull_notes
 from shopwindow.release.publish import Releases
 from shopwindow.release.pull_notes import PullNote
 from shopwindow.release.stage import staging
 from shopwindow.release.verify import verify
+
+KEPT = "pull"
+"""The staging directory of a release that is being fetched. It outlasts a failure and a
+kill, so that the next attempt fetches the rest. A build or another command that stages
+something deletes it.
+"""
 
 
 @dataclass(frozen=True)
@@ -46,12 +54,14 @@ def pull(
     source: Source,
     releases: Releases,
     *,
+    indexes: Sequence[Index] = (),
     last: Pulled | None = None,
     progress: Progress | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Pulled:
     """Bring the current release of a source to an output directory, and activate it.
 
+    ``indexes``: those of the Interface, whose rows are compared with the release id.
     ``last``: what the last call did, where there was one: while the source has not
     changed since, one request is all. ``progress`` is called with how many objects are
     here, and of how many. How it went is recorded in the output directory. Raises
@@ -70,7 +80,7 @@ def pull(
                 return replace(last, fetched=Fetched(), activated=False)
             wanted = source.current(note.memory)
         note = replace(note, release=wanted.id)
-        done = _bring(source, wanted, releases, progress, clock)
+        done = _bring(source, wanted, releases, indexes, progress, clock)
     except PullFault as fault:
         _record(releases, failed(note, fault, clock()))
         raise
@@ -117,6 +127,7 @@ def _bring(
     source: Source,
     wanted: Wanted,
     releases: Releases,
+    indexes: Sequence[Index],
     progress: Progress | None,
     clock: Callable[[], datetime],
 ) -> Pulled:
@@ -128,9 +139,13 @@ def _bring(
     with faults("host"), releases.lock(make=True):
         releases.reconcile()
         fetched = Fetched()
-        if not releases.complete(id) or verify(releases, id):
-            with staging(releases.out) as stage:
-                fetched = fetch(source, id, releases, stage, progress)
+        if not releases.complete(id) or verify(releases, id, indexes):
+            with staging(releases.out, KEPT) as stage:
+                try:
+                    fetched = fetch(source, id, releases, stage, indexes, progress)
+                except OSError:
+                    stage.drop()  # the disk may be full of it
+                    raise
                 releases.add(stage, id)
         previous = releases.current()
         if previous == id:

@@ -16,7 +16,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -87,6 +87,33 @@ class Stage:
             os.utime(descriptor, (seconds, seconds))
         finally:
             os.close(descriptor)
+
+    def has(self, name: str, digest: str) -> bool:
+        """Return whether an earlier attempt has staged this file, with this SHA-256
+        (hex) and the time that follows from it. One that differs is deleted.
+        """
+        path = self.path(name)
+        try:
+            with open(path, "rb") as file:
+                seconds = int(os.fstat(file.fileno()).st_mtime)
+                actual = file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError:
+            return False
+        if (actual, seconds) == (digest, _modified_seconds(digest)):
+            return True
+        os.unlink(path)
+        return False
+
+    def keep_only(self, names: Set[str]) -> None:
+        """Delete what an earlier attempt has staged, but for the files of these names."""
+        for folder, _, files in os.walk(self.folder, topdown=False):
+            for file in files:
+                path = os.path.join(folder, file)
+                if os.path.relpath(path, self.folder) not in names:
+                    os.unlink(path)
+            if folder != str(self.folder) and not os.listdir(folder):
+                os.rmdir(folder)
+        self._folders.clear()
 
     def take(self, name: str, source: str, digest: str) -> None:
         """Link the file ``source`` of the previous release as ``name``.
@@ -244,21 +271,26 @@ def fsync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def staging(out: Path) -> Iterator[Stage]:
-    """Provide a new staging directory below ``out``, for the build to rename.
+def staging(out: Path, kept: str = "") -> Iterator[Stage]:
+    """Provide a staging directory below ``out``, for the caller to rename.
 
-    What a failed build staged is deleted, as are leftovers of killed builds. A
-    directory that is still there after success was staged in vain, because its release
-    exists. It is moved aside for `prune` to delete, since deleting many files would
-    slow down the build. Raises Failure for what the file system refuses.
+    What a failed build staged is deleted, as are leftovers of killed builds. With a
+    name ``kept`` the directory has that name, and outlasts a failure or a kill: the next
+    call with this name finds what was staged. A directory that is still there after
+    success was staged in vain, because its release exists. It is moved aside for `prune`
+    to delete, since deleting many files would slow down the build. Raises Failure for
+    what the file system refuses.
     """
     area = out / ".staging"
     mask = os.umask(0o022)
     try:
         with failures(out):
-            shutil.rmtree(area, ignore_errors=True)
-            area.mkdir(parents=True)
-            folder = Path(tempfile.mkdtemp(dir=area))
+            area.mkdir(parents=True, exist_ok=True)
+            for leftover in area.iterdir():
+                if leftover.name != kept:
+                    shutil.rmtree(leftover, ignore_errors=True)
+            folder = area / kept if kept else Path(tempfile.mkdtemp(dir=area))
+            folder.mkdir(exist_ok=True)
             folder.chmod(0o755)
             stage = Stage(folder)
             try:
@@ -268,7 +300,8 @@ def staging(out: Path) -> Iterator[Stage]:
                     yield stage
             except BaseException:
                 stage.close()
-                shutil.rmtree(area, ignore_errors=True)
+                if not kept:
+                    shutil.rmtree(area, ignore_errors=True)
                 raise
             stage.close()
             if folder.is_dir():

@@ -7,20 +7,24 @@ checks less before it serves a release, and faster: see `intact`.
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import file_digest
 from pathlib import Path
+from typing import Any
 
+from shopwindow.interface.index import Index
 from shopwindow.interface.validators import modified
+from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.publish import Releases, compressed_digests, index_note
 from shopwindow.release.stage import FILE_MODE
 
 
-def verify(releases: Releases, id: str) -> list[str]:
+def verify(releases: Releases, id: str, indexes: Sequence[Index] = ()) -> list[str]:
     """Return a line for each file of a release that is not as it was built; none where
     it is.
 
+    ``indexes``: whose rows are compared with the manifest, beside their bytes.
     The digest of an index stands in build.json, by its name, which is that of its file
     without the extension (`interface.index`).
     """
@@ -60,7 +64,32 @@ def verify(releases: Releases, id: str) -> list[str]:
     ]
     unlisted = set(_paths_below_files(folder)) - served.keys() - compressed.keys()
     lines += [f"{path}: not in the manifest" for path in sorted(unlisted)]
+    lines += index_faults(folder, listed.private, indexes)
     return lines
+
+
+def index_faults(
+    folder: Path,
+    private: Mapping[str, Mapping[str, Any]],
+    indexes: Sequence[Index],
+) -> Iterator[str]:
+    """Yield a line for each index of a release whose rows its manifest does not name.
+
+    ``private``: its entries in the manifest, by file. An index of another format cannot
+    be read by this program, and is left out.
+    """
+    for index in indexes:
+        entry = private.get(index.file, {})
+        if entry.get("format") != index.format:
+            continue
+        path = folder / index.file
+        try:
+            rows = index.rows(path)
+        except Failure as failure:
+            yield f"{index.file}: {str(failure).removeprefix(f'{path}: ')}"
+            continue
+        if rows != entry.get("rows"):
+            yield f"{index.file}: not the rows that the release id covers"
 
 
 def _fault(release: Path, path: str, digest: str | None) -> str:
