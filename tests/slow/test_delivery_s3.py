@@ -3,21 +3,24 @@
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from delivered import NAMES, current, on_disk, read, release
-from objectstores import BUCKET, READER, Store, between, s3
+from nginx import ADDRESS
+from objectstores import BUCKET, KEYS, READER, Store, between, s3
 from releases import built, event, shopwindow, site, store, write
 from shopwindow.delivery import activation, layout, released, upkeep
-from shopwindow.delivery.bucket import LARGE_BYTES, Bucket, Headers, Version, open_bucket
+from shopwindow.delivery.bucket import HASTY_RETRIES, LARGE_BYTES, Bucket, Headers, Version, open_bucket
 from shopwindow.delivery.outgoing import Outgoing, outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.delivery.targets import parse
@@ -308,3 +311,41 @@ def test_every_refusal_is_one_sentence_that_says_what_to_do(there: Store, tmp_pa
     assert "holds something else (photos); publish to a prefix of its own" in refused(
         f"s3://{BUCKET}/something-else", out, environment
     )
+
+
+@contextmanager
+def answering(answers: Sequence[bytes]) -> Iterator[list[int]]:
+    """A store at AWS_ENDPOINT_URL that gives these answers, one a connection, the last again and again.
+
+    Yields the numbers of its connections.
+    """
+    connections: list[int] = []
+
+    def serve(listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                with client:
+                    connections.append(len(connections))
+                    client.recv(1 << 16)
+                    client.sendall(answers[min(connections[-1], len(answers) - 1)])
+
+    with closing(socket.create_server((ADDRESS, 0))) as listener, pytest.MonkeyPatch.context() as patch:
+        threading.Thread(target=serve, args=[listener], daemon=True).start()
+        for name, text in {**KEYS, "AWS_ENDPOINT_URL": f"http://{ADDRESS}:{listener.getsockname()[1]}"}.items():
+            patch.setenv(name, text)
+        yield connections
+
+
+def test_a_command_gives_up_soon_where_nobody_answers() -> None:
+    with answering([b""]) as connections, pytest.raises(Failure, match="the store is not reached"):
+        at("").read("current.json")
+    assert len(connections) == HASTY_RETRIES + 1
+
+
+def test_a_command_waits_for_a_store_that_is_overloaded() -> None:
+    head = b"HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    overloaded = [head % b"503 Service Unavailable"] * (HASTY_RETRIES + 3)
+    with answering([*overloaded, head % b"404 Not Found"]) as connections:
+        assert at("").read("current.json") is None
+    assert len(connections) == len(overloaded) + 1

@@ -17,6 +17,7 @@ from shopwindow.cli.steps import (
     NOT_ACTIVATED,
     OUT,
     PROBLEMS,
+    interface,
     progress_bar,
 )
 from shopwindow.problems import Failure
@@ -318,7 +319,9 @@ def _list(order: _Order) -> None:
 def _verify(order: _Order, id: str | None) -> None:
     from shopwindow.delivery.upkeep import verify
 
-    release, wrong = verify(order.bucket, id, progress_bar("reading"))
+    release, wrong = verify(
+        order.bucket, id, interface().indexes, progress_bar("reading")
+    )
     for line in wrong:
         click.echo(line)
     if wrong:

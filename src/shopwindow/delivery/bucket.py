@@ -52,6 +52,16 @@ connections do not come back at once.
 RETRYING = timedelta(seconds=60)
 """After this a request is not repeated any more, however few attempts there were."""
 
+HASTY_RETRIES = 3
+"""How often a reading is repeated with which a command begins. Where nobody listens,
+that takes 1 to 3 s: an address that is wrong stays so, and a follower comes back.
+"""
+
+HASTY_RETRYING = timedelta(seconds=4)
+"""After this such a reading is not repeated. A connection that nobody answers is given
+up after 5 s, which is the library's limit, and one attempt is enough to know.
+"""
+
 REQUEST_SECONDS = timedelta(seconds=120)
 """The longest that one request takes: a part of 5 MB at half a megabit a second."""
 
@@ -162,17 +172,25 @@ class Bucket(Protocol):
 
 
 class ObjectBucket:
-    """A Bucket in an object store. ``store`` is one of the library's."""
+    """A Bucket in an object store.
 
-    def __init__(self, store: Any, where: str, prefix: str = "") -> None:
+    ``store`` is one of the library's. ``hasty`` is the same one, which gives up sooner:
+    whole objects are read from it first, and from the other where it is overloaded.
+    With such a reading every command begins.
+    """
+
+    def __init__(
+        self, store: Any, where: str, prefix: str = "", hasty: Any = None
+    ) -> None:
         self._store = store
+        self._hasty = hasty or store
         self._prefix = f"{prefix}/" if prefix else ""
         self.where = where
 
     def read(self, key: str) -> Stored | None:
         with _refused(self.where, "read"):
             try:
-                result = obstore.get(self._store, self._prefix + key)
+                result = self._get(key)
             except FileNotFoundError as error:
                 _require_bucket(error)
                 return None
@@ -187,12 +205,21 @@ class ObjectBucket:
         condition: Any = {"if_none_match": version["e_tag"]}
         with _refused(self.where, "read"):
             try:
-                obstore.get(self._store, self._prefix + key, options=condition)
+                self._get(key, condition)
             except exceptions.NotModifiedError:
                 return True
             except FileNotFoundError as error:
                 _require_bucket(error)
             return False
+
+    def _get(self, key: str, options: Any = None) -> Any:
+        """Return the answer to a reading that a store may be away from."""
+        try:
+            return obstore.get(self._hasty, self._prefix + key, options=options)
+        except exceptions.GenericError as error:
+            if not re.search(_OVERLOADED, str(error)):
+                raise
+        return obstore.get(self._store, self._prefix + key, options=options)
 
     def read_range(self, key: str, start: int, size: int) -> bytes | None:
         bounds: Any = {"range": (start, start + size)}
@@ -328,14 +355,7 @@ def open_bucket(target: Target, environment: Mapping[str, str]) -> ObjectBucket:
 
     Raises Failure where it cannot be meant: plain http beyond this machine.
     """
-    options: dict[str, Any] = {
-        "client_options": {"timeout": REQUEST_SECONDS},
-        "retry_config": {
-            "max_retries": RETRIES,
-            "retry_timeout": RETRYING,
-            "backoff": BACKOFF,
-        },
-    }
+    options: dict[str, Any] = {"client_options": {"timeout": REQUEST_SECONDS}}
     if target.scheme == "s3":
         endpoint = environment.get("AWS_ENDPOINT_URL", "")
         if _plain(endpoint, environment.get("AWS_ALLOW_HTTP", "")):
@@ -348,10 +368,22 @@ def open_bucket(target: Target, environment: Mapping[str, str]) -> ObjectBucket:
         endpoint = environment.get("AZURE_STORAGE_ENDPOINT", "")
         if _plain(endpoint, environment.get("AZURE_ALLOW_HTTP", "")):
             options["client_options"]["allow_http"] = True
-    opened = {"s3": S3Store, "az": AzureStore, "gs": GCSStore}[target.scheme]
+
+    def opened(retries: int, retrying: timedelta) -> Any:
+        library = {"s3": S3Store, "az": AzureStore, "gs": GCSStore}[target.scheme]
+        repeated = {
+            "max_retries": retries,
+            "retry_timeout": retrying,
+            "backoff": BACKOFF,
+        }
+        return library(target.bucket, retry_config=repeated, **options)
+
     with _refused(str(target), "open"):
         return ObjectBucket(
-            opened(target.bucket, **options), str(target), target.prefix
+            opened(RETRIES, RETRYING),
+            str(target),
+            target.prefix,
+            opened(HASTY_RETRIES, HASTY_RETRYING),
         )
 
 
@@ -377,6 +409,8 @@ _CREDENTIALS = (
     "AZURE_STORAGE_ACCOUNT_KEY; gs: GOOGLE_APPLICATION_CREDENTIALS)"
 )
 
+_OVERLOADED = r"5\d\d (?:Service Unavailable|Internal|Bad Gateway|Gateway)|SlowDown"
+
 _REFUSALS = (
     (r"NoSuchBucket|ContainerNotFound|InvalidBucketName|bucket does not exist",
      "there is no such bucket; create it, or correct the target's address"),
@@ -394,9 +428,9 @@ _REFUSALS = (
      "and a host that pulls lists and reads"),
     (r"AuthenticationFailed|401 Unauthorized",
      f"the store does not accept the credentials; {_CREDENTIALS}"),
-    (r"kind: Connect|dns error|kind: Timeout|operation timed out",
+    (r"kind: Connect|dns error|kind: Timeout|operation timed out|error sending request",
      "the store is not reached; look at AWS_ENDPOINT_URL and at the network"),
-    (r"5\d\d (?:Service Unavailable|Internal|Bad Gateway|Gateway)|SlowDown",
+    (_OVERLOADED,
      "the store is overloaded or out of order; run it again later"),
     (r"NotImplemented|501 Not Implemented",
      "the store cannot do conditional writes, and without them two publishers overwrite "

@@ -8,15 +8,22 @@ from hashlib import sha256
 from itertools import islice
 
 from shopwindow.content.processes import Progress
+from shopwindow.content.scratch import scratch
 from shopwindow.delivery import layout, pointer, released
 from shopwindow.delivery.activation import require_pointer
+from shopwindow.delivery.at_hand import AtHand
 from shopwindow.delivery.bucket import DELETED_AT_ONCE, Bucket
 from shopwindow.delivery.connections import concurrently
+from shopwindow.delivery.layout import Published
+from shopwindow.delivery.parts import fetch_part
 from shopwindow.delivery.pointer import Pointer
 from shopwindow.delivery.publishing import require_nobody_prunes
 from shopwindow.delivery.signed_upkeep import followed, superfluous
+from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
+from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.publish import Release
+from shopwindow.release.verify import index_faults
 
 SPARED = timedelta(days=1)
 """How long `prune` leaves alone what was sent, or was current: hosts that pull and
@@ -47,12 +54,16 @@ def listing(bucket: Bucket) -> list[Release]:
 
 
 def verify(
-    bucket: Bucket, id: str | None = None, progress: Progress | None = None
+    bucket: Bucket,
+    id: str | None = None,
+    indexes: Sequence[Index] = (),
+    progress: Progress | None = None,
 ) -> tuple[str, list[str]]:
     """Return a release's id, and a line for each of its objects that is not as it was
     sent.
 
     ``id`` is the beginning of an id; None: the current one. Every object is read.
+    ``indexes``: whose rows are compared with the manifest, where all objects are right.
     """
     current = require_pointer(bucket, pointer.read(bucket).pointer).id
     chosen = released.find(bucket, id) if id else current
@@ -74,7 +85,29 @@ def verify(
         listed = released.lines(bucket, release, {})
         others = sorted(released.objects(release, listed) - holding)
         faults += concurrently(fault, others, progress)
+    if not any(faults):
+        faults += _index_faults(bucket, release, listed, indexes)
     return chosen, sorted(filter(None, faults))
+
+
+def _index_faults(
+    bucket: Bucket,
+    release: Published,
+    listed: ManifestLines,
+    indexes: Sequence[Index],
+) -> list[str]:
+    """Return a line for each index of a release whose rows its manifest does not name.
+
+    An index is fetched to this machine's folder for temporary files, as a whole.
+    """
+    there = [index for index in indexes if index.file in listed.private]
+    if not there:
+        return []
+    with scratch() as folder:
+        for index in there:
+            part = release.parts[index.file]
+            fetch_part(bucket, part, folder / index.file, AtHand())
+        return list(index_faults(folder, listed.private, there))
 
 
 @dataclass(frozen=True)
