@@ -416,14 +416,14 @@ def interrupted(target: FolderBucket, host: Releases, readings: int, error: Exce
     """Pull from a target that goes away after some reads; return what was read."""
     bucket = Interrupted(target, readings, error or Failure("away"))
     with pytest.raises(PullFault):
-        pull(UnsignedSource(bucket), host)  # type: ignore[arg-type] # all else is the target's
+        pull(UnsignedSource(bucket), host)
     return bucket.read_objects
 
 
 def continued(target: FolderBucket, host: Releases) -> set[Json]:
     """Pull from a target that stays; return what was read."""
     bucket = Interrupted(target, -1, Failure(""))
-    pull(UnsignedSource(bucket), host)  # type: ignore[arg-type] # all else is the target's
+    pull(UnsignedSource(bucket), host)
     return bucket.read_objects
 
 
