@@ -83,8 +83,8 @@ class IndexReader(Protocol):
         ...
 
 
-Alternative = tuple[tuple[str, ...], float]
-"""Stems that a product must all have, and how near they are to the word (NEARNESS)."""
+Alternative = tuple[tuple[str, ...], str]
+"""Stems that a product must all have, and how they came about: a key of NEARNESS."""
 
 
 @dataclass(frozen=True)
@@ -211,8 +211,8 @@ def clause_of(reader: IndexReader, *typed: str) -> Clause | None:
         reader, {part for stems in (own, *synonyms) for part in stems}
     )
     candidates = [
-        (own, NEARNESS["itself"]),
-        *((synonym, NEARNESS["synonym"]) for synonym in synonyms),
+        (own, "itself"),
+        *((synonym, "synonym") for synonym in synonyms),
     ]
     alternatives = tuple(
         (stems, nearness)
@@ -247,9 +247,9 @@ def _joined(reader: IndexReader, pair: Sequence[str]) -> Clause | None:
     products = _count_products(reader, {one, other, whole})
     if whole not in products:
         return None
-    as_one = ((whole,), NEARNESS["itself"])
+    as_one = ((whole,), "itself")
     if one in products and other in products:
-        as_two = ((one, other), NEARNESS["itself"])
+        as_two = ((one, other), "itself")
         return Clause(tuple(pair), (as_two, as_one), products[whole])
     return Clause(tuple(pair), (as_one,), products[whole])
 
@@ -276,9 +276,7 @@ def _completed(
         total += products
     if not stems:
         return None
-    return Clause(
-        (word,), tuple(((longer,), NEARNESS["begun"]) for longer in stems), total
-    )
+    return Clause((word,), tuple(((longer,), "begun") for longer in stems), total)
 
 
 def widened(reader: IndexReader, clause: Clause, is_last: bool) -> Clause:
@@ -288,7 +286,7 @@ def widened(reader: IndexReader, clause: Clause, is_last: bool) -> Clause:
     it: `warm` also for warmth.
     """
     word, *more = clause.words
-    is_completed = clause.alternatives[0][1] == NEARNESS["begun"]
+    is_completed = clause.alternatives[0][1] == "begun"
     if more or clause.shown or is_completed or len(word) < 3:
         return clause
     if is_last:
@@ -336,7 +334,7 @@ def _split(reader: IndexReader, word: str) -> Iterator[Clause]:
         ):
             continue
         count = min(products[part] for part in stems)
-        clause = Clause((word,), ((stems, NEARNESS["itself"]),), count)
+        clause = Clause((word,), ((stems, "itself"),), count)
         if satisfying(reader, [clause], "{name} : ", limit=1):
             yield clause
 
@@ -374,6 +372,6 @@ def _near(reader: IndexReader, word: str, limit: float) -> list[Clause]:
 
     by_stem: dict[str, Clause] = {}
     for _, other, other_stem, products in sorted(candidates):
-        alternative = (other_stem,), NEARNESS["corrected"]
+        alternative = (other_stem,), "corrected"
         by_stem.setdefault(other_stem, Clause((word,), (alternative,), products, other))
     return list(islice(by_stem.values(), MAX_CORRECTIONS))

@@ -26,7 +26,7 @@ from collections.abc import (
 )
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
@@ -41,6 +41,7 @@ from shopwindow.catalog.index.facets import Combinations, keep
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.catalog.index.packing import Packing
 from shopwindow.catalog.index.rows import average
+from shopwindow.catalog.index.searching import SearchedPhrase
 from shopwindow.catalog.index.words import stem
 from shopwindow.catalog.protocol import (
     CATEGORY,
@@ -279,6 +280,12 @@ class OpenedCatalog:
         return Page(len(ranks), self.ids(ranks, query), facets)
 
     def search(self, phrase: str, query: ProductQuery) -> Page:
+        searched = self.searched(phrase)
+        page = self.page(searched.ranks, query, partial(searched.ordered, self))
+        return replace(page, corrected=searched.corrected)
+
+    def searched(self, phrase: str) -> SearchedPhrase:
+        """Return what a phrase finds, and why, before any filter."""
         unpriced, limit = search.priced(phrase)
         found = search.find(self, unpriced)
         ranks = found.ranks
@@ -287,17 +294,9 @@ class OpenedCatalog:
             ranks = [direct, *(rank for rank in ranks if rank != direct)]
         if limit:
             ranks = self.narrowed(ranks, ProductQuery(price=(limit,)))
-
-        def order(narrowed: Sequence[int], most: int) -> Sequence[int]:
-            if direct and narrowed and narrowed[0] == direct:
-                return [direct, *search.ordered(self, found, narrowed[1:], most - 1)]
-            return search.ordered(self, found, narrowed, most)
-
-        page = self.page(ranks, query, order)
-        if found.corrected:
-            price = phrase[len(unpriced) :]
-            page = replace(page, corrected=found.corrected + price)
-        return page
+        price = phrase[len(unpriced) :]
+        corrected = found.corrected + price if found.corrected else None
+        return SearchedPhrase(ranks, found, limit, direct, corrected)
 
     def _direct(self, phrase: str) -> int | None:
         """Return the rank of the active product whose id, UPC or sku the phrase is, or

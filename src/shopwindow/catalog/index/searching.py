@@ -17,13 +17,14 @@ before others. It does not depend on the phrase, so it is called static.
 A phrase is data. It never becomes query syntax, since a stem has letters and digits
 only.
 
-The constants below bound what a phrase costs, or weigh one match against another. Those
-weights are tastes, and tests/catalog/test_search.py says which phrases must find what.
+The constants below bound what a phrase costs. What one match weighs against another
+stands in `scoring`.
+
+Each step returns its reasons beside what it finds, and `explaining` puts them together.
 """
 
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 
@@ -37,12 +38,12 @@ from shopwindow.catalog.index.clauses import (
     satisfying,
     widened,
 )
+from shopwindow.catalog.index.scoring import scoring_of, weight_of
 from shopwindow.catalog.index.words import (
     POLITE_OPENING,
     PREPOSITIONS,
     PURPOSES,
     STOP_WORDS,
-    stem,
     words,
 )
 from shopwindow.catalog.protocol import Range
@@ -65,23 +66,6 @@ MAX_PARTS = 40
 size at least one. Each costs a statement or two. Larger or smaller numbers work as well.
 """
 
-SECOND_FIELD = 0.25
-"""A word that stands in a second field, too, adds this part of its weight there."""
-
-HEAD_WEIGHT = 1.5
-"""The word that names the thing sought weighs so much more than one that describes it.
-"""
-
-WEIGHTS = (10.0, 5.0, 8.0, 4.0)
-"""Of a match in name, brand, kind and attributes. A match in none of them is in the
-description, and weighs 1.
-"""
-
-EXACT_BONUS = 1.1
-"""A word that is written as in the phrase, not only of the same stem, weighs so much
-more.
-"""
-
 IN_NAME = "{name kind} : "
 """The columns that say what a product is, in FTS5's syntax."""
 
@@ -98,22 +82,73 @@ _PRICE_LIMIT = re.compile(
 
 
 @dataclass(frozen=True)
+class PhraseWords:
+    """The words of a phrase.
+
+    Attributes:
+        every: all of them in order, but for a polite opening.
+        significant: those that are searched for.
+        head: the word that names the thing sought: the last one before the first
+            preposition, or the last one of all; empty: there is none.
+        is_certain: the head stands before one of `PURPOSES`: a lantern for camping is a
+            lantern.
+    """
+
+    every: tuple[str, ...]
+    significant: tuple[str, ...]
+    head: str
+    is_certain: bool
+
+
+@dataclass(frozen=True)
 class SearchResult:
-    """What a phrase finds.
+    """What a phrase finds, and why.
 
     Attributes:
         ranks: those of the products, ascending.
-        clauses: those that the products satisfy.
-        head: the word that names the thing sought, as `_significant` has it, or empty.
+        words: those of the phrase.
+        understood: what the words stand for.
+        clauses: those that the products satisfy: all of ``understood``, a part of them,
+            or widened ones.
         corrected: the phrase with its corrected words; None: none was corrected.
         first: ranks that the phrase found before it was widened; they stay on top.
     """
 
     ranks: Sequence[int]
+    words: PhraseWords
+    understood: tuple[Clause, ...] = ()
     clauses: tuple[Clause, ...] = ()
-    head: str = ""
     corrected: str | None = None
     first: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class SearchedPhrase:
+    """A phrase that was searched for.
+
+    Attributes:
+        ranks: those of its products, before any filter: ``direct`` first.
+        result: what its words find.
+        limit: the price limit at its end, if it has one.
+        direct: the rank of the product whose id, UPC or sku it is; None: it is none.
+        corrected: the phrase with its corrected words and its price limit; None: none
+            was corrected.
+    """
+
+    ranks: Sequence[int]
+    result: SearchResult
+    limit: Range | None
+    direct: int | None
+    corrected: str | None
+
+    def ordered(
+        self, reader: IndexReader, narrowed: Sequence[int], most: int
+    ) -> list[int]:
+        """Return the first ``most`` of the ranks that filters left, the best first."""
+        if self.direct and narrowed and narrowed[0] == self.direct:
+            others = ordered(reader, self.result, narrowed[1:], most - 1)
+            return [self.direct, *others]
+        return ordered(reader, self.result, narrowed, most)
 
 
 def priced(phrase: str) -> tuple[str, Range | None]:
@@ -135,15 +170,18 @@ def find(reader: IndexReader, phrase: str) -> SearchResult:
 
     The largest part is the one of `_best_part`; only a whole phrase is widened.
     """
-    typed, head, is_certain = _significant(phrase)
-    clauses: Sequence[Clause] = clauses_of(reader, typed)
-    if not clauses:
-        return SearchResult(())
+    of_phrase = phrase_words(phrase)
+    typed = of_phrase.significant
+    understood = tuple(clauses_of(reader, typed))
+    if not understood:
+        return SearchResult((), of_phrase)
 
+    clauses: Sequence[Clause] = understood
     ranks = satisfying(reader, clauses)
     if not ranks and _count_words(clauses) > 1:
-        clauses = _best_part(reader, clauses, head, is_certain)
+        clauses = _best_part(reader, clauses, of_phrase)
         ranks = satisfying(reader, clauses)
+    first: frozenset[int] = frozenset()
 
     is_whole = _count_words(clauses) == len(typed)
     if is_whole and len(ranks) < FEW_RESULTS:
@@ -152,28 +190,24 @@ def find(reader: IndexReader, phrase: str) -> SearchResult:
             for clause in clauses
         ]
         if wider != list(clauses):
-            corrected = _corrected(phrase, wider)
-            more = satisfying(reader, wider)
-            return SearchResult(more, tuple(wider), head, corrected, frozenset(ranks))
-    return SearchResult(ranks, tuple(clauses), head, _corrected(phrase, clauses))
+            first = frozenset(ranks)
+            clauses, ranks = wider, satisfying(reader, wider)
+    corrected = _corrected(phrase, clauses)
+    return SearchResult(ranks, of_phrase, understood, tuple(clauses), corrected, first)
 
 
-def _significant(phrase: str) -> tuple[list[str], str, bool]:
-    """Return the words to search for, the head, and whether the head is certain.
-
-    The head is the word that names the thing sought: the last one before the first
-    preposition, or the last one of all. It is certain before one of `PURPOSES`: a
-    lantern for camping is a lantern.
-    """
+def phrase_words(phrase: str) -> PhraseWords:
+    """Return the words of a phrase."""
     every = POLITE_OPENING.sub("", " ".join(words(phrase[:MAX_CHARACTERS]))).split()
     significant = [word for word in every if word not in STOP_WORDS][:MAX_WORDS]
     head = ""
     for word in every:
         if word in PREPOSITIONS and head:
-            return significant, head, word in PURPOSES
+            is_certain = word in PURPOSES
+            return PhraseWords(tuple(every), tuple(significant), head, is_certain)
         if word in significant:
             head = word
-    return significant, head, False
+    return PhraseWords(tuple(every), tuple(significant), head, is_certain=False)
 
 
 def _count_words(clauses: Iterable[Clause]) -> int:
@@ -181,20 +215,21 @@ def _count_words(clauses: Iterable[Clause]) -> int:
 
 
 def _best_part(
-    reader: IndexReader, clauses: Sequence[Clause], head: str, is_certain: bool
+    reader: IndexReader, clauses: Sequence[Clause], of_phrase: PhraseWords
 ) -> Sequence[Clause]:
     """Return the largest part of the clauses that finds something; empty if none does.
 
     Of parts of one size, one that finds its words in a name or kind comes first, then
-    one with the head, then the one with the rarest words. If the head ``is_certain``,
-    only parts with it are tried.
+    one with the head, then the one with the rarest words. If the head is certain, only
+    parts with it are tried.
     """
     separate = [part for clause in clauses for part in _separated(reader, clause)]
     was_separated = separate != list(clauses)
     # The caller has tried all clauses together, but not all separate words.
     largest = len(separate) if was_separated else len(separate) - 1
-    needs_head = is_certain and _has(separate, head)
-    weights = {clause: _weight(reader, clause, head) for clause in separate}
+    head = of_phrase.head
+    needs_head = of_phrase.is_certain and _has(separate, head)
+    weights = {clause: weight_of(reader, clause, head) for clause in separate}
 
     def preference(part: Sequence[Clause]) -> tuple[bool, float]:
         return not _has(part, head), -sum(weights[clause] for clause in part)
@@ -225,16 +260,6 @@ def _separated(reader: IndexReader, clause: Clause) -> list[Clause]:
     return [part for part in separate if part] or [clause]
 
 
-def _weight(reader: IndexReader, clause: Clause, head: str) -> float:
-    """Return how much a clause says.
-
-    A rare word says more than one that many products have, and the thing sought says
-    more than what describes it.
-    """
-    rarity = math.log(1 + reader.active / (1 + clause.products))
-    return rarity * (HEAD_WEIGHT if head in clause.words else 1.0)
-
-
 def _corrected(phrase: str, clauses: Iterable[Clause]) -> str | None:
     """Return the phrase with its corrected words, or None if none was corrected."""
     shown = {clause.words: clause.shown for clause in clauses if clause.shown}
@@ -259,17 +284,16 @@ def ordered(
     Of more than `MAX_SCORED`, only those with the words in their names and the best by
     their static rank are scored.
     """
-    candidates: Sequence[int] = ranks
-    if len(ranks) > MAX_SCORED:
-        candidates = _candidates(reader, result, ranks)
+    candidates = scored(reader, result, ranks)
     best = _by_score(reader, result, candidates)
     if len(best) < most and len(candidates) < len(ranks):
-        scored = set(best)
-        best += islice((rank for rank in ranks if rank not in scored), most - len(best))
+        with_score = set(best)
+        others = (rank for rank in ranks if rank not in with_score)
+        best += islice(others, most - len(best))
     return best[:most]
 
 
-def _candidates(
+def scored(
     reader: IndexReader, result: SearchResult, ranks: Sequence[int]
 ) -> Sequence[int]:
     """Return the ranks that are worth scoring, about `MAX_SCORED` of them.
@@ -277,6 +301,8 @@ def _candidates(
     Up to half of these have all words in their names. The others are the best by their
     static rank. All that the phrase found before it was widened are among them.
     """
+    if len(ranks) <= MAX_SCORED:
+        return ranks
     half = MAX_SCORED // 2
     if len(ranks) == len(result.ranks):  # no filter left any out
         named = satisfying(reader, result.clauses, IN_NAME, half)
@@ -292,77 +318,18 @@ def _by_score(
     reader: IndexReader, result: SearchResult, ranks: Sequence[int]
 ) -> list[int]:
     """Return ranks by their score; what was found before widening comes first."""
-    clauses = result.clauses
-    weights = [_weight(reader, clause, result.head) for clause in clauses]
-    nearness_by_stem: dict[str, list[tuple[int, float]]] = {}
-    for number, clause in enumerate(clauses):
-        for stems, nearness in clause.alternatives:
-            for part in stems:
-                nearness_by_stem.setdefault(part, []).append((number, nearness))
-    exact = {word for clause in clauses for word in (*clause.words, clause.shown or "")}
-
-    marks = ",".join("?" * len(ranks))
-    rows = reader.rows(
-        f"SELECT rank, text FROM short WHERE rank IN ({marks})", list(ranks)
-    )
-    scored = [
-        (
-            rank not in result.first,
-            -_score(text, nearness_by_stem, weights, exact),
-            rank,
-        )
-        for rank, text in rows
+    scoring = scoring_of(reader, result.clauses, result.words.head)
+    ordered_by = [
+        (rank not in result.first, -scoring.score(text).total, rank)
+        for rank, text in texts(reader, ranks)
     ]
-    return [rank for *_, rank in sorted(scored)]
+    return [rank for *_, rank in sorted(ordered_by)]
 
 
-def _score(
-    text: str,
-    nearness_by_stem: Mapping[str, Sequence[tuple[int, float]]],
-    weights: Sequence[float],
-    exact: set[str],
-) -> float:
-    """Return how well a product matches; about 10 if all words stand in its name.
-
-    Each clause counts for the best field that it matches, and a little for further
-    ones. Words that stand in the name side by side as in the phrase, that fill it, or
-    that end it, add to the sum: the last word of a name is mostly the thing itself.
-
-    Args:
-        text: a line for each field of `WEIGHTS`.
-        nearness_by_stem: (number of a clause, nearness) pairs.
-        weights: of the clauses.
-        exact: the words of the phrase, as they are written.
+def texts(reader: IndexReader, ranks: Sequence[int]) -> list[tuple[int, str]]:
+    """Return the ranks of at most some hundred products, each with the words that it is
+    scored by: a line for each field of `WEIGHTS`.
     """
-    best, further = [1.0] * len(weights), [0.0] * len(weights)
-    fields = [line.split() for line in text.split("\n")]
-    name = fields[0]
-    in_name: set[tuple[int, int]] = set()  # place of a word, number of its clause
-    for field_words, weight in zip(fields, WEIGHTS, strict=True):
-        of_field: dict[int, float] = {}  # number of a clause → its best value here
-        for place, word in enumerate(field_words):
-            for number, nearness in nearness_by_stem.get(stem(word), ()):
-                value = weight * nearness * (EXACT_BONUS if word in exact else 1.0)
-                of_field[number] = max(of_field.get(number, 0.0), value)
-                if field_words is name:
-                    in_name.add((place, number))
-        for number, value in of_field.items():
-            if best[number] > 1.0:  # an earlier field matches, too
-                further[number] += min(best[number], value)
-            best[number] = max(best[number], value)
-
-    values = (
-        one + SECOND_FIELD * more for one, more in zip(best, further, strict=True)
-    )
-    weighted = sum(
-        value * weight for value, weight in zip(values, weights, strict=True)
-    )
-    score = weighted / (sum(weights) or 1.0)
-    if in_name:
-        side_by_side = sum(
-            (place + 1, number + 1) in in_name for place, number in in_name
-        )
-        places = {place for place, _ in in_name}
-        ends_name = len(name) - 1 in places
-        score += side_by_side + 2.0 * len(places) / len(name) + 0.5 * ends_name
-    return round(score, 6)
+    marks = ",".join("?" * len(ranks))
+    statement = f"SELECT rank, text FROM short WHERE rank IN ({marks})"
+    return [(rank, text) for rank, text in reader.rows(statement, list(ranks))]
