@@ -2,6 +2,7 @@
 
 import shutil
 import stat
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -105,6 +106,16 @@ def test_keys_come_from_variables_and_a_command_and_no_output_has_them(tmp_path:
         assert (done.status, f"release {id[:12]}: signed" in done.out) == (0, True), done.err
         secrets = [text.splitlines()[1] for text in variables.values()]
         assert [secret for secret in secrets if secret in done.out + done.err] == []
+
+
+def test_a_key_may_be_a_single_line_for_pipelines_that_hide_nothing_else(keys: Path) -> None:
+    root = roots.read(keys).signed
+    (id,) = root.roles["targets"].keyids
+    (path,) = keys.glob("targets-*.pem")
+    line = b64encode(path.read_bytes()).decode()
+    path.unlink()
+    assert KeySource(keys, {}).signer("targets", root.get_key(id)) is None
+    assert KeySource(keys, {"SHOPWINDOW_KEY_TARGETS": line}).signer("targets", root.get_key(id)) is not None
 
 
 def test_a_passphrase_opens_a_root_key_and_a_wrong_one_says_so(tmp_path: Path) -> None:

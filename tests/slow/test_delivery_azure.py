@@ -12,11 +12,12 @@ import pytest
 from delivered import current, on_disk, read, release
 from objectstores import BUCKET, Store, azure
 from releases import shopwindow
-from shopwindow.delivery import activation, pointer, upkeep
+from shopwindow.delivery import activation, layout, pointer, upkeep
 from shopwindow.delivery.bucket import Bucket, Headers, Version, open_bucket
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.delivery.targets import parse
+from signers import live, race
 
 TEXT = Headers("text/plain", "no-cache")
 RACERS = 8
@@ -89,3 +90,11 @@ def test_a_container_that_does_not_exist_is_a_sentence(there: Store, tmp_path: P
     ran = shopwindow("publish", "az://elsewhere/a", "--out", tmp_path / "dist", env=there.environment)
     assert (ran.status, ran.out) == (4, "")
     assert "there is no such bucket; create it, or correct the target's address" in ran.err
+
+
+def test_a_signed_release_over_its_life(there: Store, tmp_path: Path) -> None:
+    live(f"az://{BUCKET}/signed", tmp_path)
+
+
+def test_of_two_signers_one_wins_and_hosts_always_verify(there: Store, tmp_path: Path) -> None:
+    race(f"az://{BUCKET}/signers", layout.TIMESTAMP, 3, tmp_path)

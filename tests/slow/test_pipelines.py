@@ -328,9 +328,7 @@ def test_what_is_on_main_is_published_rolled_back_and_published_again(tmp_path: 
 
 
 @pytest.mark.parametrize("host", PIPELINES)
-def test_what_is_published_is_signed_where_there_are_keys_and_renewed_without_a_build(
-    tmp_path: Path, host: str
-) -> None:
+def test_with_keys_a_release_is_signed_and_renewed_also_where_nothing_builds(tmp_path: Path, host: str) -> None:
     target = tmp_path / "target"
     with change(host, tmp_path) as started:
         shopwindow("keys", "init", started.copy / "keys")

@@ -1,0 +1,113 @@
+"""Publishers that sign, on a real S3 and a directory: their whole life, races and kills."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mortal_signer
+from delivered import current, release
+from objectstores import BUCKET, Store, s3
+from shopwindow.delivery import layout
+from shopwindow.delivery.source import PullFault
+from shopwindow.release.publish import Releases
+from signers import at, keys_in, live, pulled, race
+
+KILLS = int(os.environ.get("SHOPWINDOW_KILLS", "100"))
+"""Publishers that are killed at a directory; a tenth as many at the store, where each takes ten times as long."""
+
+RACES = 10
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """The store; in this process, its variables are set, too."""
+    with s3(tmp_path_factory.mktemp("s3")) as store, pytest.MonkeyPatch.context() as patch:
+        for name, text in store.environment.items():
+            patch.setenv(name, text)
+        yield store
+
+
+def test_a_signed_release_over_its_life(there: Store, tmp_path: Path) -> None:
+    live(f"s3://{BUCKET}/life", tmp_path)
+
+
+@pytest.mark.parametrize("key", [layout.POINTER, layout.TIMESTAMP])
+def test_of_two_signers_one_wins_and_hosts_always_verify(there: Store, tmp_path: Path, key: str) -> None:
+    race(f"s3://{BUCKET}/race-for-{key}", key, RACES, tmp_path)
+
+
+# -- killed ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def publishers() -> Iterator[Callable[..., dict[str, Any]]]:
+    """A process that starts publishers: a function that orders one, and returns what became of it."""
+    command = [sys.executable, mortal_signer.__file__]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+
+        def ordered(**order: object) -> dict[str, Any]:
+            assert process.stdin
+            assert process.stdout
+            process.stdin.write(json.dumps(order, default=str) + "\n")
+            process.stdin.flush()
+            outcome: dict[str, Any] = json.loads(process.stdout.readline())
+            return outcome
+
+        yield ordered
+        process.stdin.close()
+
+
+def kill_signers(address: str, work: Path, kills: int) -> set[int]:
+    """Kill so many publishers of a target; return the numbers of the operations around which."""
+    chance = random.Random(17)
+    keys, names = keys_in(work), ("First", "Second", "Third", "Fourth")
+    points: set[int] = set()
+    killed = run = 0
+    with publishers() as publish:
+        release(work, "Older")
+        longest = publish(target=f"{address}/counted", out=work / "dist", keys=keys)["operations"]
+        release(work)
+        shortest = publish(target=f"{address}/counted", out=work / "dist", keys=keys)["operations"]
+        while killed < kills:
+            run += 1
+            assert run < 3 * kills, "most publishers were done before they were killed"
+            target, host = f"{address}/{run // 8}", work / "hosts" / str(run // 8)  # both are new, for every eighth
+            bucket, before = at(target), Releases(host).current()
+            id = release(work, names[run % len(names)])
+            order: dict[str, object] = {"target": target, "out": work / "dist", "keys": keys}
+            point = chance.randint(1, longest if current(bucket) is None else shortest)
+            if chance.random() < 0.75:
+                order |= {"point": point, "passes": chance.random() < 0.5}
+            else:
+                order |= {"after": chance.uniform(0.001, 0.08)}
+            if "killed" in publish(**order):
+                killed += 1
+                points |= {point} if "point" in order else set()
+            if before is None and bucket.read(layout.TIMESTAMP) is None:
+                with pytest.raises(PullFault, match="nothing is signed there"):
+                    pulled(bucket, keys, host)
+            else:
+                assert pulled(bucket, keys, host) in (before, id)
+            if run % 4 == 3:
+                publish(target=target, out=work / "dist", keys=keys)
+                assert pulled(bucket, keys, host) == current(bucket)["id"] == id
+    return points
+
+
+def test_a_signer_that_is_killed_anywhere_leaves_what_hosts_can_verify(tmp_path: Path) -> None:
+    points = kill_signers(f"file://{tmp_path}/target", tmp_path, KILLS)
+    assert len(points) > min(15, KILLS // 4), points
+
+
+def test_a_signer_that_is_killed_at_a_store_leaves_what_hosts_can_verify(there: Store, tmp_path: Path) -> None:
+    kill_signers(f"s3://{BUCKET}/kills", tmp_path, KILLS // 10)
