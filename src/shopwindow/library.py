@@ -25,6 +25,7 @@ from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
 from shopwindow.content.check import check as check_folder
 from shopwindow.content.documents import Content, Documents, live
 from shopwindow.content.editing import write
+from shopwindow.content.executor import Executor
 from shopwindow.content.kinds import SITE
 from shopwindow.content.listing import COLLECTIONS
 from shopwindow.content.lookup import Shelf
@@ -227,6 +228,7 @@ def check(
     unpacked: int = MAX_UNPACKED_BYTES,
     steps: Steps = no_steps,
     remembered: RememberedFiles | None = None,
+    executor: Executor | None = None,
 ) -> Checked:
     """Return everything that is wrong with a content folder, or its documents.
 
@@ -235,7 +237,8 @@ def check(
     reads it, are warnings. ``jobs`` is the number of processes, by default one a
     processor. At most ``most`` problems are listed; the others are counted. A feed may
     hold ``unpacked`` bytes, once it is unpacked. A program that checks the same folder
-    again and again hands in what is ``remembered`` of its files.
+    again and again hands in what is ``remembered`` of its files. The work on streamed
+    kinds is shared by the ``executor``, by default these processes.
 
     Raises Misuse where there is no such folder, release or revision.
     """
@@ -262,6 +265,7 @@ def check(
         unpacked=unpacked,
         remembered=remembered,
         at=at,
+        executor=executor,
     )
     checked = _checked(declared(interface, content), content, options)
     return replace(checked, warnings=[*incomparable, *checked.warnings])
@@ -585,6 +589,7 @@ def build(
     fresh: bool = False,
     allowed: int = MAX_FILES,
     steps: Steps = no_steps,
+    executor: Executor | None = None,
 ) -> Build:
     """Check a content folder, write a release to ``out`` and activate it, unless
     `current` is pinned.
@@ -605,7 +610,14 @@ def build(
     program = program_digest(interface, content / COLLECTIONS, without=(content, out))
     cached = None if fresh else out / ".cache" / "documents"
     options = CheckOptions(
-        jobs, steps("checking"), cached, program, most=most, unpacked=unpacked, at=at
+        jobs,
+        steps("checking"),
+        cached,
+        program,
+        most=most,
+        unpacked=unpacked,
+        at=at,
+        executor=executor,
     )
 
     def ordered(documents: Documents, declared: Declared) -> BuildOrder:
@@ -627,6 +639,7 @@ def build(
             steps("rendering"),
             allowed,
             lambda: datetime.now(UTC),
+            executor,
         )
 
     def record(

@@ -127,7 +127,9 @@ class LargeCheck:
         program = f"{around.program} {around.schemas.digest}"
         ids = (referable.categories, referable.promotions, referable.stores)
         self.checked_by = CheckedBy(program, ids)
-        self.cache_path = around.cached and around.cached.with_name(CHUNKS_FILE)
+        self.cache_path = (
+            around.cached and around.cached.with_name(CHUNKS_FILE).absolute()
+        )
 
     def run(self) -> None:
         """Check the records, each by itself and all together."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from shopwindow import library
+from shopwindow.cli.cluster import CLUSTER, CLUSTER_FOLDER, executor_of
 from shopwindow.cli.fixes import print_diff, write_fixes
 from shopwindow.cli.steps import (
     AT,
@@ -44,6 +45,8 @@ from shopwindow.problems import Misuse
 )
 @LISTED_PROBLEMS
 @MAX_UNPACKED
+@CLUSTER
+@CLUSTER_FOLDER
 @click.option(
     "--format",
     "form",
@@ -78,6 +81,8 @@ def check(
     strict: bool,
     most: int,
     unpacked: int,
+    cluster: str | None,
+    cluster_folder: str | None,
     form: str,
     fixes: bool,
     diff: bool,
@@ -109,8 +114,9 @@ def check(
     )
     if diff and form != "text":
         raise Misuse("diff", f"it prints a diff, and nothing as {form}")
-    if watches and (fixes or diff or form != "text"):
+    if watches and (fixes or diff or cluster or form != "text"):
         other = "--fix" if fixes else "--diff" if diff else f"--format {form}"
+        other = "--cluster" if cluster else other
         raise Misuse("watch", f"it does not go with {other}: run that by itself")
     if watches:
         # Here, because the library that watches folders takes a tenth of a second.
@@ -120,7 +126,8 @@ def check(
         return
 
     gc.disable()  # for the reason that `build` names
-    checked = checked_now(steps=progress_bar)
+    with executor_of(cluster, cluster_folder, folder, jobs) as executor:
+        checked = checked_now(steps=progress_bar, executor=executor)
     if diff:
         print_diff(interface(), folder, checked, jobs)
         sys.exit(PROBLEMS if checked.problems else 0)

@@ -9,6 +9,7 @@ import click
 
 from shopwindow import library
 from shopwindow.cli import audit
+from shopwindow.cli.cluster import CLUSTER, CLUSTER_FOLDER, executor_of
 from shopwindow.cli.differences import DIFFERENCE_FORMATS
 from shopwindow.cli.steps import (
     AT,
@@ -55,6 +56,8 @@ EDGE_CHANGED = (
 @JOBS
 @LISTED_PROBLEMS
 @MAX_UNPACKED
+@CLUSTER
+@CLUSTER_FOLDER
 @click.option(
     "--list",
     "listing",
@@ -82,6 +85,8 @@ def build(
     jobs: int | None,
     most: int,
     unpacked: int,
+    cluster: str | None,
+    cluster_folder: str | None,
     listing: bool,
     no_cache: bool,
     allowed: int,
@@ -98,18 +103,21 @@ def build(
         _list_operations(content, at, jobs)
         return
     started = time.perf_counter()
-    done = library.build(
-        interface(),
-        Path(content),
-        Path(out),
-        at=at,
-        jobs=jobs,
-        most=most,
-        unpacked=unpacked * 1024**3,
-        fresh=no_cache,
-        allowed=allowed,
-        steps=progress_bar,
-    )
+    default = Path(out) / ".cache" / "cluster"
+    with executor_of(cluster, cluster_folder, Path(content), jobs, default) as executor:
+        done = library.build(
+            interface(),
+            Path(content),
+            Path(out),
+            at=at,
+            jobs=jobs,
+            most=most,
+            unpacked=unpacked * 1024**3,
+            fresh=no_cache,
+            allowed=allowed,
+            steps=progress_bar,
+            executor=executor,
+        )
     if done.built is None:
         print_problems(done.checked, Path(content), "text")
         sys.exit(PROBLEMS)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shopwindow.content.documents import Content
+from shopwindow.content.executor import Executor
 from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
@@ -83,15 +84,16 @@ class Index(Protocol):
         content: Content,
         path: Path,
         previous: Path | None = None,
-        jobs: int | None = None,
+        executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> str:
         """Write the file, and return the digest of its rows.
 
         The release id covers that digest. ``previous`` is an intact file of this
         format, for which `beside` returned the same value: rows of unchanged files may
-        be copied from it, and the bytes must be the same as without it. Raises Failure,
-        or OSError for a full disk.
+        be copied from it, and the bytes must be the same as without it. ``executor``
+        shares the work; None: one process for each processor. Raises Failure, or
+        OSError for a full disk.
         """
         ...
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.content.documents import Content
+from shopwindow.content.executor import Processes
 from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release.indexes import index_state
@@ -110,7 +111,7 @@ class IndexBuilds:
             draft = path.with_suffix(f".{os.getpid()}.draft")
             try:
                 # A page's process has threads, which a forked one would lack.
-                self.index.build(feeds, content, draft, self._start(path), jobs=1)
+                self.index.build(feeds, content, draft, self._start(path), Processes(1))
                 os.replace(draft, path)
             finally:
                 draft.unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from typing import Any
 import orjson
 
 from shopwindow.content.documents import Content
+from shopwindow.content.executor import Processes
 from shopwindow.content.scratch import scratch
 from shopwindow.interface.index import HandedOut, Index
 from shopwindow.release.order import BuildOrder
@@ -92,6 +93,7 @@ def build(
     ``previous``: the previous release's indexes, by name. Raises Failure, or OSError
     for a full disk.
     """
+    executor = order.executor or Processes(order.processes)
     private: dict[str, Mapping[str, Any]] = {}
     notes: dict[str, Mapping[str, Any]] = {}
     changed: dict[str, Sequence[str]] = {}
@@ -116,9 +118,7 @@ def build(
             start = (
                 intact.path if intact and intact.note.get("beside") == beside else None
             )
-            rows = index.build(
-                feeds, content, path, start, order.processes, order.progress
-            )
+            rows = index.build(feeds, content, path, start, executor, order.progress)
             private[index.file] = {"format": index.format, "rows": rows}
             digest = stage.seal(index.file)
             notes[index.name] = {"state": state, "beside": beside, "sha256": digest}
@@ -170,6 +170,6 @@ def temporary(
         for index in indexes:
             if index.name in feeds:
                 path = folder / index.file
-                index.build(feeds[index.name], content, path, jobs=jobs)
+                index.build(feeds[index.name], content, path, executor=Processes(jobs))
                 opened[index.name] = index.open(path, handed_out)
         yield content.with_indexes(opened)

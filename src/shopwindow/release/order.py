@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from shopwindow.content.documents import Content, Documents
+from shopwindow.content.executor import Executor
 from shopwindow.content.processes import Progress, processors
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.interface import Interface
@@ -26,7 +27,8 @@ class BuildOrder:
     processor. ``fresh``: take nothing over from the previous release. ``progress`` is
     called with how many answers and reused files are done, and of how many.
     ``allowed``: the most files that there may be. ``clock`` returns the time when the build ends;
-    None: build.json does not say it.
+    None: build.json does not say it. ``executor`` shares the work on the indexes; None:
+    these processes.
     """
 
     interface: Interface
@@ -41,6 +43,7 @@ class BuildOrder:
     progress: Progress | None = None
     allowed: int = MAX_FILES
     clock: Callable[[], datetime] | None = None
+    executor: Executor | None = None
 
     @property
     def processes(self) -> int:

@@ -28,6 +28,7 @@ from shopwindow.catalog.index.opened import (
 )
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.content.documents import Content
+from shopwindow.content.executor import Executor
 from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
@@ -70,7 +71,7 @@ class CatalogIndex:
         content: Content,
         path: Path,
         previous: Path | None = None,
-        jobs: int | None = None,
+        executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> str:
         """Write catalog.sqlite. Return the digest of its rows.
@@ -88,7 +89,13 @@ class CatalogIndex:
             feeds.synonyms,
         )
         try:
-            format_and_digest = write(path.resolve(), sources, jobs, progress, previous)
+            format_and_digest = write(
+                path.resolve(),
+                sources,
+                progress=progress,
+                previous=previous,
+                executor=executor,
+            )
         except sqlite3.Error as error:
             raise OSError(_errno(error), str(error), str(path)) from error
         _, _, digest = format_and_digest.partition(":")

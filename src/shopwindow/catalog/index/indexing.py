@@ -7,10 +7,10 @@ How a catalog is written. Each stream is read once, into files beside the catalo
 (`_read`). Products then get their static rank: active ones first, best sellers before
 others, then by id (`_rank`). From there on every table is written in the order of its
 key, so that its pages are filled one after the other, and the products that a list
-shows first lie side by side. Worker processes compute the rows of `CHUNK` products each
-(`_make`), and this process writes them in order (`_take`). Rows whose key is not the
-rank wait in a file and are sorted there (`_sorted_tables`). The words come last,
-because they are counted over all products (`_words`).
+shows first lie side by side. An Executor has others compute the rows of `CHUNK`
+products each (`product_work`), and this process writes them in order (`_take`). Rows
+whose key is not the rank wait in a file and are sorted there (`_sorted_tables`). The
+words come last, because they are counted over all products (`_words`).
 
 If there is a previous catalog, rows of products that did not change are copied from it,
 and its dictionary is kept. The rows mean the same as without it.
@@ -21,12 +21,13 @@ import sqlite3
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from heapq import nsmallest
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
+from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -44,19 +45,24 @@ from shopwindow.catalog.index.packing import (
     trained,
 )
 from shopwindow.catalog.index.previous import PreviousCatalog, usable
+from shopwindow.catalog.index.product_work import (
+    FACTS_FILE,
+    PRODUCTS_FILE,
+    Chunk,
+    ProductWork,
+)
 from shopwindow.catalog.index.rows import (
-    IndexRow,
     ProductRows,
     Referred,
     Runs,
     categories,
-    make_product,
-    words_of,
 )
 from shopwindow.catalog.index.wording import Worded
 from shopwindow.catalog.index.words import indexed
 from shopwindow.catalog.protocol import PRICE
-from shopwindow.content.processes import Progress, processors, shared
+from shopwindow.content.executor import Executor, Processes
+from shopwindow.content.processes import Progress
+from shopwindow.content.scratch import scratch
 from shopwindow.content.yaml import Json
 
 INDEX_FORMAT = 3
@@ -171,6 +177,7 @@ def write(
     jobs: int | None = None,
     progress: Progress | None = None,
     previous: Path | None = None,
+    executor: Executor | None = None,
 ) -> str:
     """Write a catalog. Return its format, a colon and the digest of its rows.
 
@@ -180,30 +187,55 @@ def write(
         jobs: worker processes; None: one for each processor.
         progress: is called with (products done, all products).
         previous: a catalog to copy from.
+        executor: shares the work; None: the worker processes.
     """
     path = path.absolute()  # SQLite opens it by a URI, which has no relative paths
     is_usable = previous is not None and usable(previous, INDEX_FORMAT)
-    old = PreviousCatalog(previous) if previous and is_usable else None
-    with TemporaryDirectory(prefix=".catalog-", dir=path.parent) as folder:
+    chosen = executor or Processes(jobs)
+    with (
+        TemporaryDirectory(prefix=".catalog-", dir=path.parent) as folder,
+        scratch(chosen.folder) if chosen.folder else nullcontext(folder) as seen,
+    ):
+        old = None
+        if previous and is_usable:
+            is_elsewhere = chosen.folder is not None
+            source = _copied(previous, Path(seen)) if is_elsewhere else previous
+            old = PreviousCatalog(source)
         return _IndexWriter(
-            path, Path(folder), sources, jobs or processors(), progress, old
+            path, Path(folder), Path(seen), sources, chosen, progress, old
         ).write()
 
 
+def _copied(previous: Path, folder: Path) -> Path:
+    """Return the path of a previous catalog in a folder that other machines see."""
+    path = folder / "previous"
+    try:
+        os.link(previous, path)
+    except OSError:  # another file system, or one without links
+        copyfile(previous, path)
+    return path
+
+
 class _IndexWriter:
-    """One catalog being written."""
+    """One catalog being written.
+
+    Files that only this process reads are in ``folder``, and those of everybody who
+    shares the work in ``seen_folder``.
+    """
 
     def __init__(
         self,
         path: Path,
         folder: Path,
+        seen_folder: Path,
         sources: Sources,
-        jobs: int,
+        executor: Executor,
         progress: Progress | None,
         previous: PreviousCatalog | None,
     ) -> None:
         self.path, self.folder, self.sources = path, folder, sources
-        self.jobs, self.progress, self.previous = jobs, progress, previous
+        self.executor, self.seen_folder = executor, seen_folder
+        self.progress, self.previous = progress, previous
         settings = sources.site.get("catalog") or {}
         self.limit: int = settings.get("limited_quantity", LIMITED_QUANTITY)
         self.brand_url: str | None = settings.get("brand_url")
@@ -223,14 +255,13 @@ class _IndexWriter:
         total, active = self._rank(facts)
         self._reviews(facts)
         self.later = create(self.folder / "later", LATER_TABLES)
-        with open(self.folder / "products", "rb") as self.products:
-            self.shop = replace(self.shop, packing=self._packing(facts))
-            facts.execute("COMMIT")
-            facts.close()
-            columns = self._products(total, active)
-            self._sorted_tables()
-            self._lists(columns, active)
-            self._words(active)
+        self.shop = replace(self.shop, packing=self._packing(facts))
+        facts.execute("COMMIT")
+        facts.close()
+        columns = self._products(total, active)
+        self._sorted_tables()
+        self._lists(columns, active)
+        self._words(active)
         return self._finish(active)
 
     # -- the streams, once each --
@@ -239,7 +270,7 @@ class _IndexWriter:
         """Read all streams. Of two documents about the stock of a UPC, the first
         counts.
         """
-        facts = create(self.folder / "facts", FACTS)
+        facts = create(self.seen_folder / FACTS_FILE, FACTS)
         self._read_products(facts)
         facts.executemany(
             "INSERT INTO stock VALUES (?, ?, ?)",
@@ -265,7 +296,7 @@ class _IndexWriter:
 
     def _read_products(self, facts: sqlite3.Connection) -> None:
         """Write products to a file, and where each of them stands to the facts."""
-        with open(self.folder / "products", "wb", buffering=1 << 20) as file:
+        with open(self.seen_folder / PRODUCTS_FILE, "wb", buffering=1 << 20) as file:
 
             def staged() -> Iterator[tuple[Any, ...]]:
                 start = 0
@@ -373,10 +404,11 @@ class _IndexWriter:
             "SELECT id, start, size FROM product WHERE size <= ?", (LONGEST_SAMPLE,)
         )
         samples = nsmallest(SAMPLES, products, key=lambda row: place_in_sample(row[0]))
-        file = self.products.fileno()
-        return Packing(
-            trained(os.pread(file, size, start) for _, start, size in samples)
-        )
+        with open(self.seen_folder / PRODUCTS_FILE, "rb") as opened:
+            file = opened.fileno()
+            return Packing(
+                trained(os.pread(file, size, start) for _, start, size in samples)
+            )
 
     # -- the products, by rank --
 
@@ -390,36 +422,22 @@ class _IndexWriter:
         self.postings: dict[int, array[int]] = {
             id: array("I") for id in self.shop.categories
         }
-        with shared(partial(map, self._make), chunks, self.jobs) as results:
+        items = list(map(self._chunk, chunks))
+        work = self._work().rows
+        with self.executor.shared("rows", work, items) as results:
             for chunk, rows in zip(chunks, results, strict=True):
                 self._take(chunk[0], rows, columns)
                 if self.progress:
                     self.progress(chunk[-1], total)
         return columns
 
-    def _make(self, ranks: Sequence[int]) -> ProductRows:
-        """Compute the rows of a chunk of products. Runs in a worker process."""
-        facts = reading(self.folder / "facts")
-        rows = ProductRows()
+    def _work(self) -> ProductWork:
+        return ProductWork(self.seen_folder, self.shop, self.previous)
 
-        def fact_of(statement: str, number: int) -> IndexRow | None:
-            row: IndexRow | None = facts.execute(statement, (number,)).fetchone()
-            return row
-
-        for rank in ranks:
-            make_product(
-                self.shop, fact_of, rank, self._product(rank), rows, self.previous
-            )
-        facts.close()
-        return rows
-
-    def _product(self, rank: int) -> Json:
-        """Read a product. The file is not mapped: its pages would count as the build's
-        memory.
-        """
-        return orjson.loads(
-            os.pread(self.products.fileno(), self.sizes[rank], self.starts[rank])
-        )
+    def _chunk(self, ranks: range) -> Chunk:
+        """Return the products of these ranks."""
+        places = slice(ranks.start, ranks.stop)
+        return Chunk(ranks, self.starts[places], self.sizes[places])
 
     def _take(self, first: int, chunk: ProductRows, columns: FacetColumns) -> None:
         """Write the rows of a chunk, whose first product has the rank ``first``."""
@@ -462,7 +480,7 @@ class _IndexWriter:
             "INSERT INTO number VALUES (?, ?, ?, ?)",
             later.execute("SELECT * FROM number ORDER BY id"),
         )
-        facts = reading(self.folder / "facts")
+        facts = reading(self.seen_folder / FACTS_FILE)
         stores = facts.execute("SELECT upc, stores FROM stocked ORDER BY upc")
         rows = later.execute("SELECT * FROM upc ORDER BY upc")
         self.out.executemany(
@@ -544,7 +562,11 @@ class _IndexWriter:
         """Yield the words of all products, those that are gone first."""
         if self.previous:
             yield self._gone(self.previous, active)
-        with shared(partial(map, self._word), self._batches(), self.jobs) as results:
+        batches = [
+            [(self._chunk(ranks), runs) for ranks, runs in batch]
+            for batch in self._batches()
+        ]
+        with self.executor.shared("words", self._work().words, batches) as results:
             yield from results
 
     def _batches(self) -> list[list[tuple[range, Runs]]]:
@@ -556,39 +578,12 @@ class _IndexWriter:
 
     def _gone(self, previous: PreviousCatalog, active: int) -> Worded:
         """Count off the words of products that are gone, or no longer active."""
-        worded = Worded()
+        worded, work = Worded(), self._work()
         now = "SELECT id FROM main.number WHERE rank <= ?"
         gone = f"SELECT id FROM old.number WHERE rank <= ? AND id NOT IN ({now})"
         for (id,) in self.out.execute(gone, (previous.active, active)):
-            self._forget(previous, id, worded)
+            work.forget(previous, id, worded)
         return worded
-
-    def _forget(self, previous: PreviousCatalog, id: int, worded: Worded) -> None:
-        """Count off the words that a product had before, if it was active."""
-        was = previous.product(id)
-        if was and was.rank <= previous.active:
-            shop = replace(self.shop, categories=previous.categories)
-            worded.count(words_of(shop, orjson.loads(was.document)), -1)
-
-    def _word(self, batch: Sequence[tuple[range, Runs]]) -> Worded:
-        """Count the words of a batch of chunks. Runs in a worker process."""
-        worded = Worded()
-        for ranks, runs in batch:
-            self._word_run(ranks, runs, worded)
-        return worded
-
-    def _word_run(self, ranks: range, runs: Runs, worded: Worded) -> None:
-        next_rank = iter(ranks)
-        for products, was in runs:
-            if was is not None and self.previous:
-                for words in self.previous.words(was, products):
-                    worded.add(next(next_rank), *words)
-                continue
-            for rank in islice(next_rank, products):
-                product = self._product(rank)
-                worded.make(self.shop, rank, product)
-                if self.previous:
-                    self._forget(self.previous, product["id"], worded)
 
     def _finish(self, active: int) -> str:
         """Write what stands once in a catalog, and close it. Return format and digest."""

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import get_ident
 
 import orjson
 
@@ -34,13 +35,14 @@ class PreviousCatalog:
     """A catalog to copy from.
 
     ``categories`` are its own, by id. The first ``active`` of its products, by rank,
-    are active. ``packing`` unpacks its documents. Each process opens the file for itself: SQLite does not allow a
-    connection to be used after a fork.
+    are active. ``packing`` unpacks its documents. Each thread of each process opens the
+    file for itself: SQLite does not allow a connection to be used after a fork, or in
+    another thread.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._connections: dict[int, sqlite3.Connection] = {}
+        self._connections: dict[tuple[int, int], sqlite3.Connection] = {}
         with closing(reading(path)) as database:
             rows = database.execute("SELECT document FROM category ORDER BY id")
             self.categories = categories(orjson.loads(data) for (data,) in rows)
@@ -48,9 +50,13 @@ class PreviousCatalog:
         self.active: int = meta["active"]
         self.packing = Packing(meta["dictionary"])
 
+    def __reduce__(self) -> tuple[type["PreviousCatalog"], tuple[Path]]:
+        """Open the file again where this is unpickled."""
+        return PreviousCatalog, (self.path,)
+
     @property
     def _database(self) -> sqlite3.Connection:
-        own = os.getpid()
+        own = os.getpid(), get_ident()
         if own not in self._connections:
             self._connections[own] = reading(self.path)
         return self._connections[own]
