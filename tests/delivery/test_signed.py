@@ -242,7 +242,7 @@ def test_a_publisher_whose_clock_is_a_day_ahead_of_the_disk_signs_nothing(shop: 
     before = {item.key: shop.bucket.read(item.key) for item in shop.bucket.listing("")}
     release(shop.work, "Second")
     ahead = shop.signing(datetime.now(UTC) + timedelta(days=1))
-    with pytest.raises(Failure, match="so nothing was signed; set the one that is wrong"):
+    with pytest.raises(Failure, match="so nothing was changed; set the one that is wrong"):
         signed_publishing.publish(outgoing(shop.work / "dist"), shop.bucket, ahead)
     assert {item.key: shop.bucket.read(item.key) for item in shop.bucket.listing("")} == before
 
@@ -610,6 +610,25 @@ def test_a_host_with_the_first_root_follows_two_changes_of_keys(shop: Shop, role
         roots.rotate(shop.keys, role, KeySource(shop.keys, {}), moment=datetime.now(UTC))
     second = shop.publish("Second")
     assert (shop.pull(), roots.read(shop.host.out / "trusted").signed.version) == (second, 3)
+
+
+def test_between_a_new_root_and_its_timestamp_hosts_wait_and_the_next_run_ends_that(shop: Shop) -> None:
+    class Killed(FolderBucket):
+        """A target whose publisher is killed right before the timestamp is replaced."""
+
+        def replace(self, key: str, data: bytes, headers: Headers, version: Version | None) -> bool:
+            if key == layout.TIMESTAMP:
+                raise KeyboardInterrupt
+            return super().replace(key, data, headers, version)
+
+    first = shop.publish()
+    shop.pull()
+    roots.rotate(shop.keys, "timestamp", KeySource(shop.keys, {}), moment=datetime.now(UTC))
+    second = release(shop.work, "Second")
+    with pytest.raises(KeyboardInterrupt):
+        signed_publishing.publish(outgoing(shop.work / "dist"), Killed(shop.work / "target"), shop.signing())
+    assert (shop.refusal()[0], shop.host.current()) == ("unsigned", first)
+    assert (shop.publish("Second", force=False), shop.pull()) == (second, second)
 
 
 def test_after_a_change_of_the_online_keys_what_was_signed_can_still_be_rolled_back_to(shop: Shop) -> None:

@@ -1,8 +1,9 @@
-"""Publishers that sign, on a real S3 and a directory: their whole life, races and kills."""
+"""Publishers that sign, on a real S3 and a directory: their whole life, races, kills and wrong clocks."""
 
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +15,8 @@ import pytest
 
 import mortal_signer
 from delivered import current, release
-from objectstores import BUCKET, Store, s3
+from objectstores import BUCKET, Store, lacking, s3
+from releases import shopwindow
 from shopwindow.delivery import layout
 from shopwindow.delivery.source import PullFault
 from shopwindow.release.publish import Releases
@@ -111,3 +113,67 @@ def test_a_signer_that_is_killed_anywhere_leaves_what_hosts_can_verify(tmp_path:
 
 def test_a_signer_that_is_killed_at_a_store_leaves_what_hosts_can_verify(there: Store, tmp_path: Path) -> None:
     kill_signers(f"s3://{BUCKET}/kills", tmp_path, KILLS // 10)
+
+
+# -- clocks that are a day off ---------------------------------------------------------------------------------------
+
+
+def wrongly(off: str, *arguments: str | Path) -> str:
+    """The sentence with which a command ends on a machine whose clock is so much off."""
+    if not shutil.which("faketime"):
+        lacking("faketime is not installed")
+    command = ["faketime", "-f", off, sys.executable, "-m", "shopwindow", *map(str, arguments)]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (4, "", 1), ended
+    return ended.stderr.removeprefix("shopwindow: ").rstrip("\n")
+
+
+def signed_and_pulled(target: str, work: Path) -> tuple[tuple[str | Path, ...], tuple[str | Path, ...]]:
+    """Publish to a target, pull from it, and select another release; the commands that a wrong clock is to refuse.
+
+    A timestamp is good for a day, so that a host that is ahead takes it for expired.
+    """
+    keys, out, host = work / "keys", work / "dist", work / "host"
+    publish = ("publish", target, "--keys", keys, "--out", out)
+    pull = ("pull", target, "--root", keys / "root.json", "--out", host)
+    release(work)
+    for command in (("keys", "init", keys, "--expires", "timestamp=1"), publish, pull):
+        done = shopwindow(*command)
+        assert done.status == 0, done
+    release(work, "Second")
+    return publish, pull
+
+
+def stored(target: str) -> dict[str, bytes]:
+    bucket = at(target)
+    return {item.key: read.data for item in bucket.listing("") if (read := bucket.read(item.key))}
+
+
+@pytest.mark.parametrize(
+    ("off", "published", "pulled"),
+    [
+        ("-1d", "set this machine's clock. If it is right", "; set the clock of this host, or of the publisher"),
+        ("+1d", "so nothing was changed; set the one that is wrong", "if this host's clock is right, which says"),
+    ],
+    ids=["behind", "ahead"],
+)
+def test_a_clock_that_is_a_day_off_changes_nothing(tmp_path: Path, off: str, published: str, pulled: str) -> None:
+    target, unsigned = f"file://{tmp_path}/target", f"file://{tmp_path}/unsigned"
+    publish, pull = signed_and_pulled(target, tmp_path)
+    before = stored(target), Releases(tmp_path / "host").current()
+    assert published in wrongly(off, *publish)
+    assert pulled in wrongly(off, *pull)
+    said = wrongly(off, "publish", unsigned, "--out", tmp_path / "dist")
+    assert "so nothing was changed; set the one that is wrong" in said
+    assert (stored(target), Releases(tmp_path / "host").current(), stored(unsigned)) == (*before, {})
+
+
+def test_a_store_refuses_a_clock_that_is_a_day_off_itself(there: Store, tmp_path: Path) -> None:
+    target = f"s3://{BUCKET}/clocks"
+    publish, pull = signed_and_pulled(target, tmp_path)
+    before = stored(target), Releases(tmp_path / "host").current()
+    for off in ("-1d", "+1d"):
+        for command in (publish, pull):
+            said = wrongly(off, *command)
+            assert "the store's clock and this machine's differ too much; set this machine's clock" in said
+    assert (stored(target), Releases(tmp_path / "host").current()) == before

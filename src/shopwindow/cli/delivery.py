@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -260,6 +261,7 @@ def _publish_unsigned(order: _Order, release: "Outgoing") -> "Publication":
     from shopwindow.delivery import publishing
     from shopwindow.delivery.site_layout import publish_site
 
+    publishing.require_right_clock(order.bucket, datetime.now(UTC))
     if not order.is_site:
         publishing.require_unsigned(order.bucket)
     send = publish_site if order.is_site else publishing.publish

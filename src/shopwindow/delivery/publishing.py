@@ -142,6 +142,21 @@ def require_unsigned(bucket: Bucket) -> None:
         )
 
 
+def require_right_clock(bucket: Bucket, now: datetime) -> None:
+    """Raise Failure where the clock at a target says something else than this one.
+
+    What is published in the future, others take for the newest until then, and what is
+    signed in the future, hosts refuse.
+    """
+    there = bucket.clock()
+    if there is not None and abs(there - now) > CLOCKS_DIFFER:
+        raise Failure(
+            f"{bucket.where}: the clock there says {there:%Y-%m-%d %H:%MZ}, and this "
+            f"machine's {now:%Y-%m-%d %H:%MZ}, so nothing was changed; set the one that is "
+            "wrong"
+        )
+
+
 def require_newer(
     release: Outgoing, present: Pointer | None, where: str, *, force: bool
 ) -> None:

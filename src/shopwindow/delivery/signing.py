@@ -31,7 +31,7 @@ from shopwindow.delivery import layout, pointer, roots
 from shopwindow.delivery.bucket import Bucket, Headers
 from shopwindow.delivery.keys import KEY_ID_DIGITS, KEY_VARIABLE, KeySource
 from shopwindow.delivery.pointer import Pointer
-from shopwindow.delivery.publishing import CLOCKS_DIFFER
+from shopwindow.delivery.publishing import CLOCKS_DIFFER, require_right_clock
 from shopwindow.delivery.roles import ROLES, due_before
 from shopwindow.delivery.roots import ROOT, RootMetadata
 from shopwindow.delivery.signed_metadata import (
@@ -118,7 +118,7 @@ def ready(
     present = chain(bucket, root.signed)
     if present.timestamp and not force:
         _require_past(bucket, present.timestamp.signed, now)
-    _require_right_clock(bucket, now)
+    require_right_clock(bucket, now)
     return present
 
 
@@ -130,19 +130,6 @@ def _require_past(bucket: Bucket, timestamp: Timestamp, now: datetime) -> None:
             f"{bucket.where}: was signed at {_text(signed)}, and this machine's clock "
             f"says {_text(now)}; set this machine's clock. If it is right, that of the last "
             "publisher was wrong: --force signs all the same"
-        )
-
-
-def _require_right_clock(bucket: Bucket, now: datetime) -> None:
-    """Raise Failure where the store's clock says something else.
-
-    What is signed in the future, hosts refuse; what is signed in the past, ends early.
-    """
-    there = bucket.clock()
-    if there is not None and abs(there - now) > CLOCKS_DIFFER:
-        raise Failure(
-            f"{bucket.where}: the clock there says {_text(there)}, and this machine's "
-            f"{_text(now)}, so nothing was signed; set the one that is wrong"
         )
 
 
