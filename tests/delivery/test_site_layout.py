@@ -6,15 +6,18 @@ import obstore
 import orjson
 import pytest
 
-from delivered import current, folder, memory, release
-from releases import manifest, shopwindow, tree
-from shopwindow.delivery import pointer
+from delivered import current, documents, folder, memory, release
+from releases import built, manifest, shopwindow, tree, write
+from shopwindow.delivery import pointer, site_upkeep
 from shopwindow.delivery.bucket import Body, Bucket, Headers
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.delivery.purging import purge
 from shopwindow.delivery.site_layout import manifest_key, publish_site
 from shopwindow.problems import Failure
+from shopwindow.release.publish import Releases
+
+TEXT = Headers("text/plain", "no-cache")
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -154,11 +157,87 @@ def test_a_site_is_purged_too(bucket: Bucket, tmp_path: Path) -> None:
     assert "unpurged" not in current(bucket)
 
 
-def test_the_command_has_no_other_actions_for_a_site(tmp_path: Path) -> None:
+# -- looking after it ------------------------------------------------------------------------------------------------
+
+
+def test_a_site_lists_its_release(bucket: Bucket, tmp_path: Path) -> None:
+    assert site_upkeep.listing(bucket) == []
+    for name in ("First", "Second"):
+        id = release(tmp_path, name)
+        publish_site(outgoing(tmp_path / "dist"), bucket)
+        (listed,) = site_upkeep.listing(bucket)
+        (same,) = [one for one in Releases(tmp_path / "dist").listing() if one.id == id]
+        assert (listed.id, listed.files, listed.size, listed.current) == (id, same.files, same.size, True)
+
+
+def test_a_site_is_verified_and_sent_again(bucket: Bucket, tmp_path: Path) -> None:
+    id = release(tmp_path)
+    publish_site(outgoing(tmp_path / "dist"), bucket)
+    assert site_upkeep.verify(bucket) == (id, [])
+    changed, missing, *_ = sorted(files(bucket))
+    bucket.overwrite(changed, b"by hand", TEXT)
+    bucket.delete([missing])
+    assert site_upkeep.verify(bucket) == (id, sorted([f"{changed}: not what was sent", f"{missing}: missing"]))
+    assert publish_site(outgoing(tmp_path / "dist"), bucket).sent == 0
+    publish_site(outgoing(tmp_path / "dist"), bucket, force=True)
+    assert site_upkeep.verify(bucket) == (id, [])
+    assert files(bucket) == of_release(tmp_path, id)
+
+
+def test_a_site_that_a_killed_publisher_left_is_not_verified(bucket: Bucket, tmp_path: Path) -> None:
+    with pytest.raises(Failure, match="nothing was published there yet"):
+        site_upkeep.verify(bucket)
+    release(tmp_path)
+    publish_site(outgoing(tmp_path / "dist"), bucket)
+    release(tmp_path, "Second")
+    with pytest.raises(KeyboardInterrupt):
+        publish_site(outgoing(tmp_path / "dist"), Dying(bucket, 1))  # type: ignore[arg-type] # all else is the bucket's
+    with pytest.raises(Failure, match="a publication has begun and not ended"):
+        site_upkeep.verify(bucket)
+
+
+def test_the_command_looks_after_a_site(tmp_path: Path) -> None:
     address = f"file://{tmp_path}/target"
     id = release(tmp_path)
     ran = shopwindow("publish", address, "--layout", "site", "--out", tmp_path / "dist")
     assert (ran.status, ran.out.endswith(", current\n"), " files sent, " in ran.out) == (0, True, True)
     assert files(folder(tmp_path / "target")) == of_release(tmp_path, id)
-    ran = shopwindow("publish", address, "--layout", "site", "--rollback")
-    assert (ran.status, "--layout site has only the current files" in ran.err) == (2, True)
+    ran = shopwindow("publish", address, "--layout", "site", "--list")
+    assert (ran.status, ran.out[:12], ran.out.endswith(" current\n")) == (0, id[:12], True)
+    ran = shopwindow("publish", address, "--layout", "site", "--verify")
+    assert (ran.status, ran.out) == (0, f"release {id[:12]} is intact at {address}\n")
+    (tmp_path / "target" / "manifests" / f"{id}.json.gz").unlink()
+    ran = shopwindow("publish", address, "--layout", "site", "--verify")
+    assert (ran.status, "is gone; publish to another prefix" in ran.err) == (4, True)
+
+
+@pytest.mark.parametrize(
+    ("option", "instead"),
+    [
+        ("--verify=1234567", "say it without ID"),
+        ("--rollback", "roll back where releases are built (shopwindow rollback), and publish that"),
+        ("--pin", "shopwindow rollback pins what is current where releases are built"),
+        ("--unpin", "shopwindow activate ends the one where releases are built"),
+        ("--prune=3", "shopwindow prune deletes releases where they are built"),
+        ("--keys=keys", "browsers and CDNs read it, and verify nothing"),
+    ],
+)
+def test_what_a_site_cannot_have_says_what_to_do_instead(tmp_path: Path, option: str, instead: str) -> None:
+    ran = shopwindow("publish", f"file://{tmp_path}/target", "--layout", "site", option)
+    assert (ran.status, ran.out, instead in ran.err.replace("\n", " ")) == (2, "", True), ran
+    assert not (tmp_path / "target").exists()
+
+
+def test_a_site_that_is_rolled_back_where_it_is_built_follows_with_force(tmp_path: Path) -> None:
+    """As the sentence says."""
+    address, site = f"file://{tmp_path}/target", ("--layout", "site", "--out", tmp_path / "dist")
+    content = documents("First")
+    first = built(write(tmp_path / "content", content), tmp_path / "dist")
+    assert shopwindow("publish", address, *site).status == 0
+    content["events/first.yaml"]["name"] = "Second"
+    built(write(tmp_path / "content", content), tmp_path / "dist")
+    assert shopwindow("publish", address, *site).status == 0
+    assert shopwindow("rollback", "--out", tmp_path / "dist").status == 0
+    assert shopwindow("publish", address, *site).status == 4  # a newer build is current
+    assert shopwindow("publish", address, *site, "--force").status == 0
+    assert files(folder(tmp_path / "target")) == of_release(tmp_path, first)

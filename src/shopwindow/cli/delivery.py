@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +29,19 @@ if TYPE_CHECKING:
     from shopwindow.delivery.publishing import Publication
     from shopwindow.delivery.purging import Purger
     from shopwindow.delivery.signing import Signature, Signing
+
+NOT_OF_SITES = {
+    "--verify": "a site has one release, so say it without ID",
+    "--rollback": "a site has the files of one release: roll back where releases are built "
+    "(shopwindow rollback), and publish that with --layout site --force",
+    "--pin": "a site has no pin: shopwindow rollback pins what is current where releases are "
+    "built, and publications send that",
+    "--unpin": "a site has no pin: shopwindow activate ends the one where releases are built",
+    "--prune": "a site has nothing to prune: each publication deletes what its release does "
+    "not have. shopwindow prune deletes releases where they are built",
+    "--keys": "a site cannot be signed: browsers and CDNs read it, and verify nothing",
+}
+"""Options that mean nothing with --layout site, and what to do instead."""
 
 WITHOUT_ID = ""
 """What an option with an optional ID has where it was given without one."""
@@ -89,7 +102,8 @@ class _Order:
     "--force",
     is_flag=True,
     help="Publish over a newer build, too; with --keys also over what nobody has signed, or "
-    "what a publisher with a wrong clock signed in the future.",
+    "what a publisher with a wrong clock signed in the future; of a site that has this release "
+    "already, every file again.",
 )
 @click.option(
     "--keys",
@@ -169,14 +183,16 @@ def publish(
         )
     if renew and not folder:
         raise click.UsageError("--renew needs --keys DIR")
-    if layout == "site" and folder:
-        raise click.UsageError(
-            "--layout site cannot be signed: browsers and CDNs read it, and verify nothing"
-        )
-    if layout == "site" and any(chosen):
-        raise click.UsageError(
-            "--layout site has only the current files: there is nothing to list, to go back "
-            "to or to prune. `shopwindow rollback` and then --force publish earlier ones"
+    if layout == "site":
+        _require_for_sites(
+            {
+                "--verify": bool(verify),
+                "--rollback": rollback is not None,
+                "--pin": pin,
+                "--unpin": unpin,
+                "--prune": bool(prune),
+                "--keys": bool(folder),
+            }
         )
     order = _ordered(target, Path(content), Path(out), reason, force, ways)
     signing = signing_of(folder, key_command) if folder else None
@@ -195,6 +211,13 @@ def publish(
         _renew(order, signing)
     else:
         _publish(order)
+
+
+def _require_for_sites(chosen: Mapping[str, bool]) -> None:
+    """Raise UsageError where an option was chosen that a site cannot have."""
+    for option, is_chosen in chosen.items():
+        if is_chosen:
+            raise click.UsageError(f"{option}: {NOT_OF_SITES[option]}")
 
 
 def _ordered(
@@ -309,9 +332,10 @@ def _purge(order: _Order) -> None:
 
 
 def _list(order: _Order) -> None:
-    from shopwindow.delivery.upkeep import listing
+    from shopwindow.delivery import site_upkeep, upkeep
 
-    listed = listing(order.bucket)
+    look_after = site_upkeep if order.is_site else upkeep
+    listed = look_after.listing(order.bucket)
     if not listed:
         click.echo(f"{order.bucket.where}: nothing was published there yet", err=True)
     for release in listed:
@@ -319,11 +343,14 @@ def _list(order: _Order) -> None:
 
 
 def _verify(order: _Order, id: str | None) -> None:
-    from shopwindow.delivery.upkeep import verify
+    from shopwindow.delivery import site_upkeep, upkeep
 
-    release, wrong = verify(
-        order.bucket, id, interface().indexes, progress_bar("reading")
-    )
+    progress = progress_bar("reading")
+    if order.is_site:
+        release, wrong = site_upkeep.verify(order.bucket, progress)
+    else:
+        indexes = interface().indexes
+        release, wrong = upkeep.verify(order.bucket, id, indexes, progress)
     for line in wrong:
         click.echo(line)
     if wrong:

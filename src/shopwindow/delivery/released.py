@@ -79,6 +79,17 @@ def read_chunk(bucket: Bucket, chunk: Chunk) -> bytes:
     return data
 
 
+def fault(bucket: Bucket, key: str, digest: str) -> str:
+    """Return what is wrong with an object of this digest, as a line; empty: nothing."""
+    bits = bucket.stream(key)
+    if bits is None:
+        return f"{key}: missing"
+    actual = sha256()
+    for bit in bits:
+        actual.update(bit)
+    return "" if actual.hexdigest() == digest else f"{key}: not what was sent"
+
+
 def objects(release: Published, listed: ManifestLines) -> set[str]:
     """Return the digests of all objects that a release consists of."""
     served = {manifest.digest_of(line) for line in listed.files.values()}

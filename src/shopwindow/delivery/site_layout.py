@@ -72,15 +72,15 @@ def publish_site(
     """Send the files of a release to their paths at a target.
 
     The arguments are those of `publish`. ``force``: also while another publisher seems
-    to be at work. Raises Failure; then files of both releases may lie there, until a
-    publication ends.
+    to be at work; of the release that is current, every file again. Raises Failure; then
+    files of both releases may lie there, until a publication ends.
     """
     read = pointer.read(bucket, SITE)
     present = read.pointer
     _require_nobody_sends(bucket, present, force=force)
     require_newer(release, present, bucket.where, force=force)
     previous = present.id if present and present.id else None
-    if present and previous == release.id and not present.begun:
+    if present and previous == release.id and not present.begun and not force:
         return Publication(release.id, 0, 0, previous, False, False)
 
     listing = gzip.compress(release.manifest_bytes(), mtime=0)

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from itertools import islice
 
 from shopwindow.content.processes import Progress
@@ -70,14 +69,7 @@ def verify(
     release = released.published(bucket, chosen)
 
     def fault(digest: str) -> str:
-        key = layout.object_key(digest)
-        bits = bucket.stream(key)
-        if bits is None:
-            return f"{key}: missing"
-        actual = sha256()
-        for bit in bits:
-            actual.update(bit)
-        return "" if actual.hexdigest() == digest else f"{key}: not what was sent"
+        return released.fault(bucket, layout.object_key(digest), digest)
 
     holding = released.holding(release)
     faults = concurrently(fault, sorted(holding))
