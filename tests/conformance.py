@@ -662,7 +662,14 @@ def _events_v1() -> Iterator[Case]:
         yield from v1(query)
     for query in (ALL_EVENTS, "storeNumber=1011,1012,1013", "locationNumber=2003,2001,2002", "storeId=3,99,1,2"):
         yield from v1(query, *everything)
-    for query in ("storeId=3,2", "storeId=2,3,2,3", "storeId=2%2C3", "storeId=0003,%202", "storeId=3,+2&unknown=x"):
+    for query in (
+        "storeId=3,2",
+        "storeId=2,3,2,3",
+        "storeId=2%2C3",
+        "storeId=0003,%202",
+        "storeId=3,+2&unknown=x",
+        "storeId=3&storeId=2",
+    ):
         yield from v1(query, E20, E30BOSTON, E40BOSTON, E40HARTFORD)
     yield from read("store/v1/events/?storeId=4", {"events": {"event": []}}, "events", 900)
     yield from v1("storeId=1,3&storeNumber=1011,1013", *boston)
@@ -704,7 +711,9 @@ def _events_v1() -> Iterator[Case]:
     yield from invalid(
         f"{path}?storeId={','.join(map(str, range(1, 102)))}", "storeId: must be at most 100 numbers, not 101"
     )
-    yield from invalid(f"{path}?storeId=3&storeId=3", "storeId: is given more than once")
+    day = "startDate=2026-12-05"
+    yield from invalid(f"{path}?storeId=3&{day}&{day}", "startDate: is given more than once")
+    yield from invalid(f"{path}?storeId=3&storeId=x", f"storeId: {NOT_IDS} 'x'")
     yield from invalid(f"{path}?storeId=3&startDate=2026-02-30", f"startDate: {NO_DAY} '2026-02-30'")
     yield from invalid(f"{path}?storeId=3&startDate=2026-2-3", f"startDate: {NO_DAY} '2026-2-3'")
     yield from invalid(f"{path}?storeId=3&startDate=20260203", f"startDate: {NO_DAY} '20260203'")
@@ -713,8 +722,8 @@ def _events_v1() -> Iterator[Case]:
     backwards = "finishDate: 2026-12-04 is before startDate 2026-12-05"
     yield from invalid(f"{path}?storeId=3&startDate=2026-12-05&finishDate=2026-12-04", backwards)
     yield from invalid(
-        f"{path}?storeId=x&storeNumber=1&storeNumber=2&startDate=soon&finishDate=then&_fields=(&callback=1",
-        "storeNumber: is given more than once",
+        f"{path}?storeId=x&callback=1&callback=1&startDate=soon&finishDate=then&_fields=(",
+        "callback: is given more than once",
         f"storeId: {NOT_IDS} 'x'",
         f"startDate: {NO_DAY} 'soon'",
         f"finishDate: {NO_DAY} 'then'",

@@ -8,7 +8,7 @@ from shopwindow.interface.table import Tables
 from shopwindow.retail.consents.table import CONSENTS, Choice
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.opening import open_database
-from shopwindow.service.database.retries import RETRIES, Retry
+from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.shop import INTERFACE
 
 NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
@@ -42,9 +42,9 @@ def begun(database: Database, at: datetime = NOW, retry: Retry = RETRY) -> Outco
     """What is found under a key; where nothing is, the answer is kept."""
 
     def work(shop: Tables) -> Outcome | None:
-        known = shop[RETRIES].begin(retry, at)
+        known = shop[STORED_RESPONSES].begin(retry, at)
         if known is None:
-            shop[RETRIES].finish(retry, ANSWER)
+            shop[STORED_RESPONSES].finish(retry, ANSWER)
         return known
 
     return database.write(work)

@@ -86,7 +86,7 @@ def kind(copy: Copy, folder: Path) -> None:
     copy.write("courses/all.yaml", "", "- {courseId: 1, branchId: 1, publish: {from: 2026-12-02}}\n")
     assert copy.run("check").status == 0
     built = copy.run("build", "--out", str(folder / "out"), "--at", AT)
-    assert "changes by itself next at 2026-12-02T05:00:00+00:00" in built.out
+    assert "build again at 2026-12-02 00:00 (America/New_York): content changes by itself then" in built.out
     copy.write("courses/all.yaml", "branchId: 1", "branchId: 7")
     assert "courses/all.yaml:1:" in copy.run("check").out
 

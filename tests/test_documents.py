@@ -7,13 +7,20 @@ from pathlib import Path
 import click
 import pytest
 
-from releases import shopwindow
 from shopwindow import library
 from shopwindow.cli import main
 from shopwindow.renamed import FORMER
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "benchmarks/README.md", *ROOT.glob("docs/**/*.md")])
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "SECURITY.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "benchmarks/README.md",
+        *ROOT.glob("docs/**/*.md"),
+    ]
+)
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -167,27 +174,3 @@ def test_every_command_and_option_that_a_page_shows_exists(name: str) -> None:
 
 def test_commands_are_found_in_pages() -> None:
     assert len([line for name in NAMES for line in lines(name)]) > 100
-
-
-# -- what the README shows is what the program prints ---------------------------------------------------------------
-
-
-def printed(begins: str) -> str:
-    """Return what the README shows below the command that begins so."""
-    text = "\n".join(blocks("README.md", "console"))
-    return next(part.partition("\n")[2] for part in text.split("$ ")[1:] if part.startswith(begins))
-
-
-def test_the_readmes_mistake_is_reported_as_it_says(sample: Path) -> None:
-    event = sample / "events/windows-light-up.yaml"
-    event.write_text(event.read_text().replace("finish: 2026-11-23 19:00", "finish: 2026-11-23 7pm"))
-    ran = shopwindow("check", "--content", str(sample), "--at", "2026-11-22")
-    _, _, problem = printed("shopwindow check").splitlines()[0].partition("content/")
-    assert ran.status == 1
-    assert [line.endswith(problem) for line in ran.out.splitlines()] == [True]
-
-
-def test_the_readmes_answer_is_the_one_that_an_app_would_get(sample: Path) -> None:
-    request = "store/v1/events?locationNumber=40155&_fields=id,name"
-    ran = shopwindow("show", request, "--at", "2027-03-02", "--content", str(sample))
-    assert (ran.status, ran.out) == (0, printed("shopwindow show"))

@@ -30,7 +30,7 @@ def test_a_program_builds_compares_rolls_back_and_activates(content: Path, tmp_p
     changed = library.difference(INTERFACE, out, one, two)
     assert ("event", "77") in {(change.kind, change.id) for change in changed.changes}
     assert (library.roll_back(out).id, library.build(INTERFACE, content, out, at=AT).pinned) == (one, True)
-    assert library.activate(out) == Activated(two, one, edge_changed=False)
+    assert library.activate(out) == Activated(two, one)
     assert library.verify(out) == (two, [])
 
 

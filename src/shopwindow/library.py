@@ -81,6 +81,7 @@ from shopwindow.release.changes import (
     longest_lifetime,
     purged,
 )
+from shopwindow.release.edge_notes import ConfiguredEdge, record_edge, stale_edges
 from shopwindow.release.indexes import temporary
 from shopwindow.release.order import MAX_FILES, BuildOrder
 from shopwindow.release.origin import origin
@@ -567,7 +568,8 @@ class Build:
     ``checked`` holds the problems; where there are any, ``built`` is None and nothing
     was written. ``activated``: the new release became the current one in this build.
     ``current`` is the release that is current now, and ``pinned`` whether it stays so
-    until somebody activates another.
+    until somebody activates another. ``previous`` was current before. ``edges``: those
+    whose configuration is of other rules than the current release's.
     """
 
     checked: Checked
@@ -575,6 +577,8 @@ class Build:
     activated: bool = False
     current: str | None = None
     pinned: bool = False
+    previous: str | None = None
+    edges: tuple[ConfiguredEdge, ...] = ()
 
 
 def build(
@@ -664,13 +668,21 @@ def build(
             checked.sources.clear()
             with releases.lock(make=True):
                 releases.reconcile()
+                previous = releases.current()
                 built = build_release(ordered(checked.documents, prepared), releases)
                 activated = activation.activate_built(
                     releases, built.id, datetime.now(UTC)
                 )
                 record("SUCCESS", release=built.id)
+                current = releases.current()
                 return Build(
-                    checked, built, activated, releases.current(), releases.pinned()
+                    checked,
+                    built,
+                    activated,
+                    current,
+                    releases.pinned(),
+                    previous,
+                    stale_edges(releases, current) if current else (),
                 )
         except OutputBusy:
             raise  # another build is at work, and records its own end
@@ -877,7 +889,7 @@ def nginx_configuration(
     Raises Failure for keys that cannot be read, and Misuse for an address or a template
     that cannot be used.
     """
-    folders = _edge_templates(interface, nginx.TEMPLATE, templates)
+    folders = _edge_templates(interface, nginx.NGINX_TEMPLATE, templates)
     if keys is None and interface.applications:
         raise Misuse(
             "keys", "is needed: a file with a line `<application> <key>` for each key"
@@ -925,7 +937,7 @@ def varnish_configuration(
 
     Raises Failure, and Misuse for an address or a template that cannot be used.
     """
-    folders = _edge_templates(interface, varnish.TEMPLATE, templates)
+    folders = _edge_templates(interface, varnish.VARNISH_TEMPLATE, templates)
     current = _current_release(interface, content, out)
     edge_rules = rules(current.interface, current.content, current.schemas)
     try:
@@ -943,7 +955,7 @@ def worker_module(
     ``templates`` is a folder whose worker.js is used instead of the program's own.
     Raises Failure, and Misuse for a template that cannot be used.
     """
-    folders = _edge_templates(interface, worker.TEMPLATE, templates)
+    folders = _edge_templates(interface, worker.WORKER_TEMPLATE, templates)
     current = _current_release(interface, content, out)
     edge_rules = rules(current.interface, current.content, current.schemas)
     return worker.module(edge_rules, folders)
@@ -956,6 +968,16 @@ def _edge_templates(
     if templates and not (templates / name).is_file():
         raise Misuse("templates", f"{templates}: there is no {name} in it")
     return template_folders(interface, *([templates] if templates else []))
+
+
+def edge_configured(out: Path, edge: str, file: Path | None = None) -> None:
+    """Note that an edge was configured for the current release.
+
+    ``edge``: nginx, varnish or worker. ``file``: where its configuration was written;
+    None: it was printed. Builds and activations then say when it must be written again.
+    Raises nothing.
+    """
+    record_edge(out, edge, file)
 
 
 def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str, Any]:

@@ -256,6 +256,11 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return folded[similar[0]] if similar else ""
 
 
+def number_of(count: int, noun: str, plural: str = "s") -> str:
+    """Return a number with its noun: `1 file`, `1,200 files`."""
+    return f"{count:,} {noun}{plural * (count != 1)}"
+
+
 def sentence(problem: Problem) -> str:
     """Return a problem as one line: what is wrong, what is allowed, what may have been
     meant.

@@ -20,7 +20,7 @@ from shopwindow.problems import Failure
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.opening import open_database
-from shopwindow.service.database.retries import RETRIES, Retry
+from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.service.database.sqlite_file import NETWORK, file_system
 from shopwindow.service.proxies import LOOPBACK, proxies
 from shopwindow.shop import INTERFACE
@@ -273,7 +273,7 @@ def test_prune_database_removes_answers_older_than_a_day(engine: Engine, databas
     for name, hours in (("old", 25), ("young", 23)):
         retry = Retry("phone", "POST", "path", name, "digest")
         at = datetime.now(UTC) - timedelta(hours=hours)
-        database.write(lambda shop, retry=retry, at=at: shop[RETRIES].begin(retry, at))  # type: ignore[misc]
+        database.write(lambda shop, retry=retry, at=at: shop[STORED_RESPONSES].begin(retry, at))  # type: ignore[misc]
     assert "kept answers: 1 removed" in shopwindow("prune-database", "--database", engine.url).out
     assert "kept answers: 0 removed" in shopwindow("prune-database", "--database", engine.url).out
 

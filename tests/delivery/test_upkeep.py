@@ -87,7 +87,7 @@ def test_a_release_that_lacks_an_object_is_not_rolled_back_to(bucket: Bucket, tm
     served = firsts - released.holding(released.published(bucket, first))
     key = layout.object_key(sorted(served)[0])
     bucket.delete([key])
-    with pytest.raises(Failure, match=f"release {first[:12]} lacks 1 objects, and nothing was changed: {key}"):
+    with pytest.raises(Failure, match=f"release {first[:12]} lacks 1 object, and nothing was changed: {key}"):
         activation.roll_back(bucket, None)
     assert current(bucket)["id"] == second
     assert upkeep.verify(bucket, first[:8]) == (first, [f"{key}: missing"])

@@ -168,6 +168,7 @@ def _spellings(operation: Operation, target: str) -> Iterator[tuple[str, str]]:
     yield "a name that begins as a read one", f"{path}?{first}x=1{rest}"
     yield "a read name with nothing", f"{path}?{first}{rest}"
     yield "everything twice", f"{path}?{query}{rest}"
+    yield "a list in two parameters", f"{path}?{'&'.join(_items(query))}"
     yield "a callback", f"{path}?callback=show{rest}"
     yield "a callback that is none", f"{path}?callback=1%3Balert{rest}"
     yield "a mask", f"{path}?_fields=name{rest}"
@@ -178,6 +179,12 @@ def _spellings(operation: Operation, target: str) -> Iterator[tuple[str, str]]:
     yield "a second question mark", f"{path}?x=1?{query}"
     yield "an unread name with a question mark", f"{path}?a?b=1{rest}"
     yield "a semicolon", f"{path};x=1{mark}{query}"
+
+
+def _items(query: str) -> Iterator[str]:
+    """Each item of each parameter of a query in a parameter of its own."""
+    for name, _, text in (pair.partition("=") for pair in query.split("&")):
+        yield from (f"{name}={item}" for item in text.split(","))
 
 
 def _writes(operation: Operation, sent: Mapping[str, str]) -> Iterator[Asked]:

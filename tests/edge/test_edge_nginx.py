@@ -28,7 +28,7 @@ from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.edge.keys import read_keys
 from shopwindow.edge.nginx import configuration
-from shopwindow.edge.rules import APPLICATION, Rules, Target, digest, rules
+from shopwindow.edge.rules import APPLICATION, FileTarget, Rules, digest, rules
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Call, Request, make
 from shopwindow.interface.collections import schemas_with
@@ -276,9 +276,9 @@ def test_a_call_with_more_than_one_parameter_keeps_its_groups_in_the_targets_ord
             replace(INTERFACE, operations=(stores, replace(both, path="x"), located)), content, SCHEMAS
         ).routes
     ] == [
-        (Target(rf"store/v2/stores/({id})", r"store/v2/stores/\1"),),
-        (Target(rf"x\?storeId=({id})\&storeNumber=({id})", r"x;storeId=\1;storeNumber=\2"),),
-        (Target(rf"({id})/events\?(storeId={id})", r"\1/events;\2"),),
+        (FileTarget(rf"store/v2/stores/({id})", r"store/v2/stores/\1"),),
+        (FileTarget(rf"x\?storeId=({id})\&storeNumber=({id})", r"x;storeId=\1;storeNumber=\2"),),
+        (FileTarget(rf"({id})/events\?(storeId={id})", r"\1/events;\2"),),
     ]
 
 

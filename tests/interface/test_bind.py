@@ -390,6 +390,8 @@ SPELLINGS = {
         "store/v1/events?storeId=%31%30%31,102",
         "store/v1/events?store%49d=101,102",
         "store/v1/events?storeId=102,101",
+        "store/v1/events?storeId=101&storeId=102",  # openapi-python-client
+        "store/v1/events?storeId=102&storeId=101,102&storeId=",
         "store/v1/events?storeId=101,102,101",
         "store/v1/events?storeId=0101,000000000000000000102",
         f"store/v1/events?storeId=101,{'0' * 6000}102",
@@ -605,11 +607,16 @@ REFUSED = [
     invalid("store/v1/events?storeId=%FF", ("storeId", not_ids("\ufffd"))),
     invalid("store/v1/events?storeId=1_0", ("storeId", not_ids("1_0"))),
     invalid(f"store/v1/events?storeId={HUNDRED_AND_ONE}", ("storeId", "must be at most 100 numbers, not 101")),
-    invalid("store/v1/events?storeId=1&storeId=1", ("storeId", "is given more than once")),
-    invalid("store/v1/events?storeId=1&storeId=x", ("storeId", "is given more than once"), ("storeId", not_ids("x"))),
+    invalid("store/v1/events?storeId=1&storeId=x", ("storeId", not_ids("x"))),
     invalid(
-        "store/v1/events?locationNumber=x&storeId=y&storeNumber=1&storeNumber=2",
-        ("storeNumber", "is given more than once"),
+        f"store/v1/events?storeId=1&storeId={HUNDRED_AND_ONE}", ("storeId", "must be at most 100 numbers, not 101")
+    ),
+    invalid("store/v1/events?storeId=1,&storeId=2", ("storeId", not_ids(""))),
+    invalid("v3/promotions/sorted?channel=SITE&channel=SITE", ("channel", "is given more than once")),
+    invalid("store/v1/events?storeId=1&_fields=a&_fields=b", ("_fields", "is given more than once")),
+    invalid(
+        "store/v1/events?locationNumber=x&storeId=y&startDate=2026-12-05&startDate=2026-12-06",
+        ("startDate", "is given more than once"),
         ("storeId", not_ids("y")),
         ("locationNumber", not_ids("x")),
     ),

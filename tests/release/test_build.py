@@ -32,6 +32,7 @@ from releases import (
     manifest,
     promotion,
     shopwindow,
+    site,
     small,
     store,
     tree,
@@ -473,8 +474,8 @@ def state(out: Path) -> dict[str, tuple[int, int, int]]:
 
 def nothing_to_do(ran: Any) -> bool:
     words = r"release [0-9a-f]{12}: \d+ files, it is current already: nothing to do\n"
-    rest = r"  changes by itself next at \S+\n[0-9.]+ s\n"
-    return ran.status == 0 and re.fullmatch(words + rest, ran.out) is not None
+    rest = r"  files: \S+/current/files\n  build again at [-0-9]+ [:0-9]+ \(\S+\): content changes by itself then\n"
+    return ran.status == 0 and re.fullmatch(words + rest + r"[0-9.]+ s\n", ran.out) is not None
 
 
 def test_an_unchanged_content_is_nothing_to_do(content: Path, out: Path) -> None:
@@ -709,26 +710,32 @@ def test_a_file_in_place_of_the_output_directory_is_a_clear_error(content: Path,
 # -- what it says ------------------------------------------------------------------------------------------------
 
 
-def test_a_build_says_what_it_made_what_changed_and_when_it_changes_by_itself(content: Path, out: Path) -> None:
+AGAIN = "  build again at 2026-11-30 00:00 (America/New_York): content changes by itself then\n"
+
+
+def test_a_build_says_what_it_made_what_changed_and_what_to_do_next_and_when(content: Path, out: Path) -> None:
     first = build(content, out)
     id = current(out)
     assert re.sub(r"[0-9.]+ s\n$", "… s\n", first.out) == (
-        f"release {id[:12]}: 44 files, current; "
-        "the edge's configuration must be written and reloaded (shopwindow edge nginx, varnish or worker)\n"
+        f"release {id[:12]}: 44 files, current\n"
         "  26 written, 18 linked, 0 removed\n"
-        "  changes by itself next at 2026-11-30T05:00:00+00:00\n"
+        f"  files: {out}/current/files\n"
+        f"  next: `shopwindow serve --out {out}` answers from it\n"
+        f"{AGAIN}"
         "… s\n"
     )
     write(content, {"events/first.yaml": event(20, [1], "2026-12-04 17:30", "2026-12-04 19:00", name="Renamed")})
     write(content, {"promotions/more.yaml": promotion(9, publish={"from": "2026-12-01", "until": "2026-12-02"})})
     (content / "events/second.yaml").unlink()
     second = build(content, out, at="2026-11-27T12:00:00-05:00")
-    id = current(out)
+    former, id = id, current(out)
     assert re.sub(r"[0-9.]+ s\n$", "… s\n", second.out) == (
         f"release {id[:12]}: 44 files, current\n"
         "  8 written, 36 linked, 0 removed\n"
         "  changed: events 10, 20\n"
-        "  changes by itself next at 2026-11-30T05:00:00+00:00\n"
+        f"  files: {out}/current/files\n"
+        f"  next: `shopwindow diff --out {out} {former[:8]} {id[:8]}` lists what apps get and the URLs to purge\n"
+        f"{AGAIN}"
         "… s\n"
     )
 
@@ -755,12 +762,54 @@ def test_a_build_counts_what_was_removed(content: Path, out: Path) -> None:
     assert "  0 written, 42 linked, 2 removed\n  changed: app tablet\n" in ran.out
 
 
-def test_a_build_says_when_the_edge_must_be_reloaded(content: Path, out: Path) -> None:
+def test_what_a_build_says_to_do_next_can_be_typed(content: Path, out: Path) -> None:
     built(content, out)
-    site = small()["site.yaml"]
-    write(content, {"site.yaml": {**site, "lifetimes": {"default": {"maxAge": 61}}}})
+    write(content, {"events/first.yaml": event(20, [1], "2026-12-04 17:30", "2026-12-04 19:00", name="Renamed")})
+    (line,) = re.findall(r"next: `shopwindow (.*)`", build(content, out).out)
+    ran = shopwindow(*line.split())
+    assert (ran.status, ran.out.splitlines()[0]) == (0, 'event 20: name: "Event 20" -> "Renamed"')
+
+
+def test_a_build_that_is_not_activated_names_its_own_files(content: Path, out: Path) -> None:
+    first = built(content, out)
+    write(content, {"promotions/more.yaml": promotion(9)})
+    built(content, out)
+    assert shopwindow("rollback", "--out", out).status == 0
+    write(content, {"promotions/more.yaml": promotion(9, publish={"from": "2026-11-01"})})
     ran = build(content, out)
-    assert "the edge's configuration must be written and reloaded" in ran.out
+    id = json.loads((out / "last-build.json").read_bytes())["release"]
+    assert (ran.status, f"  files: {out}/releases/{id}/files\n" in ran.out, id != first) == (3, True, True)
+
+
+WITHOUT_NGINX = ("nginx", "edge", "varnish", "worker")
+
+
+def test_a_build_says_nothing_of_an_edge_where_none_is_configured(content: Path, out: Path) -> None:
+    first = build(content, out)
+    write(content, {"site.yaml": site(lifetimes={"default": {"maxAge": 61}})})
+    second = build(content, out)
+    assert [word for word in WITHOUT_NGINX if word in first.out + second.out] == []
+
+
+def test_a_build_says_which_configured_edges_must_be_written_again_until_they_are(
+    content: Path, out: Path, tmp_path: Path
+) -> None:
+    built(content, out)
+    target = tmp_path / "an edge.vcl"
+    assert shopwindow("edge", "varnish", "--out", out, "--content", content, "--write", target).status == 0
+    assert shopwindow("edge", "worker", "--out", out, "--content", content).status == 0
+    before = build(content, out)
+
+    write(content, {"site.yaml": site(lifetimes={"default": {"maxAge": 61}})})
+    again = "'s configuration is of another release: write it again, `shopwindow edge"
+    said = [f"  varnish{again} varnish … --write '{target}'`, with its options of then, and load it"]
+    said += [f"  worker{again} worker …`, with its options of then, and load it"]
+    for _ in range(2):  # a second build does not take it as done
+        assert build(content, out).out.splitlines()[-3:-1] == said
+
+    assert shopwindow("edge", "varnish", "--out", out, "--content", content, "--write", target).status == 0
+    after = build(content, out).out
+    assert (again in before.out, f"varnish{again}" in after, f"worker{again}" in after) == (False, False, True)
 
 
 FILES_OF_SMALL = {

@@ -19,7 +19,7 @@ from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.forget import forget
 from shopwindow.service.database.prune import prune
-from shopwindow.service.database.retries import RETRIES, Retry
+from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 
 DAY = timedelta(hours=24)
 MOMENT = timedelta(milliseconds=1)
@@ -239,7 +239,7 @@ def test_a_person_is_forgotten_with_the_answers_kept_for_them(database: Database
     choose(database, "c")
     for device, user in (("a", "u"), ("c", None)):
         retry = Retry("phone", "POST", "path", device, "digest", device, user)
-        database.write(lambda shop, retry=retry: shop[RETRIES].begin(retry, NOW))  # type: ignore[misc]
+        database.write(lambda shop, retry=retry: shop[STORED_RESPONSES].begin(retry, NOW))  # type: ignore[misc]
     assert forget(database, "user", "u", NOW, "1") == removed(1, 2, 0)
     assert history(database) == [("c", "IN", None)]
     assert (current(database, "a"), current(database, "b"), current(database, "c")) == (None, None, "IN")
@@ -256,8 +256,8 @@ def test_a_guest_user_is_forgotten_with_their_bag_and_its_kept_answers(database:
             bag = shop[BAGS].make("phone", guid, user + 1000, user, NOW)
             assert bag
             shop[BAGS].put(bag, [Line(1, 5, 2)])
-            shop[RETRIES].begin(retry, NOW)
-            shop[RETRIES].finish(retry, Outcome({"bag": {"bagId": 1, "owner": {"userId": user}}}))
+            shop[STORED_RESPONSES].begin(retry, NOW)
+            shop[STORED_RESPONSES].finish(retry, Outcome({"bag": {"bagId": 1, "owner": {"userId": user}}}))
 
         database.write(made)
     assert forget(database, "device", "71", NOW, "1") == removed(0, 0, 0)
@@ -304,10 +304,10 @@ def test_a_second_request_waits_for_the_first(engine: Engine, database: Database
     began = threading.Event()
 
     def first(shop: Tables) -> Outcome | None:
-        known = shop[RETRIES].begin(RETRY, NOW)
+        known = shop[STORED_RESPONSES].begin(RETRY, NOW)
         began.set()
         time.sleep(0.3)
-        shop[RETRIES].finish(RETRY, ANSWER)
+        shop[STORED_RESPONSES].finish(RETRY, ANSWER)
         return known
 
     with ThreadPoolExecutor(2) as pool:
@@ -323,7 +323,7 @@ def test_a_second_request_is_the_first_where_that_one_was_refused(engine: Engine
     began = threading.Event()
 
     def first(shop: Tables) -> None:
-        shop[RETRIES].begin(RETRY, NOW)
+        shop[STORED_RESPONSES].begin(RETRY, NOW)
         began.set()
         time.sleep(0.2)
         raise Refusal("invalid")

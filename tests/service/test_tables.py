@@ -24,7 +24,7 @@ from shopwindow.service.database.forget import By, forget
 from shopwindow.service.database.migrate import left_alone, reached, statements
 from shopwindow.service.database.opening import open_database
 from shopwindow.service.database.prune import prune
-from shopwindow.service.database.retries import RETRIES, Retry
+from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.service.database.tables import ENGINE_TABLES, declared
 from shopwindow.shop import INTERFACE
 
@@ -116,7 +116,7 @@ def test_a_text_that_names_a_person_is_no_pattern(database: Database) -> None:
     for number, text in enumerate(("a_c", "abc", "a%", "axx", "!", "a!_c")):
         plant(database, "retries", number, outcome=f"<{text}>")
     removed = [
-        database.write(lambda tables, text=text: tables[RETRIES].remove_naming(f"<{text}>"))  # type: ignore[misc]
+        database.write(lambda tables, text=text: tables[STORED_RESPONSES].remove_naming(f"<{text}>"))  # type: ignore[misc]
         for text in ("a_c", "a%", "a!_c")
     ]
     assert removed == [1, 1, 1]
@@ -390,7 +390,7 @@ def test_answers_stored_before_are_given_again_after(engine: Engine) -> None:
     database.migrate()
     retry = Retry("one", "POST", "order/v1/bags", "key-1", "digest")
     at = datetime(2026, 11, 10, 13, tzinfo=UTC)
-    outcome = database.write(lambda tables: tables[RETRIES].begin(retry, at))
+    outcome = database.write(lambda tables: tables[STORED_RESPONSES].begin(retry, at))
     assert outcome is not None
     assert outcome.value == {"bag": {"bagId": 11, "owner": {"userId": 22}}}
     database.close()

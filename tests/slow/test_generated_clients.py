@@ -85,7 +85,7 @@ def calls(document: Json) -> list[list[Any]]:
     listed = []
     for operation in sorted(operations(document), key=lambda each: rank.get(each["operationId"], 0)):
         texts = {
-            each["name"]: alone(each["example"])
+            each["name"]: several(each["example"])
             for each in operation["parameters"]
             if "example" in each and each["in"] in ("path", "query") and each["name"] != "others"
         }
@@ -94,9 +94,9 @@ def calls(document: Json) -> list[list[Any]]:
     return listed
 
 
-def alone(value: Any) -> Any:
-    """A list's first item as a list: one of the generators repeats the name of a parameter for each item."""
-    return value[:1] if isinstance(value, list) else value
+def several(value: Any) -> Any:
+    """A list with two items at least: one of the generators repeats the name of a parameter for each item."""
+    return value * 2 if isinstance(value, list) and len(value) == 1 else value
 
 
 def driven(python: Path, driver: str, folder: Path, told: Mapping[str, Any]) -> dict[str, str]:

@@ -13,7 +13,6 @@ from shopwindow.catalog.applying import AppliedCounts, ChangesImport
 from shopwindow.catalog.importing import FeedImport
 from shopwindow.catalog.mapping import Mapped, UnusableMapping
 from shopwindow.catalog.marks import FeedMarks, digest_of
-from shopwindow.cli.report import number
 from shopwindow.cli.steps import (
     CONTENT_DIR,
     LISTED_PROBLEMS,
@@ -25,7 +24,7 @@ from shopwindow.content import yaml
 from shopwindow.content.listing import COMPRESSED
 from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Malformed
-from shopwindow.problems import Failure, pointer_text
+from shopwindow.problems import Failure, number_of, pointer_text
 
 
 @click.group()
@@ -130,7 +129,10 @@ def _convert(
 
 def _summary(importing: FeedImport, out: str) -> str:
     """Return how many rows became what."""
-    parts = [f"{importing.read:,} rows read", f"{importing.written:,} written to {out}"]
+    parts = [
+        f"{number_of(importing.read, 'row')} read",
+        f"{importing.written:,} written to {out}",
+    ]
     if importing.skipped:
         parts.append(f"{importing.skipped:,} skipped as the mapping says")
     if importing.bad:
@@ -167,7 +169,7 @@ def _apply(
 
 def _applied(counts: AppliedCounts) -> str:
     changed = f"{counts.added:,} added, {counts.replaced:,} replaced, {counts.deleted:,} deleted"
-    documents = number(counts.documents, "document")
+    documents = number_of(counts.documents, "document")
     return f"{changed}; {documents}, up to the mark {counts.mark}"
 
 

@@ -21,7 +21,7 @@ from shopwindow.cli.steps import (
     interface,
     progress_bar,
 )
-from shopwindow.problems import Failure
+from shopwindow.problems import Failure, number_of
 
 if TYPE_CHECKING:
     from shopwindow.delivery.bucket import Bucket
@@ -328,7 +328,7 @@ def _purge(order: _Order) -> None:
         return
     done = purge(order.bucket, order.purgers, SITE if order.is_site else OBJECTS)
     if done.releases:
-        click.echo(f"{done.urls:,} URLs purged")
+        click.echo(f"{number_of(done.urls, 'URL')} purged")
 
 
 def _list(order: _Order) -> None:
@@ -399,6 +399,7 @@ def _prune(order: _Order, keep: int) -> None:
 
     done = prune(order.bucket, keep)
     audit.record("publish --prune", target=order.bucket.where, deleted=done.deleted)
-    deleted = f"{len(done.deleted)} releases and {done.objects:,} objects deleted"
+    releases = number_of(len(done.deleted), "release")
+    deleted = f"{releases} and {number_of(done.objects, 'object')} deleted"
     more = "" if done.ended else "; run it again for the rest"
-    click.echo(f"{deleted}, {done.remaining} releases kept{more}")
+    click.echo(f"{deleted}, {number_of(done.remaining, 'release')} kept{more}")

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shopwindow.content.listing import shipped
 from shopwindow.library import ReleaseDifference
-from shopwindow.problems import pointer_text
+from shopwindow.problems import number_of, pointer_text
 from shopwindow.release.changes import Change
 
 MAX_PRINTED_VALUE = 200
@@ -31,7 +31,9 @@ def text(difference: ReleaseDifference) -> Iterator[str]:
     """Yield the lines of a difference for a terminal."""
     for change in difference.changes:
         yield _sentence(change)
-    yield f"{len(difference.urls)} URLs to purge" + ":" * bool(difference.urls)
+    yield f"{number_of(len(difference.urls), 'URL')} to purge" + ":" * bool(
+        difference.urls
+    )
     for url in difference.urls:
         yield f"  {url}"
     if difference.urls:
@@ -43,14 +45,14 @@ def markdown(difference: ReleaseDifference) -> Iterator[str]:
     can hold.
     """
     documents = _by_document(difference.changes)
-    yield f"### {_count(len(documents), 'document')} changed, {_count(len(difference.urls), 'URL')} to purge"
+    yield f"### {number_of(len(documents), 'document')} changed, {number_of(len(difference.urls), 'URL')} to purge"
     length = 0
     for number, changes in enumerate(documents):
         section = "\n".join(_section(changes))
         length += len(section)
         if length > MAX_MARKDOWN // 2:
             yield ""
-            yield f"And {_count(len(documents) - number, 'more document')}."
+            yield f"And {number_of(len(documents) - number, 'more document')}."
             break
         yield section
     if not difference.urls:
@@ -62,7 +64,7 @@ def markdown(difference: ReleaseDifference) -> Iterator[str]:
     for number, url in enumerate(difference.urls):
         length += len(url)
         if length > MAX_MARKDOWN // 4:
-            yield f"- and {_count(len(difference.urls) - number, 'more URL')}"
+            yield f"- and {number_of(len(difference.urls) - number, 'more URL')}"
             break
         yield f"- `{url}`"
     yield ""
@@ -179,10 +181,6 @@ def _value(value: Any) -> str:
     text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
     is_short = len(text) <= MAX_PRINTED_VALUE
     return text if is_short else text[: MAX_PRINTED_VALUE - 1] + "…"
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number:,} {name}{'s' * (number != 1)}"
 
 
 def _lifetime(difference: ReleaseDifference) -> str:

@@ -8,9 +8,9 @@ import click
 from shopwindow import library
 from shopwindow.cli import audit
 from shopwindow.cli.steps import CONTENT_DIR, OUT, interface
-from shopwindow.edge.nginx import TEMPLATE, EdgeLimits
-from shopwindow.edge.printing import PRIVATE, PUBLIC, write
-from shopwindow.problems import failures
+from shopwindow.edge.nginx import NGINX_TEMPLATE, EdgeLimits
+from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
+from shopwindow.problems import failures, number_of
 
 
 @click.group()
@@ -44,14 +44,14 @@ def edge() -> None:
     """Print the configuration of what serves the files."""
 
 
-SERVICE = click.option(
+SERVICE_ADDRESS = click.option(
     "--service",
     default="127.0.0.1:8000",
     show_default=True,
     metavar="HOST:PORT",
     help="The address of `shopwindow serve`, which answers what no file does.",
 )
-TEMPLATES = click.option(
+EDGE_TEMPLATES = click.option(
     "--templates",
     metavar="DIR",
     help="A folder of yours whose template is used instead of the program's own: "
@@ -68,7 +68,7 @@ TEMPLATES = click.option(
     help="A file with a line `<application> <key>` for each API key; keep it out of git. "
     "Needed unless the interface asks for no keys.",
 )
-@SERVICE
+@SERVICE_ADDRESS
 @click.option(
     "--listen",
     default="80",
@@ -101,7 +101,7 @@ TEMPLATES = click.option(
     metavar="N",
     help="Requests of one client that the service handles at the same time; 0: no limit.",
 )
-@TEMPLATES
+@EDGE_TEMPLATES
 @click.option(
     "--write",
     "target",
@@ -126,7 +126,7 @@ def edge_nginx(
     It belongs into nginx's http context, such as conf.d/. It holds API keys: use
     --write, or make sure that nobody else can read what it is printed to.
     """
-    own = Path(content) / "templates" / TEMPLATE
+    own = Path(content) / "templates" / NGINX_TEMPLATE
     if own.exists() and not templates:
         from_option = "a template for nginx comes from --templates DIR alone"
         click.echo(f"shopwindow: {own} is not used: {from_option}", err=True)
@@ -142,17 +142,15 @@ def edge_nginx(
     )
     for warning in warnings:
         click.echo(f"shopwindow: {keys}: {warning}", err=True)
-    if target is None:
-        click.echo(text, nl=False)
+    if _printed("nginx", text, out, target, OWNERS_MODE):
         return
-    write(Path(target), text, PRIVATE)
     click.echo(f"{target}: written; nginx takes it with `nginx -t && nginx -s reload`")
 
 
 @edge.command("varnish")
 @CONTENT_DIR
 @OUT
-@SERVICE
+@SERVICE_ADDRESS
 @click.option(
     "--purge-from",
     "purgers",
@@ -163,7 +161,7 @@ def edge_nginx(
     help="An address or a network that may take URLs out of the cache with PURGE; may stand "
     "several times.",
 )
-@TEMPLATES
+@EDGE_TEMPLATES
 @click.option(
     "--write",
     "target",
@@ -190,17 +188,15 @@ def edge_varnish(
         purgers=purgers,
         templates=Path(templates) if templates else None,
     )
-    if target is None:
-        click.echo(text, nl=False)
+    if _printed("varnish", text, out, target, PUBLIC_MODE):
         return
-    write(Path(target), text, PUBLIC)
     click.echo(f"{target}: written; Varnish takes it with `varnishreload`")
 
 
 @edge.command("worker")
 @CONTENT_DIR
 @OUT
-@TEMPLATES
+@EDGE_TEMPLATES
 @click.option(
     "--write",
     "target",
@@ -220,11 +216,21 @@ def edge_worker(
         Path(out),
         templates=Path(templates) if templates else None,
     )
+    if _printed("worker", text, out, target, PUBLIC_MODE):
+        return
+    click.echo(f"{target}: written; Cloudflare takes it with `wrangler deploy`")
+
+
+def _printed(edge: str, text: str, out: str, target: str | None, mode: int) -> bool:
+    """Print a configuration, or write it to the file ``target``; return whether it was
+    printed.
+    """
     if target is None:
         click.echo(text, nl=False)
-        return
-    write(Path(target), text, PUBLIC)
-    click.echo(f"{target}: written; Cloudflare takes it with `wrangler deploy`")
+    else:
+        write(Path(target), text, mode)
+    library.edge_configured(Path(out), edge, Path(target) if target else None)
+    return target is None
 
 
 @edge.command("openapi")
@@ -254,5 +260,5 @@ def edge_xsd(folder: str, content: str, out: str) -> None:
     with failures(folder, f"{folder} may have some of the schemas"):
         Path(folder).mkdir(parents=True, exist_ok=True)
     for name, text in documents.items():
-        write(Path(folder) / name, text, PUBLIC)
-    click.echo(f"{folder}: {len(documents)} schemas")
+        write(Path(folder) / name, text, PUBLIC_MODE)
+    click.echo(f"{folder}: {number_of(len(documents), 'schema')}")

@@ -9,6 +9,7 @@ from shopwindow import library
 from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS, interface, print_problems
 from shopwindow.content.check import Checked
 from shopwindow.editor.vscode import SETTINGS
+from shopwindow.problems import number_of
 
 
 @click.command()
@@ -30,4 +31,4 @@ def schemas(editor: str, content: str) -> None:
         print_problems(Checked(None, problems), Path(content), "text")
         sys.exit(PROBLEMS)
     where = SETTINGS if editor == "vscode" else editor
-    click.echo(f"{where}: {len(written)} files written")
+    click.echo(f"{where}: {number_of(len(written), 'file')} written")

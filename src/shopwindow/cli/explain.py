@@ -17,7 +17,7 @@ from shopwindow.content.history import Commit
 from shopwindow.content.lookup import value_text
 from shopwindow.content.uses import Uses
 from shopwindow.content.why import Explanation, Statement
-from shopwindow.problems import one_line
+from shopwindow.problems import number_of, one_line
 
 COMMIT_DIGITS = 10
 """Digits of a commit's id: git prints 7 to 10, and finds it by these in any
@@ -124,7 +124,7 @@ def _grouped(uses: Uses, content: str) -> Iterator[str]:
         line = one_line(place + (f"  ({named})" if named else ""))
         by_kind.setdefault(use.kind, []).append(line)
     for feed in uses.feeds:
-        lines = f"{feed.lines:,} line{'s' * (feed.lines != 1)}"
+        lines = number_of(feed.lines, "line")
         by_kind.setdefault(feed.kind, []).append(f"  {content}/{feed.path}: {lines}")
     for kind, places in by_kind.items():
         yield kind

@@ -9,6 +9,7 @@ from shopwindow.cli import report
 from shopwindow.content.check import Checked
 from shopwindow.content.mending import Repair
 from shopwindow.interface.interface import Interface
+from shopwindow.problems import number_of
 
 
 def print_diff(
@@ -46,4 +47,4 @@ def write_fixes(
 def _count(repair: Repair) -> str:
     count, files = len(repair.fixes), len(repair.edits)
     fixes = f"{count} fix{'es' * (count != 1)}"
-    return f"{fixes} in {files} file{'s' * (files != 1)}"
+    return f"{fixes} in {number_of(files, 'file')}"

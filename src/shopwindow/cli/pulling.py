@@ -18,7 +18,7 @@ from shopwindow.cli.steps import (
     interface,
     progress_bar,
 )
-from shopwindow.problems import Failure
+from shopwindow.problems import Failure, number_of
 from shopwindow.release.publish import Releases
 from shopwindow.service import journal
 
@@ -197,5 +197,5 @@ def _outcome(done: "Pulled") -> str:
         outcome = f"not activated: this host is pinned to {previous}; `shopwindow activate` ends that"
     else:
         outcome = "it is current already"
-    fetched = f"{done.fetched.requests:,} objects fetched, {done.fetched.size / 1024:,.0f} KiB"
+    fetched = f"{number_of(done.fetched.requests, 'object')} fetched, {done.fetched.size / 1024:,.0f} KiB"
     return f"release {done.id[:12]}: {fetched}, {outcome}"

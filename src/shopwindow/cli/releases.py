@@ -3,7 +3,10 @@
 import gc
 import sys
 import time
+from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -14,6 +17,7 @@ from shopwindow.cli.differences import DIFFERENCE_FORMATS
 from shopwindow.cli.steps import (
     AT,
     CONTENT_DIR,
+    DEFAULT_OUT,
     JOBS,
     LISTED_PROBLEMS,
     MAX_UNPACKED,
@@ -29,8 +33,10 @@ from shopwindow.cli.steps import (
 )
 from shopwindow.interface.operation import FromContent, FromStore, Operation
 from shopwindow.library import Build
+from shopwindow.problems import number_of
 from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
+from shopwindow.release.edge_notes import ConfiguredEdge
 from shopwindow.release.order import MAX_FILES
 from shopwindow.release.publish import Release
 
@@ -41,11 +47,6 @@ holds ten.
 
 REASON = click.option(
     "--reason", default="", metavar="TEXT", help="Why; goes into the history."
-)
-
-EDGE_CHANGED = (
-    "the edge's configuration must be written and reloaded "
-    "(shopwindow edge nginx, varnish or worker)"
 )
 
 
@@ -122,6 +123,7 @@ def build(
         print_problems(done.checked, Path(content), "text")
         sys.exit(PROBLEMS)
     _print_built(done.built, _outcome(done, done.built))
+    _print_next(done, done.built, out)
     print_warnings(done.checked, Path(content))
     print_placeholders(done.checked, content)
     click.echo(f"{time.perf_counter() - started:.2f} s")
@@ -130,9 +132,9 @@ def build(
 
 
 def _outcome(done: Build, built: Built) -> str:
-    """Return what became of `current`, and what the operator has to do."""
+    """Return what became of `current`, and what the operator has to do about that."""
     if done.activated:
-        return f"current; {EDGE_CHANGED}" if built.edge_changed else "current"
+        return "current"
     if done.current == built.id:
         what = "nothing to do" if built.existed else "its files were written again"
         unpins = "builds activate nothing until `shopwindow activate` does"
@@ -145,7 +147,7 @@ def _outcome(done: Build, built: Built) -> str:
 
 
 def _print_built(built: Built, outcome: str) -> None:
-    click.echo(f"release {built.id[:12]}: {built.files} files, {outcome}")
+    click.echo(f"release {built.id[:12]}: {number_of(built.files, 'file')}, {outcome}")
     if not built.existed:
         linked = built.files - built.written
         click.echo(
@@ -158,7 +160,37 @@ def _print_built(built: Built, outcome: str) -> None:
         )
     for file, fault in built.anew.items():
         click.echo(f"  {file} was built from the start: {fault}")
-    click.echo(f"  changes by itself next at {built.next_change}")
+
+
+def _print_next(done: Build, built: Built, out: str) -> None:
+    """Print where the files are, and what a person does next, and when."""
+    release = "current" if done.current == built.id else f"releases/{built.id}"
+    click.echo(f"  files: {Path(out) / release / 'files'}")
+    where = "" if out == DEFAULT_OUT else f" --out {quote(out)}"
+    if done.previous is None:
+        click.echo(f"  next: `shopwindow serve{where}` answers from it")
+    elif done.previous != built.id:
+        ids = f"{done.previous[:8]} {built.id[:8]}"
+        click.echo(
+            f"  next: `shopwindow diff{where} {ids}` lists what apps get and the URLs to purge"
+        )
+    if done.checked.documents is not None:
+        zone = done.checked.documents.zone
+        at = datetime.fromisoformat(built.next_change).astimezone(zone)
+        click.echo(
+            f"  build again at {at:%Y-%m-%d %H:%M} ({zone.key}): content changes by itself then"
+        )
+    _print_edges(done.edges)
+
+
+def _print_edges(edges: Iterable[ConfiguredEdge]) -> None:
+    """Print which edges must be configured again."""
+    for edge in edges:
+        option = f" --write {quote(edge.file)}" if edge.file else ""
+        again = f"`shopwindow edge {edge.name} …{option}`, with its options of then"
+        click.echo(
+            f"  {edge.name}'s configuration is of another release: write it again, {again}, and load it"
+        )
 
 
 def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
@@ -166,9 +198,10 @@ def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
     for operation, files in library.counted(
         interface(), Path(content), documents, at=at, jobs=jobs
     ):
-        is_dynamic = files is None
         where = (
-            _why_dynamic(operation) if is_dynamic else f"pre-rendered, {files} files"
+            _why_dynamic(operation)
+            if files is None
+            else f"pre-rendered, {number_of(files, 'file')}"
         )
         click.echo(f"{operation.method} {operation.path}  {where}")
 
@@ -240,8 +273,7 @@ def activate(id: str | None, out: str, latest: bool, reason: str) -> None:
 def _print_activated(done: Activated) -> None:
     previous = f", previous {done.previous[:12]}" if done.previous else ""
     click.echo(f"current is {done.id[:12]}{previous}")
-    if done.edge_changed:
-        click.echo(EDGE_CHANGED)
+    _print_edges(done.edges)
 
 
 @click.command()
@@ -293,7 +325,7 @@ def prune(out: str, keep: int) -> None:
     """
     deleted, remaining = library.prune(Path(out), keep)
     audit.record("prune", out=out, deleted=deleted)
-    click.echo(f"{len(deleted)} releases deleted, {remaining} kept")
+    click.echo(f"{number_of(len(deleted), 'release')} deleted, {remaining} kept")
 
 
 @click.command()
@@ -312,8 +344,8 @@ def verify(id: str, out: str, repair: bool) -> None:
     """
     if repair:
         number = library.repair(Path(out), id)
-        had_another = "had another time or mode than their bytes give"
-        click.echo(f"{number:,} files {had_another}; they are set again")
+        had_another = "had another time or mode than the bytes give"
+        click.echo(f"{number_of(number, 'file')} {had_another}; that is mended")
     release, wrong = library.verify(Path(out), id, interface())
     for line in wrong:
         click.echo(line)

@@ -21,6 +21,7 @@ from shopwindow.problems import (
     Level,
     Place,
     Problem,
+    number_of,
     one_line,
     pointer_text,
     sentence,
@@ -58,8 +59,10 @@ class More:
 
     def __str__(self) -> str:
         least = "at least " * self.at_least
-        unlisted = [f"{least}{number(self.count, 'more problem')}"] * bool(self.count)
-        unlisted += [number(self.warnings, "more warning")] * bool(self.warnings)
+        unlisted = [f"{least}{number_of(self.count, 'more problem')}"] * bool(
+            self.count
+        )
+        unlisted += [number_of(self.warnings, "more warning")] * bool(self.warnings)
         return f"and {' and '.join(unlisted)}; --max-problems N lists N of them"
 
 
@@ -73,18 +76,14 @@ NO_FIXES: Fixes = {}
 NO_PAGES: Pages = {}
 
 
-def number(count: int, noun: str, plural: str = "s") -> str:
-    return f"{count:,} {noun}{plural * (count != 1)}"
-
-
 def summary(problems: Sequence[Problem], more: More = NO_MORE) -> str:
     """Return how many problems and warnings there are: `1 problem, 3 warnings`."""
     listed = Counter(problem.level for problem in problems)
     errors = listed[Level.ERROR] + more.count
     warnings = listed[Level.WARNING] + more.warnings
     least = "at least " * more.at_least
-    counts = f"{least}{number(errors, 'problem')}" if errors else "no problems"
-    return f"{counts}, {number(warnings, 'warning')}" if warnings else counts
+    counts = f"{least}{number_of(errors, 'problem')}" if errors else "no problems"
+    return f"{counts}, {number_of(warnings, 'warning')}" if warnings else counts
 
 
 def page_command(problem: Problem, pages: Pages) -> str:
@@ -199,7 +198,7 @@ def github(
             _annotation(problem, root) for problem in of_level[:MAX_ANNOTATIONS]
         ]
         if rest := of_level[MAX_ANNOTATIONS:]:
-            count = number(len(rest), f"more {noun}")
+            count = number_of(len(rest), f"more {noun}")
             printed.append(f"::notice title=shopwindow::{count}: see this step's log")
             printed.append(text(rest, root))
     if more:

@@ -7,6 +7,7 @@ import click
 
 from shopwindow import library
 from shopwindow.cli.steps import CONTENT_DIR, interface
+from shopwindow.problems import number_of
 from shopwindow.starter.begin import EDITORS, PIPELINES, STARTS, Beginning
 from shopwindow.starter.locked import wheel_of
 
@@ -51,7 +52,7 @@ def init(
     """
     beginning = Beginning(start, pipeline, editor, wheel_of(wheel) if wheel else None)
     files = library.start(interface(), folder, beginning)
-    click.echo(f"{folder}: {len(files)} files written")
+    click.echo(f"{folder}: {number_of(len(files), 'file')} written")
     if folder.resolve() != Path.cwd():
         click.echo(f"  cd {shlex.quote(str(folder))}")
     click.echo("  shopwindow check")

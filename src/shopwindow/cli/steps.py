@@ -18,7 +18,7 @@ from shopwindow.content.mending import fixes_of
 from shopwindow.content.processes import Progress
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import DEFAULT, VARIABLE, load
-from shopwindow.problems import Problem, pointer_text
+from shopwindow.problems import Problem, number_of, pointer_text
 
 PROBLEMS, NOT_ACTIVATED = 1, 3
 """Exit statuses beside those of every command."""
@@ -64,9 +64,10 @@ CONTENT_DIR = click.option(
     metavar="DIR",
     help="The content folder.",
 )
+DEFAULT_OUT = "dist"
 OUT = click.option(
     "--out",
-    default="dist",
+    default=DEFAULT_OUT,
     show_default=True,
     metavar="DIR",
     help="The output directory, which holds the releases.",
@@ -273,7 +274,7 @@ def _reported(checked: Checked) -> tuple[list[Problem], report.More]:
 def _print_soundness(checked: Checked, content: str) -> None:
     """Print that a content folder has no problem, in how many files."""
     outcome = summary(checked) if checked.warnings else "nothing wrong"
-    click.echo(f"{content}: {len(checked.sources)} files, {outcome}")
+    click.echo(f"{content}: {number_of(len(checked.sources), 'file')}, {outcome}")
 
 
 def print_warnings(checked: Checked, root: Path) -> None:

@@ -20,7 +20,6 @@ from shopwindow.cli.report import (
     NO_PAGES,
     Fixes,
     More,
-    number,
     page_command,
     where,
 )
@@ -30,6 +29,7 @@ from shopwindow.problems import (
     Place,
     Problem,
     cut,
+    number_of,
     one_line,
     pointer_text,
 )
@@ -89,7 +89,7 @@ def layout(
         printed.append("\n".join(block) + "\n")
     ends = [str(more)] if more else []
     if fixes:
-        ends.append(f"check --fix writes {number(len(fixes), 'fix', 'es')}")
+        ends.append(f"check --fix writes {number_of(len(fixes), 'fix', 'es')}")
     return "\n".join([*printed, *ends])
 
 

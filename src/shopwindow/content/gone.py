@@ -18,7 +18,7 @@ from shopwindow.content import tree
 from shopwindow.content.git import GitFailed, git
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.yaml import Malformed
-from shopwindow.problems import Absent, Problem
+from shopwindow.problems import Absent, Problem, number_of
 
 MAX_NAMED_PLACES = 3
 """Places, or values, that a problem names."""
@@ -163,9 +163,9 @@ def _one(cause: _Cause) -> Problem:
         if not _is_feed(one.path)
     }
     in_files = len(documents) + cause.unlisted.total() - sum(unlisted.values())
-    parts = [_counted(in_files, "document")] if in_files else []
+    parts = [number_of(in_files, "document")] if in_files else []
     if lines:
-        parts.append(f"{_counted(lines, 'line')} of {_counted(len(feeds), 'feed')}")
+        parts.append(f"{number_of(lines, 'line')} of {number_of(len(feeds), 'feed')}")
     kind, property, _ = problems[0].absent or ("", "", "")
     verb = "name" if property else "use"
     verb += "s" * (in_files + lines == 1)
@@ -227,10 +227,6 @@ def _is_in_list(problem: Problem) -> bool:
 
 def _is_feed(path: str) -> bool:
     return ".jsonl" in path
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 # -- documents as they were ------------------------------------------------------------

@@ -18,7 +18,7 @@ from shopwindow.content.places import Files, layers_stating, stated_at
 from shopwindow.content.shape import Shape
 from shopwindow.content.streams import names_of, streamed
 from shopwindow.content.yaml import Json, Malformed
-from shopwindow.problems import Misuse, Pointer, cut, pointer_text
+from shopwindow.problems import Misuse, Pointer, cut, number_of, pointer_text
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,12 @@ class Uses:
         """How many there are: `11 documents and 746 lines of 2 feeds`, or empty text."""
         documents = len({(use.kind, use.id, use.path) for use in self.places})
         lines = sum(feed.lines for feed in self.feeds)
-        parts = [_counted(documents, "document")] if documents else []
+        parts = [number_of(documents, "document")] if documents else []
         if lines:
             parts.append(
-                f"{_counted(lines, 'line')} of {_counted(len(self.feeds), 'feed')}"
+                f"{number_of(lines, 'line')} of {number_of(len(self.feeds), 'feed')}"
             )
         return " and ".join(parts)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 # -- documents -------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from shopwindow.delivery import layout, pointer, released
 from shopwindow.delivery.bucket import Bucket, Version
 from shopwindow.delivery.pointer import Pointer
 from shopwindow.delivery.publishing import require_nobody_prunes, with_unpurged
-from shopwindow.problems import Failure
+from shopwindow.problems import Failure, number_of
 from shopwindow.release.publish import who
 
 LISTED_OBJECTS = 3
@@ -97,6 +97,6 @@ def _require_complete(bucket: Bucket, id: str) -> None:
     if missing:
         names = ", ".join(map(layout.object_key, missing[:LISTED_OBJECTS]))
         raise Failure(
-            f"{bucket.where}: release {id[:12]} lacks {len(missing)} objects, "
+            f"{bucket.where}: release {id[:12]} lacks {number_of(len(missing), 'object')}, "
             f"and nothing was changed: {names}"
         )

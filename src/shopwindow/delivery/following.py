@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from shopwindow.delivery.pulling import Pulled, prune, pull
 from shopwindow.delivery.source import PullFault, Source
 from shopwindow.interface.index import Index
+from shopwindow.problems import number_of
 from shopwindow.release.publish import Releases
 
 EVERY_SECONDS = 30.0
@@ -98,7 +99,9 @@ def pause(every: float, failures: int) -> float:
 def _inform(log: Log, done: Pulled, last: Pulled | None) -> None:
     id, fetched = done.id[:12], done.fetched
     if done.activated:
-        size = f"{fetched.requests:,} objects, {fetched.size / 1024:,.0f} KiB"
+        size = (
+            f"{number_of(fetched.requests, 'object')}, {fetched.size / 1024:,.0f} KiB"
+        )
         log.inform(f"release {id} is current; fetched {size}")
     elif done.pinned and (last is None or last.id != done.id):
         log.report(f"release {id} is here, but this host is pinned; unpin it")

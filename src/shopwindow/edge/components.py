@@ -19,7 +19,7 @@ from shopwindow.content.yaml import Json
 
 _REFERENCE = "#/components/schemas/"
 
-_OF_A_FILE = ("$id", "$schema", "$defs", "examples")
+_KEYWORDS_OF_FILES = ("$id", "$schema", "$defs", "examples")
 """Keywords at the top of a file that mean nothing in a component. Its examples stand
 beside the response or the body.
 """
@@ -29,7 +29,7 @@ _WITH_SCHEMAS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _WITH_SCHEMA = frozenset({"items", "additionalProperties", "propertyNames", "not"})
 """Keywords whose values are schemas: in an object, in a list, or one alone."""
 
-_LEFT_OUT = frozenset({"x-allowed", "x-any-character", "x-ignored", "x-single"})
+_OWN_KEYWORDS = frozenset({"x-allowed", "x-any-character", "x-ignored", "x-single"})
 """Keywords that steer messages about content, and how the service reads a body."""
 
 _OF_VALUES = frozenset({"enum", "const"})
@@ -38,16 +38,16 @@ texts of them, and refuse a true for not being "true".
 """
 
 
-class _Address(NamedTuple):
+class _SchemaAddress(NamedTuple):
     """Where a schema stands: a file below schemas/, and a pointer into it."""
 
     file: str
     pointer: str = ""
 
-    def below(self, *steps: str) -> "_Address":
+    def below(self, *steps: str) -> "_SchemaAddress":
         """Return the address of a part of the schema."""
         escaped = [step.replace("~", "~0").replace("/", "~1") for step in steps]
-        return _Address(self.file, "/".join([self.pointer, *map(quote, escaped)]))
+        return _SchemaAddress(self.file, "/".join([self.pointer, *map(quote, escaped)]))
 
 
 class Components:
@@ -56,7 +56,7 @@ class Components:
     def __init__(self, files: Schemas) -> None:
         self.schemas: dict[str, Json] = {}
         self._files = files
-        self._names: dict[_Address, str] = {}
+        self._names: dict[_SchemaAddress, str] = {}
 
     def reference(self, file: str, pointer: str = "") -> Json:
         """Return what stands for a schema where it is used.
@@ -68,7 +68,7 @@ class Components:
         Returns:
             A reference to a component; the schema itself where it is no object.
         """
-        return self._use(_Address(file, pointer))
+        return self._use(_SchemaAddress(file, pointer))
 
     def shape(self, file: str) -> Shape:
         """Return the shape of a file's schema, which decides on the root of its XML."""
@@ -81,9 +81,9 @@ class Components:
 
     def name(self, file: str) -> str:
         """Return the name of the component that a file's whole schema is."""
-        return self._names[_Address(file)]
+        return self._names[_SchemaAddress(file)]
 
-    def _use(self, address: _Address, name: str = "") -> Json:
+    def _use(self, address: _SchemaAddress, name: str = "") -> Json:
         """Return what stands for the schema at an address.
 
         ``name``: what an object is called that has no name of its own.
@@ -99,7 +99,7 @@ class Components:
             return self._placed({**schema, **beside}, place, name)
         return {"$ref": _REFERENCE + self._component(place, schema, name), **beside}
 
-    def _component(self, place: _Address, schema: Json, name: str) -> str:
+    def _component(self, place: _SchemaAddress, schema: Json, name: str) -> str:
         """Return the name of the component that is the object at an address."""
         if place not in self._names:
             unused = self._unused(name or _name(place))
@@ -108,20 +108,22 @@ class Components:
             self.schemas[unused] = self._placed(schema, place, unused)
         return self._names[place]
 
-    def _at(self, address: _Address) -> Json:
+    def _at(self, address: _SchemaAddress) -> Json:
         """Return the schema at an address, without the keywords of its file."""
         schema: Json = self._files[address.file]
         for step in address.pointer.split("/")[1:]:
             step = unquote(step).replace("~1", "/").replace("~0", "~")
             schema = schema[int(step) if isinstance(schema, list) else step]
-        return {key: part for key, part in schema.items() if key not in _OF_A_FILE}
+        return {
+            key: part for key, part in schema.items() if key not in _KEYWORDS_OF_FILES
+        }
 
-    def _placed(self, schema: Json, place: _Address, name: str) -> Json:
+    def _placed(self, schema: Json, place: _SchemaAddress, name: str) -> Json:
         """Return a schema as it stands in the document, with its parts.
 
         ``name``: of the component that it is, or of the object that stands in it.
         """
-        left_out = _LEFT_OUT
+        left_out = _OWN_KEYWORDS
         if schema.get("type") == "boolean":
             left_out |= _OF_VALUES
         value = {key: part for key, part in schema.items() if key not in left_out}
@@ -147,7 +149,7 @@ class Components:
         return next(unused for unused in names if unused not in self.schemas)
 
 
-def _name(address: _Address) -> str:
+def _name(address: _SchemaAddress) -> str:
     """Return what the object at an address is called, by its file and its last step.
 
     `StoresStore` is the store of responses/stores.json, `SupcRequest` the body in
@@ -164,10 +166,10 @@ def _name(address: _Address) -> str:
     return "".join(map(_capitalized, words))
 
 
-def _target(reference: str, file: str) -> _Address:
+def _target(reference: str, file: str) -> _SchemaAddress:
     """Return the address that a reference in a file leads to."""
     whole, pointer = urldefrag(urljoin(BASE + file, reference))
-    return _Address(whole.removeprefix(BASE), pointer)
+    return _SchemaAddress(whole.removeprefix(BASE), pointer)
 
 
 def _capitalized(name: str) -> str:

@@ -23,7 +23,7 @@ from shopwindow.edge.rules import (
     Rules,
 )
 
-TEMPLATE = "nginx.conf"
+NGINX_TEMPLATE = "nginx.conf"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ is sent as 400; the template does that.
 """
 
 _LISTEN = re.compile(r"[A-Za-z0-9.:*_/=\[\] -]+", re.ASCII)
-_SERVICE = re.compile(r"[A-Za-z0-9.:_/\[\]-]+", re.ASCII)
+_UPSTREAM = re.compile(r"[A-Za-z0-9.:_/\[\]-]+", re.ASCII)
 
 _PROTOCOLS = ("ssl", "http2", "quic", "proxy_protocol")
 """Parameters of `listen` that each server of an address repeats; the others may stand
@@ -97,14 +97,14 @@ def configuration(
     if not files.is_absolute():
         raise ValueError(f"the files' path must be absolute, not {str(files)!r}")
     for name, address, pattern in (
-        ("service", service, _SERVICE),
+        ("service", service, _UPSTREAM),
         ("listen", listen, _LISTEN),
     ):
         if not pattern.fullmatch(address):
             raise ValueError(f"{name}: {address!r} is not an address")
 
     return rendered(
-        TEMPLATE,
+        NGINX_TEMPLATE,
         templates,
         {"quoted": quoted, "expanded": expanded, "key": key, "host": host},
         {

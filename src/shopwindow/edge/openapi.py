@@ -73,7 +73,8 @@ _WITH_RETRY_AFTER = ("unavailable", "too_many")
 
 _LENIENT = (
     "Parameters not named here are ignored, and so are empty ones. "
-    "Words of an enumeration may be in any case."
+    "Words of an enumeration may be in any case. "
+    "A list may be one text with commas, or a parameter for each item."
 )
 
 

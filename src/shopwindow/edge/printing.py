@@ -14,10 +14,10 @@ from shopwindow.content.listing import shipped
 from shopwindow.problems import Failure, failures
 from shopwindow.release.stage import fsync_folder
 
-PRIVATE = 0o600
+OWNERS_MODE = 0o600
 """The mode of a file that only its owner can read: it holds API keys."""
 
-PUBLIC = 0o644
+PUBLIC_MODE = 0o644
 """The mode of a file that everybody on the host can read."""
 
 

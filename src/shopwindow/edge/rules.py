@@ -82,7 +82,7 @@ MAX_DROPPED = 1000
 cache busters take less, and the service refuses a query that is too long.
 """
 
-_REFUSALS = (
+_EDGE_REFUSALS = (
     no_key(),
     Refusal(
         "invalid",
@@ -108,7 +108,7 @@ replaces it.
 
 
 @dataclass(frozen=True)
-class Target:
+class FileTarget:
     """Spellings of pre-rendered Calls, and the file that answers them.
 
     ``pattern`` matches whole targets below the base URL, and only those of these Calls.
@@ -133,7 +133,7 @@ class Route:
     path: str
     cache_control: str
     query: tuple[str, ...] | None
-    targets: tuple[Target, ...]
+    targets: tuple[FileTarget, ...]
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
     own = [operation for operation in operations if operation.own_failures]
     needs_key = interface.applications is not None
     refusals = [
-        refusal for refusal in _REFUSALS if needs_key or refusal.code != "no_key"
+        refusal for refusal in _EDGE_REFUSALS if needs_key or refusal.code != "no_key"
     ]
     applications = sorted(interface.keys(content).items())
     return Rules(
@@ -253,7 +253,7 @@ def _route(operation: Operation, content: Content) -> Route:
     return Route(operation.name, operation.path, lifetime, query, targets)
 
 
-def _targets(operation: Operation, content: Content) -> Iterator[Target]:
+def _targets(operation: Operation, content: Content) -> Iterator[FileTarget]:
     """Yield the spellings of an operation's pre-rendered Calls.
 
     Where a file's name holds the query unchanged, all such queries of a path share one
@@ -284,7 +284,7 @@ def _targets(operation: Operation, content: Content) -> Iterator[Target]:
     for (path, head), queries in verbatim.items():
         yield from _joined(path, head, queries)
     for pattern, stem in others.items():
-        yield Target(pattern, stem)
+        yield FileTarget(pattern, stem)
 
 
 def _shapes(
@@ -339,13 +339,13 @@ def _other_spellings(call: Call) -> Iterator[tuple[str, str]]:
         yield shorter, re.escape(shorter)
 
 
-def _joined(path: str, head: str, queries: Iterable[str]) -> Iterator[Target]:
+def _joined(path: str, head: str, queries: Iterable[str]) -> Iterator[FileTarget]:
     """Yield the target without a query, if that is one, and one target for all queries."""
     if "" in queries:
-        yield Target(path, head)
+        yield FileTarget(path, head)
     if alternatives := "|".join(filter(None, queries)):
         group = re.compile(path).groups + 1
-        yield Target(rf"{path}\?({alternatives})", rf"{head};\{group}")
+        yield FileTarget(rf"{path}\?({alternatives})", rf"{head};\{group}")
 
 
 def _any_id(pattern: str, stand_ins: Iterable[str]) -> str:

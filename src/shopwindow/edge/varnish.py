@@ -26,15 +26,15 @@ from shopwindow.edge.rules import (
     place,
 )
 
-TEMPLATE = "varnish.vcl"
+VARNISH_TEMPLATE = "varnish.vcl"
 
-_SERVICE = re.compile(
+_BACKEND = re.compile(
     r"unix:(?P<path>/[A-Za-z0-9._/-]+)"
     r"|(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9.-]+)):(?P<port>[0-9]+)",
     re.ASCII,
 )
 
-_PLAIN_NAME = "[A-Za-z0-9._~-]*"
+_NAME_AS_IS = "[A-Za-z0-9._~-]*"
 """A parameter's name that means the same before and after it is decoded."""
 
 
@@ -48,7 +48,7 @@ class _Expression:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _RoutePlace:
     """A route as Varnish compares it.
 
     ``place`` matches the URLs of its path. ``unread`` matches the parameters that the
@@ -78,14 +78,14 @@ def configuration(
     Raises ValueError for an address that cannot be one, and Failure for a template that
     cannot be rendered.
     """
-    address = _SERVICE.fullmatch(service)
+    address = _BACKEND.fullmatch(service)
     if not address:
         must_be = "must be HOST:PORT or unix:PATH"
         raise ValueError(f"service: {service!r} is not an address: {must_be}")
     errors = {error.code: error for error in rules.errors}
     own_errors = {error.code: error for error in rules.own_errors}
     return rendered(
-        TEMPLATE,
+        VARNISH_TEMPLATE,
         templates,
         {"text": text},
         {
@@ -140,9 +140,9 @@ def _any_of(paths: Sequence[str]) -> str:
     return rf"^(?:{alternatives})/?(?:\?|$)" if alternatives else ""
 
 
-def _place(rules: Rules, route: Route) -> _Place:
+def _place(rules: Rules, route: Route) -> _RoutePlace:
     base = re.escape(f"{rules.base_path}/")
-    return _Place(
+    return _RoutePlace(
         route.operation,
         rf"^{base}{place(route)}(?:\?.{{0,{MAX_DROPPED}}})?$",
         "" if route.query is None else _unread(route.query),
@@ -161,4 +161,4 @@ def _unread(names: Sequence[str]) -> str:
     A name with an escape may be one of these names, so it is not matched.
     """
     read = "|".join(map(re.escape, names))
-    return rf"(?<=[?&])(?!(?:{read})(?:[=&]|$)){_PLAIN_NAME}(?:=[^&]*)?(?:&|$)"
+    return rf"(?<=[?&])(?!(?:{read})(?:[=&]|$)){_NAME_AS_IS}(?:=[^&]*)?(?:&|$)"

@@ -14,7 +14,7 @@ from typing import Any
 from shopwindow.edge.printing import rendered
 from shopwindow.edge.rules import APPLICATION, MAX_DROPPED, Error, Rules, place
 
-TEMPLATE = "worker.js"
+WORKER_TEMPLATE = "worker.js"
 
 
 def module(rules: Rules, templates: Sequence[Path] = ()) -> str:
@@ -24,7 +24,7 @@ def module(rules: Rules, templates: Sequence[Path] = ()) -> str:
     program's own. Raises Failure for a template that cannot be rendered.
     """
     table = json.dumps(_table(rules), indent=1, ensure_ascii=True)
-    return rendered(TEMPLATE, templates, {}, {"rules": rules, "table": table})
+    return rendered(WORKER_TEMPLATE, templates, {}, {"rules": rules, "table": table})
 
 
 def _table(rules: Rules) -> dict[str, Any]:

@@ -6,7 +6,9 @@ once. Faults of parameters and of the body are collected, so that a client sees 
 them in one refusal. Each names the parameter, header or property that it is about.
 
 A parameter of the query without a text, as in `zipCode=`, is absent: forms and URL
-builders send every field, filled in or not.
+builders send every field, filled in or not. A list may come as one text with commas,
+as many parameters of one name, or as both: generated clients repeat the name, because
+that is how OpenAPI's `explode` is by default, and several know no other form.
 """
 
 from dataclasses import replace
@@ -17,6 +19,7 @@ from shopwindow.interface.body import Bodies, body_format, read
 from shopwindow.interface.call import Call, Request, of_ordered
 from shopwindow.interface.formats import JSON, MEDIA_TYPES, Format, negotiate
 from shopwindow.interface.interface import Interface
+from shopwindow.interface.kinds import is_list
 from shopwindow.interface.operation import CALLBACK, Operation
 from shopwindow.interface.routes import Routed
 from shopwindow.problems import Fault, Refusal
@@ -122,15 +125,17 @@ def _acceptable(request: Request, operation: Operation) -> Format:
 def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, str]:
     """Return the texts of the operation's parameters in a query.
 
-    A parameter that stands there twice is a fault; one of another name is ignored, and
-    so is one without a text.
+    A list that stands there several times is one list. Any other parameter that does is
+    a fault; one of another name is ignored, and so is one without a text.
     """
     texts: dict[str, str] = {}
     listed = operation.in_query
     for name, text in _pairs(query):
         if not text or (name not in listed and not operation.knows(name)):
             continue
-        if name in texts:
+        if name in texts and is_list(operation.kind(name)):
+            text = f"{texts[name]},{text}"
+        elif name in texts:
             faults.append(Fault(name, "is given more than once"))
         texts[name] = text
     return texts

@@ -36,6 +36,11 @@ class ParameterKind(Protocol):
     def schema(self) -> Schema: ...
 
 
+def is_list(kind: ParameterKind) -> bool:
+    """Return whether a parameter is a list, whose items commas separate."""
+    return kind.schema().get("type") == "array"
+
+
 def list_items(text: str) -> list[str]:
     """Split a list at its commas, except those within parentheses.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shopwindow.problems import Failure
+from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
 from shopwindow.release.publish import Releases
 from shopwindow.release.verify import verify
 
@@ -24,13 +25,13 @@ of them.
 class Activated:
     """A release that was activated. ``previous`` was current before, if any.
 
-    ``edge_changed``: the edge's configuration differs between the two, and must be
-    written and reloaded.
+    ``edges``: those whose configuration is of other rules, so it must be written and
+    loaded again.
     """
 
     id: str
     previous: str | None
-    edge_changed: bool
+    edges: tuple[ConfiguredEdge, ...] = ()
 
 
 def activate(
@@ -88,18 +89,5 @@ def _verified(
     if faults:
         listed = "; ".join(faults[:LISTED_FAULTS])
         raise Failure(f"release {id[:12]} is damaged, nothing was activated: {listed}")
-    edge_changed = previous is not None and _edge(releases, previous) != _edge(
-        releases, id
-    )
     releases.activate(id, action, reason, moment, pin=action == "rollback")
-    return Activated(id, previous, edge_changed)
-
-
-def _edge(releases: Releases, id: str) -> str | None:
-    """Return the digest of a release's edge configuration; None where its manifest is
-    damaged.
-    """
-    try:
-        return releases.manifest(id).edge
-    except Failure:
-        return None
+    return Activated(id, previous, stale_edges(releases, id))

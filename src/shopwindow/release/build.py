@@ -46,8 +46,7 @@ class Built:
     that this one lacks. ``existed``: the release was there already, so nothing was
     written. ``documents``: kind → ids of the documents that differ from the previous
     release; of indexes alone where its content.json is not here. ``next_change``: when
-    the same documents would give another release (RFC 3339). ``edge_changed``: the
-    configuration of the edge differs from the previous release's. ``anew``: file of an
+    the same documents would give another release (RFC 3339). ``anew``: file of an
     index → what is wrong with the previous one, so that nothing was taken over from it.
     """
 
@@ -58,7 +57,7 @@ class Built:
     removed: int
     documents: Mapping[str, Sequence[str]]
     next_change: str
-    edge_changed: bool
+
     anew: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -112,7 +111,6 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         removed=len(previous.lines.keys() - files.lines.keys()),
         documents={**changed, **built_indexes.changed},
         next_change=unserved.next_change,
-        edge_changed=previous.edge != unserved.edge,
         anew=built_indexes.anew,
     )
 

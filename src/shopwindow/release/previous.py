@@ -30,9 +30,8 @@ from shopwindow.release.stored import interface_of
 class Previous:
     """What a build compares with, and what it may take over.
 
-    To compare with: ``id``; ``lines``: path below files/ → line of its manifest;
-    ``edge``: the digest of its edge configuration; ``content``: its documents, None
-    where its content.json is not here or cannot be read.
+    To compare with: ``id``; ``lines``: path below files/ → line of its manifest; ``content``:
+    its documents, None where its content.json is not here or cannot be read.
 
     To take over: ``files``: the folder with its files, None where only its manifest is
     here or nothing may be taken over; ``same_program``: this very program built it with
@@ -42,7 +41,6 @@ class Previous:
 
     id: str = ""
     lines: Mapping[str, bytes] = field(default_factory=dict)
-    edge: str | None = None
     content: Content | None = None
     files: Path | None = None
     same_program: bool = False
@@ -107,7 +105,7 @@ def previous_release(
         return Previous()
     content = _content(folder, interface)
     if fresh or not releases.complete(release_id):
-        return Previous(release_id, listed.files, listed.edge, content)
+        return Previous(release_id, listed.files, content)
 
     indexes = {
         index.name: PreviousIndex(
@@ -121,7 +119,6 @@ def previous_release(
     return Previous(
         id=release_id,
         lines=listed.files,
-        edge=listed.edge,
         content=content,
         files=folder / "files",
         same_program=(note.get("program"), note.get("schemas")) == built_by,

@@ -33,7 +33,7 @@ SHARES = 64
 to take (two statements).
 """
 
-MAX_NAMES = 20_000
+MAX_RATE_NAMES = 20_000
 """Names that a process remembers, some 5 MiB. The rate of the application stops a
 sender who uses more addresses than that.
 """
@@ -215,9 +215,9 @@ class Allowances:
 
 
 def _remember(values: dict[str, Remembered], name: str, value: Remembered) -> None:
-    """Store a value, and drop the oldest one above MAX_NAMES."""
+    """Store a value, and drop the oldest one above MAX_RATE_NAMES."""
     values[name] = value
-    if len(values) > MAX_NAMES:
+    if len(values) > MAX_RATE_NAMES:
         del values[next(iter(values))]
 
 

@@ -34,7 +34,8 @@ LEAST_BYTES = 1024
 nginx and Varnish, as we configure them, begin here too.
 """
 
-_BODILESS = (204, 304)
+BODILESS_STATUSES = (204, 304)
+"""Statuses without a body (RFC 9110 §6.4.1)."""
 
 
 class Coding(NamedTuple):
@@ -87,7 +88,7 @@ class Accepted(NamedTuple):
     always: bool = False
 
 
-_ELEMENT = re.compile(
+_WEIGHED_CODING = re.compile(
     r"\s*(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*"
     r"(?:;\s*q\s*=\s*(?P<quality>0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?",
     re.IGNORECASE | re.ASCII,
@@ -104,7 +105,7 @@ def accepted(header: str | None) -> Accepted:
     """
     weights: dict[str, float] = {}
     for element in filter(str.strip, (header or "").split(",")):
-        match = _ELEMENT.fullmatch(element)
+        match = _WEIGHED_CODING.fullmatch(element)
         if match is None:
             return Accepted(None)
         name = match["name"].lower().removeprefix("x-")  # x-gzip is gzip
@@ -124,7 +125,11 @@ def accepted(header: str | None) -> Accepted:
 
 def is_coded(response: Response, accept: Accepted) -> bool:
     """Return whether `encoded` compresses a response."""
-    if accept.coding is None or not response.body or response.status in _BODILESS:
+    if (
+        accept.coding is None
+        or not response.body
+        or response.status in BODILESS_STATUSES
+    ):
         return False
     return accept.always or len(response.body) >= LEAST_BYTES
 

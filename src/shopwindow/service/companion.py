@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-RESTART_PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+COMPANION_PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """Seconds before it is started again, by how often in a row it has ended early."""
 
-STEADY_SECONDS = 60.0
+STEADY_COMPANION_SECONDS = 60.0
 """Ending after this time is not early."""
 
 END_SECONDS = 5.0
@@ -43,9 +43,9 @@ class Companion:
         if self.process is not None and self.process.poll() is not None:
             status = self.process.returncode
             self._close()
-            is_steady = now - self.began > STEADY_SECONDS
+            is_steady = now - self.began > STEADY_COMPANION_SECONDS
             self.failures = 0 if is_steady else self.failures + 1
-            pause = RESTART_PAUSES[min(self.failures, len(RESTART_PAUSES) - 1)]
+            pause = COMPANION_PAUSES[min(self.failures, len(COMPANION_PAUSES) - 1)]
             self.next_start = now + pause
             self.report(
                 f"{self.name} ended (exit status {status}); it is started again in {pause:g} s"
@@ -63,7 +63,7 @@ class Companion:
         try:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE)
         except OSError as error:
-            self.next_start = now + RESTART_PAUSES[-1]
+            self.next_start = now + COMPANION_PAUSES[-1]
             self.report(f"{self.name} cannot be started: {error}")
 
     def stop(self) -> None:

@@ -81,11 +81,13 @@ one is answered 503.
 RETRY_SECONDS_WHEN_FULL = 2
 """Retry-After of that 503. 48 bodies of 1 MiB are worked through in less time."""
 
-Work = Callable[[], Exchange]
+RequestWork = Callable[[], Exchange]
 """What a thread does for a request."""
 
-RecordWork = Callable[[Callable[[Work], Exchange]], Callable[[Work], Exchange]]
-"""Wraps the function that does a Work, so that each call of it is on record."""
+RecordWork = Callable[
+    [Callable[[RequestWork], Exchange]], Callable[[RequestWork], Exchange]
+]
+"""Wraps the function that does a RequestWork, so that each call of it is on record."""
 
 
 class Intake:
@@ -217,7 +219,7 @@ class Intake:
         if self._large_held == 0:
             self._work.put(None)
 
-    async def _in_thread(self, work: Work) -> Exchange:
+    async def _in_thread(self, work: RequestWork) -> Exchange:
         """Have a thread do ``work``, and return its result. Raises what ``work``
         raises.
         """
@@ -264,7 +266,7 @@ class Intake:
                 future.set_result(result)
 
 
-_Task = tuple[Work, asyncio.AbstractEventLoop, "asyncio.Future[Exchange]"]
+_Task = tuple[RequestWork, asyncio.AbstractEventLoop, "asyncio.Future[Exchange]"]
 """Work, and where its result goes. In the queue, None asks a thread to give memory
 back.
 """

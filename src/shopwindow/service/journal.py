@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import orjson
 
-Level = Literal["info", "warning", "error"]
+LogLevel = Literal["info", "warning", "error"]
 
 OUT, ERR = 1, 2
 """The file descriptors of standard output and standard error. Python's own files
@@ -65,14 +65,14 @@ def failure(cause: BaseException, **fields: Any) -> None:
     )
 
 
-def write(file: int, level: Level, event: str, fields: Mapping[str, Any]) -> None:
+def write(file: int, level: LogLevel, event: str, fields: Mapping[str, Any]) -> None:
     """Write a line to a file descriptor. Never raises."""
     with suppress(OSError, ValueError, TypeError):
         line = encoded(level, event, fields)
         os.write(file, line)
 
 
-def encoded(level: Level, event: str, fields: Mapping[str, Any]) -> bytes:
+def encoded(level: LogLevel, event: str, fields: Mapping[str, Any]) -> bytes:
     """Return a line with its end, as bytes."""
     value: dict[str, Any] = {
         "time": instant(datetime.now(UTC)),
@@ -107,7 +107,7 @@ class Lines(Formatter):
 
     def format(self, record: LogRecord) -> str:
         """Return a record as a line, without its end."""
-        level: Level = "info"
+        level: LogLevel = "info"
         if record.levelno >= ERROR:
             level = "error"
         elif record.levelno >= WARNING:

@@ -42,7 +42,7 @@ SENDING_SHARE = 0.75
 outcome, so that no other sender has claimed the mail by then.
 """
 
-JITTER = (0.75, 1.25)
+MAIL_JITTER = (0.75, 1.25)
 """Pauses are longer or shorter by up to a quarter, so that mails which failed together,
 and senders whose server was away, do not come again together.
 """
@@ -70,7 +70,9 @@ class Patience:
 
     def pause(self, attempt: int) -> float:
         """Return the seconds before the next attempt; ``attempt`` counts from 0."""
-        return min(self.longest, self.first * 2.0**attempt) * random.uniform(*JITTER)
+        return min(self.longest, self.first * 2.0**attempt) * random.uniform(
+            *MAIL_JITTER
+        )
 
 
 class Senders:
@@ -147,7 +149,7 @@ class Senders:
                 outage = min(
                     self._patience.outage, max(self._patience.poll, 2 * outage)
                 )
-                self._stop.wait(outage * random.uniform(*JITTER))
+                self._stop.wait(outage * random.uniform(*MAIL_JITTER))
         connection.quit()
 
     # -- one mail ----------------------------------------------------------------------

@@ -34,7 +34,7 @@ NOT_ACTIVATED = 3
 `current` is pinned.
 """
 
-MAX_REPORT_LINE = 300
+MAX_JOB_LINE = 300
 """Characters of a job's line in a report. A terminal and a journal show that many well.
 """
 
@@ -162,7 +162,7 @@ def _summary(lines: Sequence[str], status: int, *, is_done: bool) -> str:
 
 
 def _one_line(lines: Sequence[str]) -> str:
-    return cut("; ".join(" ".join(line.split()) for line in lines), MAX_REPORT_LINE)
+    return cut("; ".join(" ".join(line.split()) for line in lines), MAX_JOB_LINE)
 
 
 def _run(arguments: Sequence[str], plan: Plan) -> tuple[int, str]:

@@ -21,7 +21,7 @@ HEADER, ENVIRON = "X-Service-Probe", "HTTP_X_SERVICE_PROBE"
 PROBE_SECONDS = 3.0
 """For the response of a worker: Kubernetes and HAProxy wait 1 to 5 s for a check."""
 
-Address = tuple[str, int]
+ProbedAddress = tuple[str, int]
 
 
 def set_token() -> None:
@@ -52,7 +52,7 @@ def read(serving: Serving | None) -> str:
     return ""
 
 
-def ask(address: Address) -> str:
+def ask(address: ProbedAddress) -> str:
     """Send a probe to the address of a service. Return why it fails; empty: it does
     not.
     """

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from shopwindow.content.processes import processors as affinity
 
-ROOT = Path("/")
+SYSTEM_ROOT = Path("/")
 """The folder that has `proc` and `sys`; tests have another one."""
 
 
-def processors(root: Path = ROOT) -> int:
+def processors(root: Path = SYSTEM_ROOT) -> int:
     """Return the number of processors that this process may use, at least one.
 
     That is the smaller of those that it may run on and its quota of processor time. A

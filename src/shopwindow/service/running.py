@@ -39,7 +39,7 @@ from shopwindow.service import journal
 from shopwindow.service.allowances import Allowances, Charge, Spending, charges_of
 from shopwindow.service.database.database import Database, lacking, unavailable
 from shopwindow.service.database.rates import RATES, Taken
-from shopwindow.service.database.retries import RETRIES
+from shopwindow.service.database.retries import STORED_RESPONSES
 from shopwindow.service.idempotency import retry_of
 from shopwindow.service.proxies import NOBODY, Proxies
 
@@ -146,14 +146,14 @@ class Backstage:
                 keyed_retry = replace(
                     retry, sender=keyed(retry.sender, self._key(tables))
                 )
-                stored = tables[RETRIES].begin(keyed_retry, moment.now)
+                stored = tables[STORED_RESPONSES].begin(keyed_retry, moment.now)
                 if stored is not None:
                     return stored
 
             spending.spend(partial(self._take, tables, moment.now))
             outcome = act(tables)
             if keyed_retry and outcome.refusal is None:
-                tables[RETRIES].finish(keyed_retry, outcome)
+                tables[STORED_RESPONSES].finish(keyed_retry, outcome)
             return outcome
 
         outcome = self._required_database.write(

@@ -20,7 +20,7 @@ from shopwindow.interface.loading import template_folders
 from shopwindow.interface.mail import MailTemplate
 from shopwindow.problems import Failure, Place, Problem
 
-RULE = "template"
+TEMPLATE_RULE = "template"
 
 MAX_STEPS = 1_000_000
 """Lines of templates that one mail may carry out. Ours carry out 60, and 3,000 for a
@@ -107,4 +107,6 @@ def _problems(interface: Interface, mail: MailTemplate, folder: Path) -> list[Pr
 
 def _problem(mail: MailTemplate, name: str, line: int | None, words: str) -> Problem:
     place = Place(line, 1, line, 2) if line else None
-    return Problem(RULE, f"templates/{name}", words, place, allowed=mail.allowed)
+    return Problem(
+        TEMPLATE_RULE, f"templates/{name}", words, place, allowed=mail.allowed
+    )

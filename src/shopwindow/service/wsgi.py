@@ -25,6 +25,7 @@ from shopwindow.problems import Fault, Refusal
 from shopwindow.renamed import refuse_former_variables
 from shopwindow.service import journal, probe, requestid
 from shopwindow.service import metrics as metric_counts
+from shopwindow.service.codings import BODILESS_STATUSES
 from shopwindow.service.database.database import MAX_CONNECTIONS, Load
 from shopwindow.service.database.late import late_database
 from shopwindow.service.documentation import Describe
@@ -77,9 +78,6 @@ dropped.
 _STATUS_LINES = {
     status.value: f"{status.value} {status.phrase}" for status in HTTPStatus
 }
-
-_BODILESS = (204, 304)
-"""Statuses without a body (RFC 9110 §6.4.1)."""
 
 MAX_UNWANTED = 2 * 1024 * 1024
 """Bytes of a body that are received although no operation reads them. The nginx
@@ -202,7 +200,7 @@ class Front:
 def headers_of(response: Response, id: str) -> list[tuple[str, str]]:
     """Return the headers to send, with the request's id and the length of the body."""
     headers = [*response.headers, (requestid.HEADER, id)]
-    if response.status not in _BODILESS:
+    if response.status not in BODILESS_STATUSES:
         headers.append(("Content-Length", str(len(response.body))))
     return headers
 

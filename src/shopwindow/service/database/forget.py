@@ -13,13 +13,13 @@ import orjson
 from shopwindow.interface.table import Column, Tables
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.removals import REMOVALS
-from shopwindow.service.database.retries import RETRIES
+from shopwindow.service.database.retries import STORED_RESPONSES
 from shopwindow.service.database.tables import TablesByName
 
 By = Literal["device", "user"]
 """How an operator names a person: by the id of a device, or of a user."""
 
-ANSWERS = RETRIES.personal[0].called
+ANSWERS = STORED_RESPONSES.personal[0].called
 """What removed answers are reported as."""
 
 
@@ -79,4 +79,4 @@ def _remove_answers(tables: Tables, column: Column, person: str) -> int:
     if value is None:
         return 0
     quoted = column.quoted.format(orjson.dumps(value).decode())
-    return tables[RETRIES].remove_naming(quoted)
+    return tables[STORED_RESPONSES].remove_naming(quoted)

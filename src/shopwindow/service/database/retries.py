@@ -130,7 +130,7 @@ class Retries:
         return len(self._run(sql, f"%{pattern}%"))
 
 
-RETRIES = Table(
+STORED_RESPONSES = Table(
     name="retries",
     steps=(
         Step(

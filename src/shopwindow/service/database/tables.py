@@ -9,9 +9,9 @@ from shopwindow.interface.limits import LIMITS
 from shopwindow.interface.table import Table, by_name
 from shopwindow.service.database.rates import RATES
 from shopwindow.service.database.removals import REMOVALS
-from shopwindow.service.database.retries import RETRIES
+from shopwindow.service.database.retries import STORED_RESPONSES
 
-ENGINE_TABLES = (RETRIES, LIMITS, RATES, REMOVALS)
+ENGINE_TABLES = (STORED_RESPONSES, LIMITS, RATES, REMOVALS)
 """What the engine writes, whatever Interface it serves. `optins forget` and
 `prune-database` report these tables first, in this order.
 """
