@@ -12,9 +12,9 @@ from shopwindow.shop import INTERFACE
 from trees import edit
 
 MISTAKES = (
-    ("products/1.jsonl", '"id": 300,', '"id": 299,'),
+    ("products/1.jsonl", '"id": 500,', '"id": 499,'),
     ("products/2.jsonl", '"typeName"', '"typename"'),
-    ("reviews/4.jsonl", '"product": 1001,', '"product": 7001,'),
+    ("reviews/4.jsonl", '"product": 1901,', '"product": 7001,'),
     ("inventory/0.jsonl", '"site": 1', '"site": -1'),
 )
 """An id that stands twice, a key that no product has, a product that does not exist, less than nothing in stock."""
@@ -49,7 +49,7 @@ def test_a_changed_build_elsewhere_gives_what_a_fresh_one_does(shop: Path, tmp_p
     (tmp_path / "seen").mkdir()
     elsewhere = Elsewhere(tmp_path / "seen")
     built(shop, tmp_path / "out", elsewhere)
-    edit(shop, ("catalog/products/3.jsonl", '"id": 800, "name": "Thing', '"id": 800, "name": "Another thing'))
+    edit(shop, ("catalog/products/1.jsonl", '"id": 800, "name": "Thing', '"id": 800, "name": "Another thing'))
     again, _ = built(shop, tmp_path / "out", elsewhere)
     fresh, _ = built(shop, tmp_path / "fresh", Processes(1))
     assert again == fresh

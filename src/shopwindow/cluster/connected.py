@@ -37,7 +37,7 @@ ADDRESS = re.compile(
 )
 LOCAL = re.compile(r"local:([1-9][0-9]?)")
 
-CONNECTING_SECONDS = 15
+CONNECTING_SECONDS = 10
 """How long a scheduler may take to answer, and to have its first worker. One that is
 near answers at once; a longer wait would only be a later message.
 """
@@ -252,7 +252,8 @@ def connect(
     it has no workers, or where one of them does not fit.
     """
     local = LOCAL.fullmatch(address)
-    if local is None and not ADDRESS.fullmatch(address):
+    is_remote = ADDRESS.fullmatch(address) and not address.startswith("local:")
+    if not (local or is_remote):
         raise Misuse(
             "cluster",
             f"{address}: is no address of a scheduler, such as "
