@@ -13,6 +13,7 @@ own, it says in which order these are called.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -699,6 +700,26 @@ def _first_problem(checked: Checked) -> str:
     return f"{problems}, the first in {where}: {sentence(first)}"
 
 
+@contextmanager
+def indexed_content(
+    interface: Interface,
+    content: Path,
+    documents: Documents,
+    *,
+    at: str | None = None,
+    jobs: int | None = None,
+) -> Iterator[Content]:
+    """Yield checked documents that are live, answering from indexes that are built for
+    this and deleted at the end.
+
+    The arguments are those of `show` and `check`.
+    """
+    prepared = declared(interface, content).interface
+    published = live_at(prepared, documents, at)
+    with temporary(prepared.indexes, documents.feeds, published, jobs) as answering:
+        yield answering
+
+
 def counted(
     interface: Interface,
     content: Path,
@@ -828,6 +849,15 @@ def repair(out: Path, id: str = "current") -> int:
     release = releases.find(id)
     with releases.lock():
         return repair_release(releases.path(release))
+
+
+def released_content(interface: Interface, out: Path, id: str = "current") -> Content:
+    """Return the content of a release, which answers from its indexes.
+
+    ``id`` is as for `difference`. Raises Failure.
+    """
+    folder = _folder(out, id)
+    return content_of(folder, interface_of(folder, interface))
 
 
 # -- the edge --------------------------------------------------------------------------

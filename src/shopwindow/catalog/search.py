@@ -16,7 +16,7 @@ from shopwindow.catalog.answers import (
     query_of,
 )
 from shopwindow.catalog.parameters import Phrase
-from shopwindow.catalog.protocol import Facet, Page
+from shopwindow.catalog.protocol import Facet, Page, ProductQuery
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
@@ -50,8 +50,7 @@ def search(content: Content, call: Call) -> Json:
     """Return the client's query, a page of the products that a phrase finds, and their
     facets.
     """
-    sort = _SEARCH_SORTS.get(call["sortorderby"])
-    query = query_of(content, call, sort, PageParameters("page", "perpage"))
+    query = search_query(content, call)
     page = of(content).search(call["searchphrase"], query)
     rendered = [_facet(facet, content, call) for facet in page.facets]
     facets = [facet for facet in rendered if facet]
@@ -65,6 +64,12 @@ def search(content: Content, call: Call) -> Json:
         **({"facets": facets} if facets else {}),
         "searchresultgroups": [group],
     }
+
+
+def search_query(content: Content, call: Call) -> ProductQuery:
+    """Return what a Call asks of a search beside the phrase."""
+    sort = _SEARCH_SORTS.get(call["sortorderby"])
+    return query_of(content, call, sort, PageParameters("page", "perpage"))
 
 
 def _input(call: Call, page: Page) -> Json:

@@ -43,7 +43,7 @@ COMMANDS = {
     "publish": ("delivery", "Bring the current release to an object store."),
     "pull": ("pulling", "Bring the current release of an object store to this host."),
     "keys": ("keys", "Make and look after the keys that sign releases."),
-    "catalog": ("catalog", "Convert feeds of the product catalog."),
+    "catalog": ("catalog", "Convert feeds of the product catalog; explain a search."),
     "serve": ("service", "Answer requests from the current release."),
     "migrate": ("database", "Bring the database to this program's form."),
     "backup": ("database", "Copy a SQLite database, also while it is in use."),

@@ -1,4 +1,4 @@
-"""`catalog import` and `catalog mark`: feeds of other systems become documents."""
+"""`catalog`: feeds of other systems become documents; what the catalog holds and finds."""
 
 import os
 import sys
@@ -13,6 +13,7 @@ from shopwindow.catalog.applying import AppliedCounts, ChangesImport
 from shopwindow.catalog.importing import FeedImport
 from shopwindow.catalog.mapping import Mapped, UnusableMapping
 from shopwindow.catalog.marks import FeedMarks, digest_of
+from shopwindow.cli.catalog_explain import explain
 from shopwindow.cli.steps import (
     CONTENT_DIR,
     LISTED_PROBLEMS,
@@ -29,7 +30,10 @@ from shopwindow.problems import Failure, number_of, pointer_text
 
 @click.group()
 def catalog() -> None:
-    """Convert feeds of the product catalog."""
+    """Convert feeds of the product catalog; say what it finds, and what it lacks."""
+
+
+catalog.add_command(explain)
 
 
 @catalog.command("import")

@@ -331,6 +331,14 @@ class OpenedCatalog:
             narrowed = order(narrowed, query.page * query.perpage)
         return Page(total, self.ids(narrowed, query), facets)
 
+    def filtered(self, ranks: Sequence[int], query: ProductQuery) -> Sequence[int]:
+        """Return the products that pass all filters of a query."""
+        return self.narrowed(self._bounded(ranks, query), query)
+
+    def ranks(self, ids: Sequence[int]) -> Mapping[int, int]:
+        """Return the ranks of products by id."""
+        return dict(self._many("SELECT id, rank FROM number WHERE id IN ({})", ids))
+
     def _bounded(self, ranks: Sequence[int], query: ProductQuery) -> Sequence[int]:
         """Return the products that pass those filters of a query that are no facets: its
         categories, and where it can be picked up.
@@ -467,11 +475,7 @@ class OpenedCatalog:
     def recommended(self, product: int, number: int) -> Sequence[int]:
         statement = "SELECT products FROM recommendation WHERE product = ?"
         chosen = orjson.loads(self._one(statement, product) or b"[]")  # by editors
-        ranks: dict[int, int] = {}
-        if chosen:
-            ranks = dict(
-                self._many("SELECT id, rank FROM number WHERE id IN ({})", chosen)
-            )
+        ranks = self.ranks(chosen) if chosen else {}
         recommended = [
             id
             for id in dict.fromkeys(chosen)

@@ -111,6 +111,7 @@ class SearchResult:
         clauses: those that the products satisfy: all of ``understood``, a part of them,
             or widened ones.
         corrected: the phrase with its corrected words; None: none was corrected.
+        is_widened: whether ``clauses`` are widened ones.
         first: ranks that the phrase found before it was widened; they stay on top.
     """
 
@@ -119,6 +120,7 @@ class SearchResult:
     understood: tuple[Clause, ...] = ()
     clauses: tuple[Clause, ...] = ()
     corrected: str | None = None
+    is_widened: bool = False
     first: frozenset[int] = frozenset()
 
 
@@ -181,19 +183,24 @@ def find(reader: IndexReader, phrase: str) -> SearchResult:
     if not ranks and _count_words(clauses) > 1:
         clauses = _best_part(reader, clauses, of_phrase)
         ranks = satisfying(reader, clauses)
-    first: frozenset[int] = frozenset()
-
     is_whole = _count_words(clauses) == len(typed)
     if is_whole and len(ranks) < FEW_RESULTS:
-        wider = [
+        wider = tuple(
             widened(reader, clause, is_last=clause.words == (typed[-1],))
             for clause in clauses
-        ]
-        if wider != list(clauses):
-            first = frozenset(ranks)
-            clauses, ranks = wider, satisfying(reader, wider)
+        )
+        if wider != tuple(clauses):
+            return SearchResult(
+                satisfying(reader, wider),
+                of_phrase,
+                understood,
+                wider,
+                _corrected(phrase, wider),
+                is_widened=True,
+                first=frozenset(ranks),
+            )
     corrected = _corrected(phrase, clauses)
-    return SearchResult(ranks, of_phrase, understood, tuple(clauses), corrected, first)
+    return SearchResult(ranks, of_phrase, understood, tuple(clauses), corrected)
 
 
 def phrase_words(phrase: str) -> PhraseWords:

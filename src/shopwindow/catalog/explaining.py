@@ -1,0 +1,62 @@
+"""`catalog explain`: a search as the search operation understands it, and its reasons."""
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from shopwindow.catalog.index.explaining import SearchExplanation, explain
+from shopwindow.catalog.index.opened import OpenedCatalog
+from shopwindow.catalog.search import search_query
+from shopwindow.content.documents import Content
+from shopwindow.interface.bind import bind
+from shopwindow.interface.call import Request
+from shopwindow.interface.interface import Interface
+from shopwindow.problems import Misuse, Refusal
+
+SEARCH = "search"
+"""The operation that is explained."""
+
+OF_THE_PAGE = ("searchphrase", "sortorderby", "page", "perpage", "show")
+"""Parameters of the search that are no filters: an explanation is about the first
+products in the order of the best match.
+"""
+
+
+def explained(
+    interface: Interface,
+    content: Content,
+    phrase: str,
+    filters: Sequence[tuple[str, str]],
+    limit: int,
+    product: int | None = None,
+) -> SearchExplanation:
+    """Return why the search operation finds what it finds.
+
+    Args:
+        interface: the one that the content is of.
+        content: answers from its index of the catalog.
+        phrase: what a shopper types.
+        filters: names and values of the operation's parameters, such as CATEGORY, and of
+            facets, as a client sends them.
+        limit: so many products are explained.
+        product: the id of one whose place or absence is explained, too.
+
+    Raises Misuse for a catalog that is not there, and for what the operation refuses.
+    """
+    catalog: OpenedCatalog | None = content.index("catalog")
+    operation = next((one for one in interface.operations if one.name == SEARCH), None)
+    if catalog is None or operation is None:
+        raise Misuse("", "there is no catalog to search in")
+    for name, _ in filters:
+        if name in OF_THE_PAGE:
+            raise Misuse("filter", f"{name}: is no filter, such as CATEGORY or COLOR")
+    query = urlencode([("searchphrase", phrase), *filters])
+    request = Request(operation.path, query, {"accept": "application/json"})
+    application = next(iter(interface.application_names(content)), None)
+    try:
+        call = bind(request, application, interface, content=content)
+    except Refusal as refusal:
+        faults = "; ".join(map(str, refusal.faults)) or refusal.code
+        raise Misuse("", f"the search refuses this: {faults}") from None
+    return explain(
+        catalog, call["searchphrase"], search_query(content, call), limit, product
+    )
