@@ -34,4 +34,4 @@ def test_equal_lines_end_a_chunk_all_the_same() -> None:
     sizes = [len(chunk) for chunk in chunks(line * (3 * MAX_CHUNK_BYTES // len(line)))]
     assert max(sizes) < MAX_CHUNK_BYTES + len(line)
     assert len(sizes) > 2
-    assert len(line) > cutting.BEGINNING
+    assert len(line) > cutting.LINE_BEGINNING

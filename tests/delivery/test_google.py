@@ -20,7 +20,7 @@ from obstore.store import GCSStore
 from nginx import ADDRESS
 from shopwindow.delivery import pointer
 from shopwindow.delivery.bucket import Headers, ObjectBucket
-from shopwindow.delivery.pointer import Pointer
+from shopwindow.delivery.pointer import TargetPointer
 
 TEXT = Headers("text/plain", "no-cache")
 CONDITIONS = ("x-goog-if-generation-match", "if-match", "if-none-match")
@@ -100,7 +100,7 @@ def test_what_is_replaced_must_have_the_generation_that_was_read(tmp_path: Path,
 
 
 def test_a_pointer_that_somebody_else_has_moved_is_not_moved(tmp_path: Path) -> None:
-    ours, other = Pointer("1" * 64, "", ""), b'{"format": 1}\n'
+    ours, other = TargetPointer("1" * 64, "", ""), b'{"format": 1}\n'
     with google(tmp_path, [(200, 7, b"{}"), (412, 8, b""), (200, 8, other)]) as (sent, bucket):
         stored = bucket.read("current.json")
         assert stored is not None

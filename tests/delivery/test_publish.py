@@ -14,7 +14,7 @@ from releases import built, shopwindow, write
 from shopwindow.delivery import layout, pointer
 from shopwindow.delivery.bucket import Bucket, Headers, Listed, Version
 from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.pointer import Pointer
+from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.publishing import publish
 from shopwindow.problems import Failure
 from shopwindow.release.manifest import MANIFEST_FORMAT
@@ -164,7 +164,7 @@ def replace_together(bucket: Bucket, version: Version | None, together: Barrier,
 class Overtaken:
     """A target where another publisher moves the pointer just before we do."""
 
-    def __init__(self, bucket: Bucket, other: Pointer) -> None:
+    def __init__(self, bucket: Bucket, other: TargetPointer) -> None:
         self._bucket, self._other = bucket, other
 
     def __getattr__(self, name: str) -> object:

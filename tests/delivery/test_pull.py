@@ -315,7 +315,7 @@ def publish_unchecked(out: Path, id: str, target: FolderBucket) -> None:
 
 def test_a_manifest_of_a_newer_format_is_refused(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
     path, value = listing(tmp_path, published(tmp_path, target))
-    path.write_bytes(orjson.dumps({**value, "format": layout.FORMAT + 1}))
+    path.write_bytes(orjson.dumps({**value, "format": layout.LISTING_FORMAT + 1}))
     raised = fault(target, host)
     assert (raised.kind, "this program reads up to 1: update it" in str(raised)) == ("newer", True)
     pointer = tmp_path / "target" / layout.POINTER

@@ -9,7 +9,7 @@ import pytest
 from delivered import current, documents, folder, memory, release
 from releases import built, manifest, shopwindow, tree, write
 from shopwindow.delivery import pointer, site_upkeep
-from shopwindow.delivery.bucket import Body, Bucket, Headers
+from shopwindow.delivery.bucket import Bucket, Headers, SentBody
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.delivery.purging import purge
@@ -46,7 +46,7 @@ class Dying:
     def __getattr__(self, name: str) -> object:
         return getattr(self._bucket, name)
 
-    def overwrite(self, key: str, body: Body, headers: Headers) -> None:
+    def overwrite(self, key: str, body: SentBody, headers: Headers) -> None:
         if self.number == 0:
             raise KeyboardInterrupt
         self.number -= 1

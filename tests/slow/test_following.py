@@ -22,7 +22,7 @@ from delivered import folder, release
 from releases import shopwindow
 from served import environment, granian, lives, metric, within
 from shopwindow.delivery.folder import FolderBucket
-from shopwindow.delivery.following import JITTER, LONGEST_PAUSE_SECONDS, Log, follow, pause
+from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, Log, follow, pause
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.delivery.source import UnsignedSource
@@ -139,8 +139,8 @@ def test_pauses_double_while_attempts_fail_and_differ_between_hosts() -> None:
     for failures, seconds in [(0, 30), (1, 60), (2, 120), (3, 240), (4, 300), (9, 300), (5000, 300)]:
         pauses = {pause(30.0, failures) for _ in range(100)}
         assert len(pauses) > 50
-        assert seconds * (1 - JITTER) <= min(pauses) <= max(pauses) <= seconds * (1 + JITTER)
-    assert pause(3600, 5) <= 3600 * (1 + JITTER)
+        assert seconds * (1 - PAUSE_JITTER) <= min(pauses) <= max(pauses) <= seconds * (1 + PAUSE_JITTER)
+    assert pause(3600, 5) <= 3600 * (1 + PAUSE_JITTER)
     assert LONGEST_PAUSE_SECONDS == 300
 
 

@@ -11,7 +11,7 @@ import orjson
 
 from shopwindow.cli import audit
 from shopwindow.cli.database import opened, require
-from shopwindow.cli.steps import DATABASE_URL, TEMPLATES, interface
+from shopwindow.cli.steps import DATABASE_URL, TEMPLATES_DIR, interface
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.problems import Failure
 from shopwindow.service.letters import Letters
@@ -21,7 +21,7 @@ from shopwindow.service.smtp import smtp_server
 
 @click.command()
 @DATABASE_URL
-@TEMPLATES
+@TEMPLATES_DIR
 @click.option(
     "--connections",
     type=click.IntRange(1, 64),

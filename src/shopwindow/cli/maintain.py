@@ -17,7 +17,7 @@ from shopwindow.cli.steps import (
     LOGS_DAYS,
     MAILS_DAYS,
     OUT,
-    TEMPLATES,
+    TEMPLATES_DIR,
     hand_on_interface,
 )
 from shopwindow.service.maintenance import MAINTENANCE_JOBS, Plan, write_metrics
@@ -49,7 +49,7 @@ from shopwindow.service.maintenance import maintain as run
 )
 @DATABASE_URL
 @LOG_DIR
-@TEMPLATES
+@TEMPLATES_DIR
 @BAGS_DAYS
 @MAILS_DAYS
 @LOGS_DAYS

@@ -24,7 +24,7 @@ from shopwindow.service import journal
 
 if TYPE_CHECKING:
     from shopwindow.delivery.pulling import Pulled
-    from shopwindow.delivery.source import Source
+    from shopwindow.delivery.source import ReleaseSource
 
 
 EVERY = click.option(
@@ -39,7 +39,7 @@ EVERY = click.option(
 )
 
 
-ROOT = click.option(
+ROOT_OPTION = click.option(
     "--root",
     cls=Setting,
     default="",
@@ -64,7 +64,7 @@ FLOOR = click.option(
 @click.argument("source")
 @OUT
 @CONTENT_DIR
-@ROOT
+@ROOT_OPTION
 @FLOOR
 @click.option(
     "--keep",
@@ -115,7 +115,7 @@ def pull(
 
 def opened_source(
     source: str, content: Path, releases: Releases, root: str = "", floor: int = 0
-) -> "Source":
+) -> "ReleaseSource":
     """Return the source that an argument means; with a ``root``, one that verifies.
 
     Raises Failure without the extra `delivery`, which is why its modules are imported
@@ -145,7 +145,7 @@ def opened_source(
     return SignedSource(bucket, trusted, releases.out / TRUSTED, floor)
 
 
-def _pull_once(source: "Source", releases: Releases, keep: int) -> None:
+def _pull_once(source: "ReleaseSource", releases: Releases, keep: int) -> None:
     from shopwindow.delivery.pulling import prune, pull
 
     done = pull(
@@ -162,7 +162,12 @@ def _pull_once(source: "Source", releases: Releases, keep: int) -> None:
 
 
 def _follow(
-    source: "Source", releases: Releases, keep: int, every: float, *, until_eof: bool
+    source: "ReleaseSource",
+    releases: Releases,
+    keep: int,
+    every: float,
+    *,
+    until_eof: bool,
 ) -> None:
     from shopwindow.delivery.following import Log, follow, stopped_by_signals
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from shopwindow.cli.pulling import EVERY, FLOOR, ROOT, opened_source
+from shopwindow.cli.pulling import EVERY, FLOOR, ROOT_OPTION, opened_source
 from shopwindow.cli.steps import (
     DEFAULT_CONTENT,
     DEFAULT_DATABASE,
     LOG_DIR,
-    TEMPLATES,
+    TEMPLATES_DIR,
     Setting,
     hand_on_interface,
 )
@@ -115,7 +115,7 @@ FACTORY = "shopwindow.wsgi:make"
     help="Also send the mails of the outbox, where SHOPWINDOW_SMTP_HOST names a mail server "
     "(see `shopwindow mail`).",
 )
-@TEMPLATES
+@TEMPLATES_DIR
 @click.option(
     "--docs/--no-docs",
     default=True,
@@ -164,7 +164,7 @@ FACTORY = "shopwindow.wsgi:make"
     help="Also do `pull SOURCE --follow`: a target (s3://…, az://…, gs://…, file:///PATH) whose "
     "current release is brought to this host and served.",
 )
-@ROOT
+@ROOT_OPTION
 @FLOOR
 @EVERY
 def serve(

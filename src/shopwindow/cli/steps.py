@@ -121,7 +121,7 @@ LOG_DIR = click.option(
     show_envvar=True,
     help="The folder of the mobile log; empty: there is none, and `serve` refuses its entries.",
 )
-TEMPLATES = click.option(
+TEMPLATES_DIR = click.option(
     "--templates",
     default="content/templates",
     show_default=True,

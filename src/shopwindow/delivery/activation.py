@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from shopwindow.delivery import layout, pointer, released
 from shopwindow.delivery.bucket import Bucket, Version
-from shopwindow.delivery.pointer import Pointer
+from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.publishing import require_nobody_prunes, with_unpurged
 from shopwindow.problems import Failure, number_of
 from shopwindow.release.publish import who
@@ -62,25 +62,25 @@ def unpin(bucket: Bucket, reason: str = "") -> str:
     return present.id
 
 
-def _present(bucket: Bucket) -> tuple[Pointer, Version | None]:
+def _present(bucket: Bucket) -> tuple[TargetPointer, Version | None]:
     read = pointer.read(bucket)
     require_nobody_prunes(bucket, read)
     return require_pointer(bucket, read.pointer), read.version
 
 
-def require_pointer(bucket: Bucket, present: Pointer | None) -> Pointer:
+def require_pointer(bucket: Bucket, present: TargetPointer | None) -> TargetPointer:
     """Return the pointer. Raises Failure where nothing was published yet."""
     if present is None:
         raise Failure(f"{bucket.where}: nothing was published there yet")
     return present
 
 
-def _entry(present: Pointer, id: str, why: str, action: str) -> dict[str, object]:
+def _entry(present: TargetPointer, id: str, why: str, action: str) -> dict[str, object]:
     moment = datetime.now(UTC)
     return pointer.activation(moment, id, present.id, who(), why, action)
 
 
-def _move(bucket: Bucket, version: Version | None, moved: Pointer) -> None:
+def _move(bucket: Bucket, version: Version | None, moved: TargetPointer) -> None:
     # Whoever finished a killed prune's work may have left its mark.
     if not pointer.move(bucket, version, replace(moved, pruning="")):
         raise Failure(

@@ -27,7 +27,7 @@ import obstore
 from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, S3Store
 
-from shopwindow.delivery.targets import Target
+from shopwindow.delivery.targets import DeliveryTarget
 from shopwindow.problems import Failure
 
 LARGE_BYTES = 64 * 1024 * 1024
@@ -35,7 +35,7 @@ LARGE_BYTES = 64 * 1024 * 1024
 library holds smaller ones in memory, as many as there are connections.
 """
 
-RETRIES = 8
+REQUEST_RETRIES = 8
 """How often a request is repeated. A store that is overloaded (503) recovers within the
 20 s or so that this takes; a pipeline repeats the rest.
 """
@@ -65,7 +65,7 @@ up after 5 s, which is the library's limit, and one attempt is enough to know.
 REQUEST_SECONDS = timedelta(seconds=120)
 """The longest that one request takes: a part of 5 MB at half a megabit a second."""
 
-READ_BYTES = 64 * 1024 * 1024
+MAX_READ_BYTES = 64 * 1024 * 1024
 """Bytes that are read of an object at once. The largest is what lists the chunks of a
 release: of a catalog of 10 GB 52 MB, of a manifest of 200,000 files 200 KB. A store that
 sends more is not to fill this machine's memory.
@@ -82,11 +82,11 @@ DELETED_AT_ONCE = 1000
 Version = Mapping[str, str]
 """What tells a state of an object from later ones."""
 
-Body = bytes | Path
+SentBody = bytes | Path
 """What is sent: bytes, or a file."""
 
 
-def size_of(body: Body) -> int:
+def size_of(body: SentBody) -> int:
     """Return how many bytes are sent."""
     return len(body) if isinstance(body, bytes) else body.stat().st_size
 
@@ -129,7 +129,7 @@ class Bucket(Protocol):
     def read(self, key: str) -> Stored | None:
         """Return an object; None where there is none.
 
-        Raises Failure where it has more than READ_BYTES.
+        Raises Failure where it has more than MAX_READ_BYTES.
         """
 
     def is_still(self, key: str, version: Version) -> bool:
@@ -141,7 +141,7 @@ class Bucket(Protocol):
     def stream(self, key: str) -> Iterator[bytes] | None:
         """Return the bytes of an object bit by bit; None where there is none."""
 
-    def create(self, key: str, body: Body, headers: Headers) -> bool:
+    def create(self, key: str, body: SentBody, headers: Headers) -> bool:
         """Store an object that does not exist; return False where it does."""
 
     def replace(
@@ -153,7 +153,7 @@ class Bucket(Protocol):
         by now; then nothing has changed.
         """
 
-    def overwrite(self, key: str, body: Body, headers: Headers) -> None:
+    def overwrite(self, key: str, body: SentBody, headers: Headers) -> None:
         """Store an object, whatever stands in its place."""
 
     def listing(self, prefix: str) -> Iterator[Listed]:
@@ -194,8 +194,8 @@ class ObjectBucket:
             except FileNotFoundError as error:
                 _require_bucket(error)
                 return None
-            data = _first(result, READ_BYTES)
-            if len(data) > READ_BYTES:
+            data = _first(result, MAX_READ_BYTES)
+            if len(data) > MAX_READ_BYTES:
                 raise Failure(too_large(self.where, key))
             return Stored(data, _version(result.meta), result.meta["last_modified"])
 
@@ -246,7 +246,7 @@ class ObjectBucket:
             for bit in result.stream(min_chunk_size=BIT_BYTES):
                 yield bytes(bit)
 
-    def create(self, key: str, body: Body, headers: Headers) -> bool:
+    def create(self, key: str, body: SentBody, headers: Headers) -> bool:
         if isinstance(body, Path) and body.stat().st_size >= LARGE_BYTES:
             return self._create_large(key, body, headers)
         data = body.read_bytes() if isinstance(body, Path) else body
@@ -258,7 +258,7 @@ class ObjectBucket:
         condition = "create" if version is None else dict(version)
         return self._put(key, data, headers, condition)
 
-    def overwrite(self, key: str, body: Body, headers: Headers) -> None:
+    def overwrite(self, key: str, body: SentBody, headers: Headers) -> None:
         self._put(key, body, headers, None)
 
     def _create_large(self, key: str, path: Path, headers: Headers) -> bool:
@@ -274,7 +274,7 @@ class ObjectBucket:
                 return self._put(key, path, headers, None)
             return False
 
-    def _put(self, key: str, body: Body, headers: Headers, mode: Any) -> bool:
+    def _put(self, key: str, body: SentBody, headers: Headers, mode: Any) -> bool:
         attributes = {
             "Content-Type": headers.content_type,
             "Cache-Control": headers.cache_control,
@@ -335,9 +335,9 @@ def _first(result: Any, limit: int) -> bytes:
 
 
 def too_large(where: str, key: str) -> str:
-    """Return what is said of an object that has more than READ_BYTES."""
+    """Return what is said of an object that has more than MAX_READ_BYTES."""
     return (
-        f"{where}: {key} has more than {READ_BYTES:,} bytes, so no publisher wrote it; "
+        f"{where}: {key} has more than {MAX_READ_BYTES:,} bytes, so no publisher wrote it; "
         "publish to a prefix of its own"
     )
 
@@ -350,7 +350,7 @@ def _version(meta: Any) -> Version:
 # -- opening ---------------------------------------------------------------------------
 
 
-def open_bucket(target: Target, environment: Mapping[str, str]) -> ObjectBucket:
+def open_bucket(target: DeliveryTarget, environment: Mapping[str, str]) -> ObjectBucket:
     """Return the bucket of a target; nothing is sent yet.
 
     Raises Failure where it cannot be meant: plain http beyond this machine.
@@ -380,7 +380,7 @@ def open_bucket(target: Target, environment: Mapping[str, str]) -> ObjectBucket:
 
     with _refused(str(target), "open"):
         return ObjectBucket(
-            opened(RETRIES, RETRYING),
+            opened(REQUEST_RETRIES, RETRYING),
             str(target),
             target.prefix,
             opened(HASTY_RETRIES, HASTY_RETRYING),
@@ -411,7 +411,7 @@ _CREDENTIALS = (
 
 _OVERLOADED = r"5\d\d (?:Service Unavailable|Internal|Bad Gateway|Gateway)|SlowDown"
 
-_REFUSALS = (
+_STORE_REFUSALS = (
     (r"NoSuchBucket|ContainerNotFound|InvalidBucketName|bucket does not exist",
      "there is no such bucket; create it, or correct the target's address"),
     (r"RequestTimeTooSkewed|RequestExpired|x-ms-date",
@@ -449,7 +449,7 @@ def _refused(where: str, verb: str) -> Iterator[None]:
         yield
     except (exceptions.BaseError, FileNotFoundError, ValueError) as error:
         text = str(error)
-        for pattern, meaning in _REFUSALS:
+        for pattern, meaning in _STORE_REFUSALS:
             if re.search(pattern, text):
                 raise Failure(f"{where}: cannot {verb} it: {meaning}") from None
         first = text.partition("\n\nDebug source")[0]
@@ -459,5 +459,5 @@ def _refused(where: str, verb: str) -> Iterator[None]:
 
 def _require_bucket(error: Exception) -> None:
     """Raise the error again where it is the bucket that does not exist."""
-    if re.search(_REFUSALS[0][0], str(error)):
+    if re.search(_STORE_REFUSALS[0][0], str(error)):
         raise error

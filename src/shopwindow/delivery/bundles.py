@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 from hashlib import sha256
 
-from shopwindow.delivery.layout import Chunk, Part, Published
-from shopwindow.delivery.outgoing import PRIVATE, Object, Outgoing, Piece
+from shopwindow.delivery.layout import PartChunk, Published, ReleasePart
+from shopwindow.delivery.outgoing import (
+    PRIVATE_HEADERS,
+    Object,
+    Outgoing,
+    OutgoingChunk,
+)
 
 BUNDLE_BYTES = 8 * 1024 * 1024
 """Bytes of a bundle. The first publication of 20 MB sends three of them, over several
@@ -13,7 +18,7 @@ connections. A larger one would stay at the target longer for the sake of one ch
 
 
 def bundled(
-    release: Outgoing, there: Mapping[str, Chunk]
+    release: Outgoing, there: Mapping[str, PartChunk]
 ) -> tuple[Published, dict[str, Object]]:
     """Return what a target will say of a release, and the objects of its new chunks.
 
@@ -32,12 +37,12 @@ def bundled(
         bundles[bundle.digest] = bundle
         offset = 0
         for piece in pieces:
-            located[piece.digest] = Chunk(
+            located[piece.digest] = PartChunk(
                 piece.digest, piece.size, bundle.digest, offset
             )
             offset += piece.size
     parts = {
-        name: Part(tuple(located[piece.digest] for piece in pieces))
+        name: ReleasePart(tuple(located[piece.digest] for piece in pieces))
         for name, pieces in release.parts.items()
     }
     files = len(release.lines.files)
@@ -45,10 +50,10 @@ def bundled(
     return published, bundles
 
 
-def _groups(pieces: list[Piece]) -> list[list[Piece]]:
+def _groups(pieces: list[OutgoingChunk]) -> list[list[OutgoingChunk]]:
     """Return the pieces in groups of BUNDLE_BYTES at most."""
-    groups: list[list[Piece]] = []
-    group: list[Piece] = []
+    groups: list[list[OutgoingChunk]] = []
+    group: list[OutgoingChunk] = []
     size = 0
     for piece in pieces:
         if group and size + piece.size > BUNDLE_BYTES:
@@ -59,9 +64,9 @@ def _groups(pieces: list[Piece]) -> list[list[Piece]]:
     return [*groups, group] if group else groups
 
 
-def _bundle(pieces: list[Piece]) -> Object:
+def _bundle(pieces: list[OutgoingChunk]) -> Object:
     """Return the object of some pieces, whose bytes are read again when it is sent."""
     digest = sha256()
     for piece in pieces:
         digest.update(piece.read())
-    return Object(digest.hexdigest(), pieces, PRIVATE)
+    return Object(digest.hexdigest(), pieces, PRIVATE_HEADERS)

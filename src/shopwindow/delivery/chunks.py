@@ -19,7 +19,7 @@ CHUNK_BYTES = 32 * 1024
 twice this. Half of it would double the list of chunks, which is sent with every change.
 """
 
-BEGINNING = 64
+LINE_BEGINNING = 64
 """Bytes of a line that decide: the longest path in a manifest has more, the longest id
 in content.json fewer.
 """
@@ -47,7 +47,7 @@ def _ends(data: bytes) -> Iterator[int]:
     start, position = 0, 0
     for line in data.splitlines(keepends=True):
         position += len(line)
-        is_low = crc32(line[:BEGINNING]) * CHUNK_BYTES < len(line) << 32
+        is_low = crc32(line[:LINE_BEGINNING]) * CHUNK_BYTES < len(line) << 32
         if is_low or position - start >= MAX_CHUNK_BYTES:
             yield position
             start = position

@@ -12,20 +12,20 @@ CONNECTIONS = 32
 """
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
+Returned = TypeVar("Returned")
 
 
 def concurrently(
-    work: Callable[[Item], Result],
+    work: Callable[[Item], Returned],
     items: Sequence[Item],
     progress: Progress | None = None,
-) -> list[Result]:
+) -> list[Returned]:
     """Call ``work`` with every item; return the results, in no certain order.
 
     ``progress`` is called with how many are done, and of how many. The first exception
     is raised, after the calls that are under way have ended; no others begin.
     """
-    results: list[Result] = []
+    results: list[Returned] = []
     with ThreadPoolExecutor(CONNECTIONS) as threads:
         futures = [threads.submit(work, item) for item in items]
         try:

@@ -30,10 +30,10 @@ from shopwindow.delivery import layout
 from shopwindow.delivery.at_hand import AtHand, at_hand
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.connections import concurrently
-from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Part, Published
+from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published, ReleasePart
 from shopwindow.delivery.parts import fetch_part
 from shopwindow.delivery.reading import Fetched, read_right
-from shopwindow.delivery.source import PullFault, Source, faults
+from shopwindow.delivery.source import PullFault, ReleaseSource, faults
 from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
@@ -51,7 +51,7 @@ _SEGMENT = re.compile(r"[^/\0]{1,255}")
 
 
 def fetch(
-    source: Source,
+    source: ReleaseSource,
     id: str,
     releases: Releases,
     stage: Stage,
@@ -109,7 +109,7 @@ def fetch(
 # -- what may come ---------------------------------------------------------------------
 
 
-def _require_manifest(part: Part, id: str) -> None:
+def _require_manifest(part: ReleasePart, id: str) -> None:
     if part.size > MANIFEST_BYTES:
         raise Failure(
             f"the manifest of release {id[:12]} has {part.size:,} bytes, "
@@ -202,7 +202,7 @@ def _require_parts(
             )
 
 
-def _lacking(stage: Stage, parts: Mapping[str, Part]) -> int:
+def _lacking(stage: Stage, parts: Mapping[str, ReleasePart]) -> int:
     """Return how many bytes parts will take on the disk beside what is staged."""
     lacking = 0
     for name, part in parts.items():

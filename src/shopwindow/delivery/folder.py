@@ -17,23 +17,23 @@ from hashlib import sha256
 from pathlib import Path
 
 from shopwindow.delivery.bucket import (
-    READ_BYTES,
-    Body,
+    MAX_READ_BYTES,
     Headers,
     Listed,
+    SentBody,
     Stored,
     Version,
     too_large,
 )
 from shopwindow.problems import Failure, failures
 
-DRAFTS = ".drafts"
+DRAFTS_FOLDER = ".drafts"
 """The folder of files that are being written, within the target."""
 
 DRAFT_SECONDS = 24 * 3600
 """Nobody writes a file for a day: its publisher was killed."""
 
-FILE_MODE = 0o644
+STORED_MODE = 0o644
 """The mode of stored files: another user's service and web server read them."""
 
 STREAM_BYTES = 1024 * 1024
@@ -53,10 +53,11 @@ class FolderBucket:
         with failures(self._folder, _UNCHANGED):
             try:
                 with open(self._folder / key, "rb") as file:
-                    data, status = file.read(READ_BYTES + 1), os.fstat(file.fileno())
+                    data = file.read(MAX_READ_BYTES + 1)
+                    status = os.fstat(file.fileno())
             except FileNotFoundError:
                 return None
-        if len(data) > READ_BYTES:
+        if len(data) > MAX_READ_BYTES:
             raise Failure(too_large(self.where, key))
         modified = datetime.fromtimestamp(status.st_mtime, UTC)
         return Stored(data, {"sha256": sha256(data).hexdigest()}, modified)
@@ -83,7 +84,7 @@ class FolderBucket:
             while bit := file.read(STREAM_BYTES):
                 yield bit
 
-    def create(self, key: str, body: Body, headers: Headers) -> bool:
+    def create(self, key: str, body: SentBody, headers: Headers) -> bool:
         path = self._folder / key
         if path.exists():
             return False
@@ -107,16 +108,16 @@ class FolderBucket:
             _sync_folder(path.parent)
             return True
 
-    def overwrite(self, key: str, body: Body, headers: Headers) -> None:
+    def overwrite(self, key: str, body: SentBody, headers: Headers) -> None:
         path = self._folder / key
         with failures(path, _UNCHANGED), self._draft(path, body) as draft:
             os.replace(draft, path)
             _sync_folder(path.parent)
 
     @contextmanager
-    def _draft(self, path: Path, body: Body) -> Iterator[Path]:
+    def _draft(self, path: Path, body: SentBody) -> Iterator[Path]:
         """Write a file under a name of its own, for ``path``; delete it at the end."""
-        drafts = self._folder / DRAFTS
+        drafts = self._folder / DRAFTS_FOLDER
         drafts.mkdir(parents=True, exist_ok=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=drafts)
@@ -128,7 +129,7 @@ class FolderBucket:
                 else:
                     file.write(body)
                 file.flush()
-                os.fchmod(file.fileno(), FILE_MODE)
+                os.fchmod(file.fileno(), STORED_MODE)
                 os.fsync(file.fileno())
             yield Path(name)
         finally:
@@ -172,7 +173,8 @@ class FolderBucket:
         with failures(self._folder, "what is left is deleted next time"):
             for key in keys:
                 (self._folder / key).unlink(missing_ok=True)
-            for draft in (self._folder / DRAFTS).glob("*"):  # of killed publishers
+            drafts = self._folder / DRAFTS_FOLDER
+            for draft in drafts.glob("*"):  # of killed publishers
                 with suppress(FileNotFoundError):
                     if time.time() - draft.stat().st_mtime > DRAFT_SECONDS:
                         draft.unlink()

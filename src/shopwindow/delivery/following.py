@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from shopwindow.delivery.pulling import Pulled, prune, pull
-from shopwindow.delivery.source import PullFault, Source
+from shopwindow.delivery.source import PullFault, ReleaseSource
 from shopwindow.interface.index import Index
 from shopwindow.problems import number_of
 from shopwindow.release.publish import Releases
@@ -24,7 +24,7 @@ EVERY_SECONDS = 30.0
 300 requests a minute, which stores answer for a cent an hour.
 """
 
-JITTER = 0.2
+PAUSE_JITTER = 0.2
 """The part of a pause that chance adds or takes."""
 
 LONGEST_PAUSE_SECONDS = 300.0
@@ -46,7 +46,7 @@ class Log:
 
 
 def follow(
-    source: Source,
+    source: ReleaseSource,
     releases: Releases,
     *,
     indexes: Sequence[Index] = (),
@@ -93,7 +93,7 @@ def pause(every: float, failures: int) -> float:
     longest = max(every, LONGEST_PAUSE_SECONDS)
     doublings = min(failures, 20)  # from a tenth of a second on, that is beyond any
     seconds: float = min(every * 2**doublings, longest)
-    return seconds * random.uniform(1 - JITTER, 1 + JITTER)
+    return seconds * random.uniform(1 - PAUSE_JITTER, 1 + PAUSE_JITTER)
 
 
 def _inform(log: Log, done: Pulled, last: Pulled | None) -> None:

@@ -29,7 +29,7 @@ import orjson
 from shopwindow.problems import Failure
 from shopwindow.release.manifest import NewerFormat
 
-FORMAT = 1
+LISTING_FORMAT = 1
 """The format of `releases/<id>/manifest.json`, which it states."""
 
 POINTER = "current.json"
@@ -50,7 +50,7 @@ _PART_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True)
-class Chunk:
+class PartChunk:
     """A piece of a part: its own digest (SHA-256, hex) and its size in bytes; the
     digest of the object that holds it, and where in that it begins.
     """
@@ -62,10 +62,10 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Part:
+class ReleasePart:
     """A file of a release that is not below files/: its chunks, in order."""
 
-    chunks: Sequence[Chunk]
+    chunks: Sequence[PartChunk]
 
     @property
     def size(self) -> int:
@@ -85,7 +85,7 @@ class Published:
     built: str
     files: int
     size: int
-    parts: Mapping[str, Part]
+    parts: Mapping[str, ReleasePart]
 
 
 def object_key(digest: str) -> str:
@@ -113,7 +113,7 @@ def encode(published: Published) -> bytes:
             rows.append([chunk.digest, chunk.size, number, chunk.offset])
         parts[name] = {"size": part.size, "chunks": rows}
     value = {
-        "format": FORMAT,
+        "format": LISTING_FORMAT,
         "id": published.id,
         "built": published.built,
         "files": published.files,
@@ -132,16 +132,16 @@ def decode(data: bytes, id: str, where: object) -> Published:
     """
     try:
         value: Any = orjson.loads(data)
-        if value["format"] > FORMAT:
+        if value["format"] > LISTING_FORMAT:
             raise NewerFormat(
                 f"{where}: {release_key(id)} has format {value['format']}; "
-                f"this program reads up to {FORMAT}: update it"
+                f"this program reads up to {LISTING_FORMAT}: update it"
             )
         if value["id"] != id:
             raise ValueError("it is of another release")
         objects = value["objects"]
         parts = {
-            _part_name(name): Part(
+            _part_name(name): ReleasePart(
                 tuple(
                     _chunk(digest, size, objects[number], offset)
                     for digest, size, number, offset in part["chunks"]
@@ -172,13 +172,13 @@ def _part_name(name: str) -> str:
     return name
 
 
-def _chunk(digest: str, size: int, object: str, offset: int) -> Chunk:
+def _chunk(digest: str, size: int, object: str, offset: int) -> PartChunk:
     """Return a chunk. Raises ValueError or TypeError where it cannot be one."""
     if not is_digest(digest) or not is_digest(object):
         raise ValueError("a chunk has no digest")
     if not 0 < size <= LARGEST_CHUNK or offset < 0:
         raise ValueError(f"a chunk of {size} bytes at {offset}")
-    return Chunk(digest, size, object, offset)
+    return PartChunk(digest, size, object, offset)
 
 
 def lacking(error: Exception) -> str:

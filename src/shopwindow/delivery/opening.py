@@ -5,10 +5,10 @@ from pathlib import Path
 
 from shopwindow.delivery.bucket import Bucket, open_bucket
 from shopwindow.delivery.folder import FolderBucket
-from shopwindow.delivery.targets import Target
+from shopwindow.delivery.targets import DeliveryTarget
 
 
-def opened(target: Target, environment: Mapping[str, str]) -> Bucket:
+def opened(target: DeliveryTarget, environment: Mapping[str, str]) -> Bucket:
     """Return the Bucket of a target. Raises Failure where it cannot be meant.
 
     ``environment`` has the variables with addresses and credentials.

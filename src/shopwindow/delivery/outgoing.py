@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.delivery.bucket import LARGE_BYTES, Body, Headers
+from shopwindow.delivery.bucket import LARGE_BYTES, Headers, SentBody
 from shopwindow.delivery.chunks import chunks, stretches
 from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART
 from shopwindow.interface.answer import cache_control
@@ -18,7 +18,9 @@ from shopwindow.release.build_notes import last_build
 from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.publish import Releases, index_note
 
-PRIVATE = Headers("application/octet-stream", "private, max-age=31536000, immutable")
+PRIVATE_HEADERS = Headers(
+    "application/octet-stream", "private, max-age=31536000, immutable"
+)
 """How parts are served. They are for service hosts, so no shared cache keeps them;
 under their names, which are digests, they never change.
 """
@@ -45,7 +47,7 @@ class Extract:
 
 
 @dataclass(frozen=True)
-class Piece:
+class OutgoingChunk:
     """A chunk of a part: its digest (SHA-256, hex), its size, and its bytes or where
     they are.
     """
@@ -67,10 +69,10 @@ class Object:
     """
 
     digest: str
-    body: Body | Sequence[Piece]
+    body: SentBody | Sequence[OutgoingChunk]
     headers: Headers
 
-    def checked(self) -> Body:
+    def checked(self) -> SentBody:
         """Return what to send. Raises Failure where a file is not what was built."""
         if isinstance(self.body, bytes):
             return self.body
@@ -82,7 +84,7 @@ class Object:
         try:
             with open(self.body, "rb") as file:
                 if self.body.stat().st_size >= LARGE_BYTES:
-                    body: Body = self.body
+                    body: SentBody = self.body
                     digest = file_digest(file, "sha256").hexdigest()
                 else:
                     body = file.read()
@@ -114,7 +116,7 @@ class Outgoing:
     lines: ManifestLines
     files: Mapping[str, Object]
     size: int
-    parts: Mapping[str, Sequence[Piece]]
+    parts: Mapping[str, Sequence[OutgoingChunk]]
 
     def path(self, path: str) -> Path:
         """Return the file at a path below files/."""
@@ -155,7 +157,7 @@ def outgoing(out: Path) -> Outgoing:
     return Outgoing(id, folder, built, last_built, listed, files, size, parts)
 
 
-def _pieces(path: Path, digest: str | None) -> list[Piece]:
+def _pieces(path: Path, digest: str | None) -> list[OutgoingChunk]:
     """Return the pieces of a part.
 
     ``digest``: that of the file; None: nothing says it. Raises Failure where the file
@@ -164,7 +166,7 @@ def _pieces(path: Path, digest: str | None) -> list[Piece]:
     if path.name in LINES:
         data = path.read_bytes()
         actual = sha256(data)
-        pieces = [Piece(sha256(c).hexdigest(), len(c), c) for c in chunks(data)]
+        pieces = [OutgoingChunk(sha256(c).hexdigest(), len(c), c) for c in chunks(data)]
     else:
         actual = sha256()
         pieces = []
@@ -172,7 +174,7 @@ def _pieces(path: Path, digest: str | None) -> list[Piece]:
             extract = Extract(path, offset, size)
             data = extract.read()
             actual.update(data)
-            pieces.append(Piece(sha256(data).hexdigest(), size, extract))
+            pieces.append(OutgoingChunk(sha256(data).hexdigest(), size, extract))
     if digest not in (None, actual.hexdigest()):
         raise Failure(
             f"{path}: not what was built; `shopwindow verify` lists all that is damaged"

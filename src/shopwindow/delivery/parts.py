@@ -18,7 +18,7 @@ from shopwindow.delivery import layout
 from shopwindow.delivery.at_hand import AtHand
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.connections import concurrently
-from shopwindow.delivery.layout import Chunk, Part
+from shopwindow.delivery.layout import PartChunk, ReleasePart
 from shopwindow.delivery.reading import Fetched, read_right
 
 SPAN_BYTES = 2 * 1024 * 1024
@@ -26,7 +26,7 @@ SPAN_BYTES = 2 * 1024 * 1024
 64 MB are in memory, and 580 MB take 280 requests.
 """
 
-Placed = tuple[int, Chunk]
+Placed = tuple[int, PartChunk]
 """Where a chunk begins in its part, and which one it is."""
 
 
@@ -46,7 +46,7 @@ class Span:
 
 def fetch_part(
     bucket: Bucket,
-    part: Part,
+    part: ReleasePart,
     path: Path,
     here: AtHand,
     progress: Progress | None = None,
@@ -79,7 +79,9 @@ def _writable(path: Path) -> BinaryIO:
     return open(descriptor, "r+b", buffering=0)
 
 
-def _missing(file: BinaryIO, part: Part, name: str, here: AtHand) -> list[Placed]:
+def _missing(
+    file: BinaryIO, part: ReleasePart, name: str, here: AtHand
+) -> list[Placed]:
     """Copy the chunks that this host has to their places; return the others."""
     at_hand = here.chunks(name)
     missing: list[Placed] = []
@@ -101,7 +103,7 @@ def _missing(file: BinaryIO, part: Part, name: str, here: AtHand) -> list[Placed
     return missing
 
 
-def _is_written(file: BinaryIO, position: int, chunk: Chunk) -> bool:
+def _is_written(file: BinaryIO, position: int, chunk: PartChunk) -> bool:
     """Return whether a chunk is in its place already."""
     data = os.pread(file.fileno(), chunk.size, position)
     return len(data) == chunk.size and sha256(data).hexdigest() == chunk.digest

@@ -28,11 +28,11 @@ host which asks for the pointer every second reads 7 KB at most.
 OBJECTS, SITE = "", "site"
 """Layouts of a target: objects under their digests, or files under their paths."""
 
-HEADERS = Headers("application/json", "no-cache")
+POINTER_HEADERS = Headers("application/json", "no-cache")
 
 
 @dataclass(frozen=True)
-class Pointer:
+class TargetPointer:
     """What current.json says.
 
     ``switched``: when it last moved. ``built``: the latest build that was current. Both
@@ -58,7 +58,7 @@ class Pointer:
 
     def moved(
         self, id: str, built: str, activation: Mapping[str, Any], *, pin: bool
-    ) -> "Pointer":
+    ) -> "TargetPointer":
         """Return the pointer after an activation, which goes into the history.
 
         ``built`` is a build's instant; the latest of all is kept, so that after a
@@ -85,14 +85,14 @@ class Pointer:
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadPointer:
     """The pointer as it was read; both are None where there is none."""
 
-    pointer: Pointer | None
+    pointer: TargetPointer | None
     version: Version | None
 
 
-def read(bucket: Bucket, wanted: str = OBJECTS) -> Read:
+def read(bucket: Bucket, wanted: str = OBJECTS) -> ReadPointer:
     """Read the pointer of a target. ``wanted``: the layout that it must have.
 
     Raises Failure where it is of a later program, or none; where the target has the
@@ -101,7 +101,7 @@ def read(bucket: Bucket, wanted: str = OBJECTS) -> Read:
     stored = bucket.read(layout.POINTER)
     if stored is None:
         _require_ours(bucket, wanted)
-        return Read(None, None)
+        return ReadPointer(None, None)
     present = _decode(stored.data, bucket.where)
     if present.layout != wanted:
         remedy = "leave --layout site out" if wanted == SITE else "say --layout site"
@@ -109,7 +109,7 @@ def read(bucket: Bucket, wanted: str = OBJECTS) -> Read:
             f"{bucket.where}: was published in another layout; {remedy}, or publish to "
             "another prefix"
         )
-    return Read(present, stored.version)
+    return ReadPointer(present, stored.version)
 
 
 def _require_ours(bucket: Bucket, wanted: str) -> None:
@@ -129,7 +129,7 @@ def _require_ours(bucket: Bucket, wanted: str) -> None:
         )
 
 
-def _decode(data: bytes, where: str) -> Pointer:
+def _decode(data: bytes, where: str) -> TargetPointer:
     try:
         value = orjson.loads(data)
         if value["format"] > POINTER_FORMAT:
@@ -137,7 +137,7 @@ def _decode(data: bytes, where: str) -> Pointer:
                 f"{where}: {layout.POINTER} has format {value['format']}; "
                 f"this program reads up to {POINTER_FORMAT}: update it"
             )
-        return Pointer(
+        return TargetPointer(
             id=str(value["id"]),
             switched=str(value["switched"]),
             built=str(value["built"]),
@@ -156,7 +156,7 @@ def _decode(data: bytes, where: str) -> Pointer:
         ) from None
 
 
-def _encode(pointer: Pointer) -> bytes:
+def _encode(pointer: TargetPointer) -> bytes:
     value: dict[str, Any] = {
         "format": POINTER_FORMAT,
         "id": pointer.id,
@@ -176,14 +176,14 @@ def _encode(pointer: Pointer) -> bytes:
     return orjson.dumps(value) + b"\n"
 
 
-def move(bucket: Bucket, version: Version | None, pointer: Pointer) -> bool:
+def move(bucket: Bucket, version: Version | None, pointer: TargetPointer) -> bool:
     """Replace the pointer, if it is still the version that was read.
 
     Returns False where somebody else was faster. A request that the network lost may
     have arrived: then the pointer is ours already.
     """
     data = _encode(pointer)
-    if bucket.replace(layout.POINTER, data, HEADERS, version):
+    if bucket.replace(layout.POINTER, data, POINTER_HEADERS, version):
         return True
     present = bucket.read(layout.POINTER)
     return present is not None and present.data == data

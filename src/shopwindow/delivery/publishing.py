@@ -22,9 +22,9 @@ from shopwindow.delivery import layout, pointer, released
 from shopwindow.delivery.bucket import Bucket, Headers, size_of
 from shopwindow.delivery.bundles import bundled
 from shopwindow.delivery.connections import concurrently
-from shopwindow.delivery.layout import Chunk
-from shopwindow.delivery.outgoing import PRIVATE, Object, Outgoing
-from shopwindow.delivery.pointer import Pointer, Read
+from shopwindow.delivery.layout import PartChunk
+from shopwindow.delivery.outgoing import PRIVATE_HEADERS, Object, Outgoing
+from shopwindow.delivery.pointer import ReadPointer, TargetPointer
 from shopwindow.problems import Failure
 from shopwindow.release.publish import who
 
@@ -38,7 +38,7 @@ CLOCKS_DIFFER = timedelta(minutes=10)
 minutes. What is further would refuse every build of other machines for as long.
 """
 
-MANIFEST_HEADERS = Headers("application/json", PRIVATE.cache_control)
+MANIFEST_HEADERS = Headers("application/json", PRIVATE_HEADERS.cache_control)
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,13 @@ def publish(
 
 
 def _next(
-    present: Pointer | None, release: Outgoing, reason: str, *, purges: bool
-) -> Pointer:
+    present: TargetPointer | None, release: Outgoing, reason: str, *, purges: bool
+) -> TargetPointer:
     """Return the pointer that leads to a release."""
     previous = present.id if present else None
     moment = datetime.now(UTC)
     entry = pointer.activation(moment, release.id, previous, who(), reason, "publish")
-    start = present or Pointer("", "", "")
+    start = present or TargetPointer("", "", "")
     moved = start.moved(release.id, release.last_built, entry, pin=False)
     return with_unpurged(
         replace(moved, pruning=""),
@@ -113,7 +113,9 @@ def _next(
     )
 
 
-def with_unpurged(moved: Pointer, previous: str | None, *, purges: bool) -> Pointer:
+def with_unpurged(
+    moved: TargetPointer, previous: str | None, *, purges: bool
+) -> TargetPointer:
     """Return a pointer that lists the previous release as still to be purged.
 
     Where nobody purges, only a list that somebody has begun is continued.
@@ -123,7 +125,7 @@ def with_unpurged(moved: Pointer, previous: str | None, *, purges: bool) -> Poin
     return replace(moved, unpurged=(*moved.unpurged, previous))
 
 
-def require_nobody_prunes(bucket: Bucket, read: Read) -> None:
+def require_nobody_prunes(bucket: Bucket, read: ReadPointer) -> None:
     """Raise Failure while somebody deletes objects of this target."""
     since = read.pointer.pruning if read.pointer else ""
     if since and datetime.now(UTC) - datetime.fromisoformat(since) < PRUNING_LASTS:
@@ -158,7 +160,7 @@ def require_right_clock(bucket: Bucket, now: datetime) -> None:
 
 
 def require_newer(
-    release: Outgoing, present: Pointer | None, where: str, *, force: bool
+    release: Outgoing, present: TargetPointer | None, where: str, *, force: bool
 ) -> None:
     """Raise Failure where a release is older than what is current at the target."""
     built, now = datetime.fromisoformat(release.last_built), datetime.now(UTC)
@@ -177,7 +179,7 @@ def require_newer(
         )
 
 
-def _another(where: str, id: str, present: Pointer | None) -> str:
+def _another(where: str, id: str, present: TargetPointer | None) -> str:
     """Return what happened where another publisher was faster."""
     if present is None:
         return f"{where}: somebody deleted {layout.POINTER} meanwhile; run it again"
@@ -194,7 +196,7 @@ def _another(where: str, id: str, present: Pointer | None) -> str:
 def send(
     release: Outgoing,
     bucket: Bucket,
-    present: Pointer | None,
+    present: TargetPointer | None,
     progress: Progress | None = None,
 ) -> list[int]:
     """Create what a release consists of; return the size of each object created.
@@ -226,10 +228,10 @@ class _There:
     """What a target has: the digests of objects, and chunks by their digest."""
 
     objects: Set[str]
-    chunks: Mapping[str, Chunk]
+    chunks: Mapping[str, PartChunk]
 
 
-def _there(release: Outgoing, bucket: Bucket, present: Pointer | None) -> _There:
+def _there(release: Outgoing, bucket: Bucket, present: TargetPointer | None) -> _There:
     """Return what the current release of a target consists of.
 
     Most chunks of its manifest are those of ours; only the others are read. Where none

@@ -17,7 +17,7 @@ from shopwindow.content.processes import Progress
 from shopwindow.delivery.bucket import Version
 from shopwindow.delivery.fetching import fetch
 from shopwindow.delivery.reading import Fetched
-from shopwindow.delivery.source import PullFault, Source, Wanted, faults
+from shopwindow.delivery.source import PullFault, ReleaseSource, WantedRelease, faults
 from shopwindow.interface.index import Index
 from shopwindow.problems import failures
 from shopwindow.release import pull_notes
@@ -51,7 +51,7 @@ class Pulled:
 
 
 def pull(
-    source: Source,
+    source: ReleaseSource,
     releases: Releases,
     *,
     indexes: Sequence[Index] = (),
@@ -124,8 +124,8 @@ def _record(releases: Releases, note: PullNote) -> None:
 
 
 def _bring(
-    source: Source,
-    wanted: Wanted,
+    source: ReleaseSource,
+    wanted: WantedRelease,
     releases: Releases,
     indexes: Sequence[Index],
     progress: Progress | None,

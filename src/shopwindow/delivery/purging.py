@@ -35,7 +35,7 @@ FASTLY_KEYS = 256
 CLOUDFLARE_FILES = 30
 """URLs of one request: the most that Cloudflare takes on every plan."""
 
-ATTEMPTS = 5
+PURGE_ATTEMPTS = 5
 """How often a request is sent, with waits of 1, 2, 4 and 8 s: a cache that restarts is
 back by then, and a pipeline does not wait for one that is not.
 """
@@ -256,8 +256,8 @@ def _answered(
     """
     parts = urlsplit(server)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    for attempt in range(ATTEMPTS):
-        is_last = attempt == ATTEMPTS - 1
+    for attempt in range(PURGE_ATTEMPTS):
+        is_last = attempt == PURGE_ATTEMPTS - 1
         connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_SECONDS)
         try:
             connection.request(method, target, body, dict(headers))

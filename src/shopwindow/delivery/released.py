@@ -5,7 +5,7 @@ from hashlib import sha256
 from shopwindow.delivery import layout
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.connections import concurrently
-from shopwindow.delivery.layout import MANIFEST_PART, Chunk, Published
+from shopwindow.delivery.layout import MANIFEST_PART, PartChunk, Published
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines
@@ -61,7 +61,7 @@ def lines(
     chunks = release.parts[MANIFEST_PART].chunks
     absent = {c.digest: c for c in chunks if c.digest not in at_hand}
 
-    def fetch(chunk: Chunk) -> tuple[str, bytes]:
+    def fetch(chunk: PartChunk) -> tuple[str, bytes]:
         return chunk.digest, read_chunk(bucket, chunk)
 
     at_hand.update(concurrently(fetch, list(absent.values())))
@@ -69,7 +69,7 @@ def lines(
     return manifest.lines_of(data, release.id, bucket.where)
 
 
-def read_chunk(bucket: Bucket, chunk: Chunk) -> bytes:
+def read_chunk(bucket: Bucket, chunk: PartChunk) -> bytes:
     """Return a chunk. Raises Failure where it is gone or not what was sent."""
     key = layout.object_key(chunk.object)
     data = bucket.read_range(key, chunk.offset, chunk.size)

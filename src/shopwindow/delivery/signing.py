@@ -30,7 +30,7 @@ from tuf.api.metadata import (
 from shopwindow.delivery import layout, pointer, roots
 from shopwindow.delivery.bucket import Bucket, Headers
 from shopwindow.delivery.keys import KEY_ID_DIGITS, KEY_VARIABLE, KeySource
-from shopwindow.delivery.pointer import Pointer
+from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.publishing import CLOCKS_DIFFER, require_right_clock
 from shopwindow.delivery.roles import ROLES, due_before
 from shopwindow.delivery.roots import ROOT, RootMetadata
@@ -192,7 +192,7 @@ def sign(bucket: Bucket, signing: Signing, target: TargetFile) -> Signature:
     return _replace(bucket, signing, wanted, renew=False)
 
 
-def _overtaken(where: str, id: str, present: Pointer | None) -> str:
+def _overtaken(where: str, id: str, present: TargetPointer | None) -> str:
     """Return what happened where another publisher moved the pointer before a release
     was signed.
 

@@ -23,8 +23,8 @@ from shopwindow.content.processes import Progress
 from shopwindow.delivery import pointer
 from shopwindow.delivery.bucket import Bucket, size_of
 from shopwindow.delivery.connections import concurrently
-from shopwindow.delivery.outgoing import PRIVATE, Object, Outgoing, headers
-from shopwindow.delivery.pointer import SITE, Pointer
+from shopwindow.delivery.outgoing import PRIVATE_HEADERS, Object, Outgoing, headers
+from shopwindow.delivery.pointer import SITE, TargetPointer
 from shopwindow.delivery.publishing import Publication, require_newer, with_unpurged
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
@@ -84,9 +84,9 @@ def publish_site(
         return Publication(release.id, 0, 0, previous, False, False)
 
     listing = gzip.compress(release.manifest_bytes(), mtime=0)
-    bucket.create(manifest_key(release.id), listing, PRIVATE)
+    bucket.create(manifest_key(release.id), listing, PRIVATE_HEADERS)
     now = datetime.now(UTC)
-    start = present or Pointer("", "", "", layout=SITE)
+    start = present or TargetPointer("", "", "", layout=SITE)
     begun = tuple(dict.fromkeys((*start.begun, release.id)))
     sending = replace(
         start, begun=begun, sending=now.isoformat(timespec="microseconds")
@@ -143,7 +143,7 @@ def _send(
 
 
 def _require_nobody_sends(
-    bucket: Bucket, present: Pointer | None, *, force: bool
+    bucket: Bucket, present: TargetPointer | None, *, force: bool
 ) -> None:
     """Raise Failure while another publisher seems to be at work."""
     since = present.sending if present else ""

@@ -5,7 +5,7 @@ from shopwindow.delivery import pointer, released
 from shopwindow.delivery.activation import require_pointer
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.connections import concurrently
-from shopwindow.delivery.pointer import SITE, Pointer
+from shopwindow.delivery.pointer import SITE, TargetPointer
 from shopwindow.delivery.site_layout import lines
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
@@ -39,7 +39,7 @@ def verify(bucket: Bucket, progress: Progress | None = None) -> tuple[str, list[
     return present.id, sorted(filter(None, faults))
 
 
-def _whole(bucket: Bucket) -> Pointer:
+def _whole(bucket: Bucket) -> TargetPointer:
     present = require_pointer(bucket, pointer.read(bucket, SITE).pointer)
     if present.begun:
         raise Failure(

@@ -1,6 +1,6 @@
 """Where a host learns which release it is to serve, and what that consists of.
 
-A Source answers these two questions, and whoever pulls believes it. `UnsignedSource`
+A ReleaseSource answers these two questions, and whoever pulls believes it. `UnsignedSource`
 believes `current.json` and `releases/<id>/manifest.json`, as they lie at a target. A
 source that verifies signatures has the same methods. All other bytes are compared with
 digests that follow from these answers, so where they come from is no matter of trust.
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from shopwindow.delivery import layout, pointer, released
 from shopwindow.delivery.bucket import Bucket, Version
 from shopwindow.delivery.layout import Published
-from shopwindow.delivery.pointer import Pointer
+from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.problems import Failure
 from shopwindow.release.manifest import NewerFormat
 
@@ -41,7 +41,7 @@ def faults(kind: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedRelease:
     """The release that a host is to serve.
 
     ``version``: of what says so, to ask whether it still does. ``memory``: what the
@@ -53,7 +53,7 @@ class Wanted:
     memory: Mapping[str, Any]
 
 
-class Source(Protocol):
+class ReleaseSource(Protocol):
     """What `pulling` asks. Every method raises Failure."""
 
     @property
@@ -63,7 +63,7 @@ class Source(Protocol):
     def is_still(self, version: Version) -> bool:
         """Return whether nothing has changed since. It is cheap, and may say no."""
 
-    def current(self, memory: Mapping[str, Any]) -> Wanted:
+    def current(self, memory: Mapping[str, Any]) -> WantedRelease:
         """Return the release that is current. ``memory``: that of the last answer."""
 
     def published(self, id: str) -> Published:
@@ -79,7 +79,7 @@ class UnsignedSource:
     def is_still(self, version: Version) -> bool:
         return self.bucket.is_still(layout.POINTER, version)
 
-    def current(self, memory: Mapping[str, Any]) -> Wanted:
+    def current(self, memory: Mapping[str, Any]) -> WantedRelease:
         where = self.bucket.where
         read = pointer.read(self.bucket)
         if read.pointer is None or read.version is None:
@@ -97,13 +97,13 @@ class UnsignedSource:
                 f"followed, of {memory['switched'][:19]}Z; a cache in between, or an "
                 "old copy of the store? To follow it all the same, delete pulled.json",
             )
-        return Wanted(read.pointer.id, read.version, _memory(read.pointer))
+        return WantedRelease(read.pointer.id, read.version, _memory(read.pointer))
 
     def published(self, id: str) -> Published:
         return released.published(self.bucket, id)
 
 
-def _memory(present: Pointer) -> dict[str, Any]:
+def _memory(present: TargetPointer) -> dict[str, Any]:
     last = present.history[-1] if present.history else {}
     return {
         "built": present.built,
@@ -112,7 +112,7 @@ def _memory(present: Pointer) -> dict[str, Any]:
     }
 
 
-def _follows(present: Pointer, memory: Mapping[str, Any]) -> bool:
+def _follows(present: TargetPointer, memory: Mapping[str, Any]) -> bool:
     """Return whether a pointer is the remembered one, or a later one.
 
     A later one lists the remembered one's last activation in its history, whatever the

@@ -1,6 +1,6 @@
 """Where releases are published: an address, or a name that site.yaml has for one.
 
-A Target says where and never with which secret. Credentials come from the variables
+A DeliveryTarget says where and never with which secret. Credentials come from the variables
 that every client of these stores reads (docs/operate/delivery.md).
 """
 
@@ -21,14 +21,16 @@ SCHEMES = {
 }
 """Scheme → what the part after it names."""
 
-FORMS = "s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX or file:///PATH"
+TARGET_FORMS = (
+    "s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX or file:///PATH"
+)
 
 _OBJECT_STORE = re.compile(r"(s3|az|gs)://([A-Za-z0-9][A-Za-z0-9._-]*)(?:/(.*))?")
-_PREFIX = re.compile(r"[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*")
+_TARGET_PREFIX = re.compile(r"[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*")
 
 
 @dataclass(frozen=True)
-class Target:
+class DeliveryTarget:
     """A place for releases.
 
     ``scheme`` is a key of SCHEMES. ``bucket`` is empty for a directory, whose absolute
@@ -46,7 +48,7 @@ class Target:
         return f"{self.scheme}://{self.bucket}" + f"/{self.prefix}" * bool(self.prefix)
 
 
-def target_of(text: str, content: Path) -> Target:
+def target_of(text: str, content: Path) -> DeliveryTarget:
     """Return the target that an argument means: an address, or a name in site.yaml.
 
     ``content`` is the content folder, which is read only for a name. Raises Misuse
@@ -61,13 +63,13 @@ def target_of(text: str, content: Path) -> Target:
         listed = f"names are {', '.join(named)}" if named else "there is none"
         raise Misuse(
             "",
-            f"{text!r} is no address ({FORMS}) and no name of "
+            f"{text!r} is no address ({TARGET_FORMS}) and no name of "
             f"`targets` in {content / 'site.yaml'}: {listed}{suggestion}",
         )
     return parse(named[text])
 
 
-def parse(text: str) -> Target:
+def parse(text: str) -> DeliveryTarget:
     """Return the target at an address. Raises Misuse."""
     if "@" in text or "?" in text:
         raise Misuse(
@@ -77,14 +79,14 @@ def parse(text: str) -> Target:
         path = text.removeprefix("file://")
         if not path.startswith("/"):
             raise Misuse("", f"{text}: a directory's address is file:///PATH")
-        return Target("file", "", str(Path(path)))
+        return DeliveryTarget("file", "", str(Path(path)))
     address = _OBJECT_STORE.fullmatch(text)
     if address is None:
-        raise Misuse("", f"{text}: a target is {FORMS}")
+        raise Misuse("", f"{text}: a target is {TARGET_FORMS}")
     prefix = (address[3] or "").strip("/")
-    if prefix and not _PREFIX.fullmatch(prefix):
+    if prefix and not _TARGET_PREFIX.fullmatch(prefix):
         raise Misuse("", f"{text}: a prefix has letters, digits and . _ = - / only")
-    return Target(address[1], address[2], prefix)
+    return DeliveryTarget(address[1], address[2], prefix)
 
 
 def _named(content: Path) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from shopwindow.delivery.bucket import DELETED_AT_ONCE, Bucket
 from shopwindow.delivery.connections import concurrently
 from shopwindow.delivery.layout import Published
 from shopwindow.delivery.parts import fetch_part
-from shopwindow.delivery.pointer import Pointer
+from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.publishing import require_nobody_prunes
 from shopwindow.delivery.signed_upkeep import followed, superfluous
 from shopwindow.interface.index import Index
@@ -158,7 +158,7 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
     return Pruned(deleted, len(kept), count, ended)
 
 
-def _mark(bucket: Bucket, since: str, before: str | None = None) -> Pointer:
+def _mark(bucket: Bucket, since: str, before: str | None = None) -> TargetPointer:
     """Let the pointer say since when somebody prunes; empty: nobody does. Return it.
 
     ``before``: do so only while it says this, because that is ours.
@@ -186,7 +186,7 @@ def _clock(bucket: Bucket) -> datetime:
     return stored.modified
 
 
-def _spared(present: Pointer, now: datetime) -> Iterator[str]:
+def _spared(present: TargetPointer, now: datetime) -> Iterator[str]:
     """Yield the releases that are current, still to be purged, or were current lately."""
     yield present.id
     yield from present.unpurged

@@ -1,4 +1,4 @@
-"""A Source that believes signatures only: a client of The Update Framework.
+"""A ReleaseSource that believes signatures only: a client of The Update Framework.
 
 A host is given a root once (`--root FILE`), on a way that an attacker of the bucket
 does not control. From it the library follows the versions of the root, the timestamp,
@@ -21,11 +21,11 @@ from tuf.api.metadata import Metadata, TargetFile, Targets, Timestamp
 from tuf.ngclient import FetcherInterface, Updater, UpdaterConfig
 
 from shopwindow.delivery import layout, roots
-from shopwindow.delivery.bucket import READ_BYTES, Bucket, Version
+from shopwindow.delivery.bucket import MAX_READ_BYTES, Bucket, Version
 from shopwindow.delivery.layout import Published
 from shopwindow.delivery.publishing import CLOCKS_DIFFER
 from shopwindow.delivery.signed_metadata import id_of, signed_at
-from shopwindow.delivery.source import PullFault, Wanted, faults
+from shopwindow.delivery.source import PullFault, WantedRelease, faults
 from shopwindow.problems import Failure
 
 TRUSTED = "trusted"
@@ -98,7 +98,7 @@ class SignedSource:
             return False
         return self.bucket.is_still(layout.TIMESTAMP, version)
 
-    def current(self, memory: Mapping[str, Any]) -> Wanted:
+    def current(self, memory: Mapping[str, Any]) -> WantedRelease:
         """Return the release that the signed targets name. Raises PullFault."""
         self._ends = self._target = None
         with faults("source"):
@@ -124,7 +124,7 @@ class SignedSource:
         with faults("unsigned"):
             id = id_of(target)
         self._target = target
-        return Wanted(id, stored.version, {})
+        return WantedRelease(id, stored.version, {})
 
     def published(self, id: str) -> Published:
         """Return what a release consists of, whose list has the signed digest."""
@@ -137,7 +137,7 @@ class SignedSource:
         data = bytearray()
         for bit in bits:
             data += bit
-            if len(data) > min(target.length, READ_BYTES):
+            if len(data) > min(target.length, MAX_READ_BYTES):
                 break
         try:
             target.verify_length_and_hashes(bytes(data))

@@ -17,7 +17,7 @@ import orjson
 
 PULLED = "pulled.json"
 
-NOTE_FORMAT = 1
+PULL_NOTE_FORMAT = 1
 """The format of the note, which it states."""
 
 
@@ -73,7 +73,7 @@ def write(out: Path, note: PullNote) -> None:
     draft = out / f".{PULLED}-{os.getpid()}"
     try:
         draft.write_bytes(
-            orjson.dumps({"format": NOTE_FORMAT, **note.__dict__}) + b"\n"
+            orjson.dumps({"format": PULL_NOTE_FORMAT, **note.__dict__}) + b"\n"
         )
         # A command that takes the lock meanwhile clears drafts up; the next attempt
         # writes the note.
