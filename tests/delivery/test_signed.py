@@ -151,6 +151,28 @@ def test_a_pin_holds_and_the_pinned_release_stays_signed(shop: Shop) -> None:
     assert (done.pinned, signature.id, shop.pull()) == (True, first, first)
 
 
+def test_verify_compares_signatures_with_what_lies_there(shop: Shop) -> None:
+    target = f"file://{shop.work}/target"
+
+    def verified(*id: str) -> tuple[int, list[str]]:
+        done = shopwindow("publish", target, "--keys", shop.keys, "--verify", *id)
+        return done.status, done.out.splitlines()
+
+    first = shop.publish()
+    assert verified() == (0, [f"release {first[:12]} is intact at {target}"])
+    second = release(shop.work, "Second")
+    publishing.publish(outgoing(shop.work / "dist"), shop.bucket)  # killed before it signed, or a thief
+    unsigned = [
+        f"{layout.release_key(second)}: no metadata that these keys have signed names it",
+        "metadata/timestamp.json: does not lead to the current release; `shopwindow publish TARGET --keys "
+        f"{shop.keys}` signs it",
+    ]
+    assert (verified(), verified(first[:12])[0]) == ((1, unsigned), 0)
+    path = shop.work / "target" / layout.release_key(first)
+    path.write_bytes(path.read_bytes() + b" ")
+    assert verified(first[:12]) == (1, [f"{layout.release_key(first)}: not what was signed"])
+
+
 # -- publishers ------------------------------------------------------------------------------------------------------
 
 

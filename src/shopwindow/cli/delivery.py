@@ -75,7 +75,8 @@ class _Order:
     is_flag=False,
     flag_value=WITHOUT_ID,
     metavar="[ID]",
-    help="Read every object of release ID back; default: of the current one.",
+    help="Read every object of release ID back; default: of the current one. With --keys, its "
+    "signatures, too.",
 )
 @click.option(
     "--rollback",
@@ -351,6 +352,10 @@ def _verify(order: _Order, id: str | None) -> None:
     else:
         indexes = interface().indexes
         release, wrong = upkeep.verify(order.bucket, id, indexes, progress)
+    if order.signing:
+        from shopwindow.delivery import signed_publishing
+
+        wrong += signed_publishing.faults(order.bucket, release, order.signing.folder)
     for line in wrong:
         click.echo(line)
     if wrong:

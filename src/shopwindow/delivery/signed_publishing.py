@@ -7,7 +7,7 @@ objects of the release is right: it may have been written by somebody else. Afte
 """
 
 from dataclasses import dataclass
-from hashlib import sha256
+from pathlib import Path
 
 from tuf.api.metadata import Root, TargetFile
 
@@ -18,7 +18,7 @@ from shopwindow.delivery.activation import Moved, require_pointer
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.outgoing import Outgoing
 from shopwindow.delivery.publishing import Publication
-from shopwindow.delivery.signed_metadata import Chain, proven
+from shopwindow.delivery.signed_metadata import Chain, chain, id_of, proven
 from shopwindow.delivery.signing import Signature, Signing
 from shopwindow.problems import Failure
 
@@ -105,6 +105,37 @@ def roll_back(
     return moved, signatures.sign(bucket, signing, target)
 
 
+def faults(bucket: Bucket, id: str, folder: Path) -> list[str]:
+    """Return a line for each signature of a release at a target that is not as it
+    should be.
+
+    ``folder``: has the root; private keys are not needed. Raises Failure where it has
+    none, and where nothing was published.
+    """
+    root = roots.read(folder).signed
+    present = chain(bucket, root)
+    target = proven(bucket, root, present, id)
+    path = layout.release_key(id)
+    stored = bucket.read(path)
+    lines = []
+    if target is None:
+        lines.append(f"{path}: no metadata that these keys have signed names it")
+    elif stored is None or target != _target(path, stored.data):
+        lines.append(f"{path}: not what was signed")
+    current = require_pointer(bucket, pointer.read(bucket).pointer).id
+    if id == current and (present.target is None or id_of(present.target) != id):
+        lines.append(
+            f"{layout.TIMESTAMP}: does not lead to the current release; `shopwindow "
+            f"publish TARGET --keys {folder}` signs it"
+        )
+    return lines
+
+
+def _target(path: str, data: bytes) -> TargetFile:
+    """Return the digest and size of what lists a release, as targets have them."""
+    return TargetFile.from_data(path, data, ["sha256"])
+
+
 def _make_room(bucket: Bucket, release: Outgoing) -> None:
     """Delete what lists a release at a target and may not be signed, if there is such.
 
@@ -151,9 +182,7 @@ def _target_of(bucket: Bucket, release: Outgoing, signed: _Known) -> TargetFile 
     stored = bucket.read(path)
     if stored is None:
         return None
-    actual = TargetFile(
-        len(stored.data), {"sha256": sha256(stored.data).hexdigest()}, path
-    )
+    actual = _target(path, stored.data)
     if _is_of(stored.data, release, bucket.where):
         return actual
     earlier = signed.target(bucket, release.id)
