@@ -32,8 +32,9 @@ import orjson
 
 from benchmarks import catalog_again
 from benchmarks.measure import Run, watched
-from shopwindow.catalog.index.indexing import Sources, write
+from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.opened import OpenedCatalog, open_index
+from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.content.documents import decode
 from shopwindow.content.listing import shipped

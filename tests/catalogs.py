@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from shopwindow.catalog.index.indexing import Sources, write
+from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.opened import open_index
+from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.protocol import Catalog
 from shopwindow.content.documents import Content
 

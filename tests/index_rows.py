@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 
 from shopwindow.catalog.index.facets import Combinations
-from shopwindow.catalog.index.indexing import RANK_ORDERS
 from shopwindow.catalog.index.packing import Packing
+from shopwindow.catalog.index.sources import RANK_ORDERS
 
-MEANINGLESS = ("dictionary", "locations")
-"""Rows of `meta` by which others are read."""
+MEANINGLESS = ("dictionary", "locations", "fed")
+"""Rows of `meta` by which others are read, or by which a build sees what has changed."""
 
 
 def meaning(path: Path) -> dict[str, Any]:
@@ -68,14 +68,15 @@ def _meaning(index: sqlite3.Connection) -> dict[str, Any]:
     return {
         "meta": {name: value for name, value in meta.items() if name not in MEANINGLESS} | {"active": len(active)},
         "order": [id_of[rank] for rank in ranks],
-        "number": rows("SELECT id, updated, digest FROM number ORDER BY id"),
+        "number": rows("SELECT id, updated, digest, fed FROM number ORDER BY id"),
         "document": {id_of[rank]: packing.load(data) for rank, data in rows("SELECT rank, data FROM document")},
-        "upc": [(*row, stock(data)) for *row, data in rows("SELECT upc, product, sku, handed_out, stores FROM upc")],
+        "upc": [(*row, stock(data)) for *row, data in rows("SELECT * FROM upc ORDER BY upc")],
         "category": [
             (id, orjson.loads(document), ids(products), orjson.loads(counts))
             for id, document, products, counts in rows("SELECT id, document, products, facets FROM category")
         ],
         "facets": facets,
+        "listed": rows("SELECT id, low, rating, name, days, best FROM listed ORDER BY id"),
         "sorts": {name: ordered(name) for name in RANK_ORDERS},
         "prices": [numbers("price"), [bands[rank] for rank in active], numbers("id", "Q")],
         "columns": sorted(columns),

@@ -7,8 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from shopwindow.catalog.index.indexing import Sources, write
+from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.opened import OpenedCatalog, open_index
+from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.protocol import SORTS, Facet, ProductQuery
 
 Document = dict[str, Any]

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from plain_catalog import TREE, URL, Document, category, index, product, review
-from shopwindow.catalog.index.indexing import Sources, write
+from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.opened import OpenedCatalog, open_index
+from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.protocol import Catalog, Facet, Page, ProductQuery, Reviews
 
 SITE = {

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from examples import examples
 from index_rows import meaning
 from plain_catalog import TREE, Document, category, product, products, review
-from shopwindow.catalog.index.indexing import INDEX_FORMAT, Sources, write
+from shopwindow.catalog.index.indexing import INDEX_FORMAT, write
+from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.index.wording import Worded
 
 SITE = {"catalog": {"image_url": "https://i.example.com", "product_url": "https://w.example.com/p/{id}"}}

@@ -9,7 +9,8 @@ import pytest
 
 from plain_catalog import TREE, URL, category, product, review
 from shopwindow.catalog.index.building import CATALOG
-from shopwindow.catalog.index.indexing import Sources, write
+from shopwindow.catalog.index.indexing import write
+from shopwindow.catalog.index.sources import Sources
 from shopwindow.problems import Failure
 
 UPC = "012345678905"

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
@@ -56,15 +57,21 @@ class CheckedCatalog:
     synonyms: list[list[str]]
     names: Mapping[str, str | None]
 
-    def digest(self) -> str:
-        """Return a digest of the files themselves, the same on any machine."""
-        digest = sha256()
+    @cached_property
+    def digests(self) -> Mapping[str, str]:
+        """A digest of the files of each kind, by its name; the same on any machine."""
+        digests = {kind.name: sha256() for kind in KINDS}
         for source in self.sources:
+            digest = digests[source.kind.name]
             digest.update(f"{source.path}\0{source.size}\0".encode())
             with open(self.folder / source.path, "rb") as file:
                 while data := file.read(READ_AT_ONCE):
                     digest.update(data)
-        return digest.hexdigest()
+        return {name: digest.hexdigest() for name, digest in digests.items()}
+
+    def digest(self) -> str:
+        """Return a digest of the files themselves, the same on any machine."""
+        return sha256(orjson.dumps(sorted(self.digests.items()))).hexdigest()
 
 
 def check(

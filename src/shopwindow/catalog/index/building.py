@@ -20,12 +20,13 @@ from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.check import check as check_feeds
 from shopwindow.catalog.index.covered import altered, rows_digest
 from shopwindow.catalog.index.file import reading
-from shopwindow.catalog.index.indexing import INDEX_FORMAT, Sources, write
+from shopwindow.catalog.index.indexing import INDEX_FORMAT, write
 from shopwindow.catalog.index.opened import (
     OpenedCatalog,
     RecordedCatalog,
     open_index,
 )
+from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.content.documents import Content
 from shopwindow.content.executor import Executor
@@ -87,6 +88,7 @@ class CatalogIndex:
             feeds.reviews,
             feeds.recommendations,
             feeds.synonyms,
+            feeds.digests,
         )
         try:
             format_and_digest = write(

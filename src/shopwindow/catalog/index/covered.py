@@ -6,8 +6,9 @@ when the file is written, and so do `shopwindow verify` and a host that pulls.
 
 Rows count by what they mean. Documents count by their digests, which stand in `number`:
 a build has just written both, and `altered` compares them in a file from elsewhere. The
-dictionary that compresses them is no part of it. Nor are words, columns, facets and the
-products of categories, which follow from the other tables.
+dictionary that compresses them is no part of it, nor are the digests by which the next
+build sees what has changed, nor words, columns, facets and the products of categories,
+which follow from the other tables.
 """
 
 import sqlite3
@@ -20,12 +21,12 @@ COVERED = (
     "SELECT document FROM review ORDER BY number",
     "SELECT * FROM rating ORDER BY product",
     "SELECT * FROM recommendation ORDER BY product",
-    "SELECT * FROM number ORDER BY id",
+    "SELECT id, updated, digest FROM number ORDER BY id",
     "SELECT * FROM upc ORDER BY upc",
     "SELECT * FROM brand ORDER BY name",
     "SELECT * FROM family ORDER BY id",
     "SELECT document FROM category ORDER BY id",
-    "SELECT * FROM meta WHERE name <> 'dictionary' ORDER BY name",
+    "SELECT * FROM meta WHERE name NOT IN ('dictionary', 'fed') ORDER BY name",
 )
 """What the digest is of, in this order."""
 

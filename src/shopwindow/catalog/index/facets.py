@@ -62,12 +62,16 @@ class Combinations:
 
     def add(self, values: tuple[str, ...]) -> None:
         """Add the product of the next rank, by its values."""
+        self.column.append(self.number(values))
+
+    def number(self, values: tuple[str, ...]) -> int:
+        """Return the number of a combination, which is a new one if no product has it."""
         number = self._combination_of.get(values)
         if number is None:
             number = self._combination_of[values] = len(self.starts) - 1
             self.codes.extend([self._code(value) for value in values])
             self.starts.append(len(self.codes))
-        self.column.append(number)
+        return number
 
     def _code(self, value: str) -> int:
         code = self._code_of.get(value)
@@ -94,6 +98,14 @@ class Combinations:
         facet.values, facet.column = orjson.loads(values), column
         facet.starts, facet.codes = array("I", starts), array("I", codes)
         return facet
+
+    def reopen(self) -> None:
+        """Make a decoded facet ready for further combinations."""
+        self._code_of = {value: code for code, value in enumerate(self.values)}
+        self._combination_of = {
+            tuple(self.values[code] for code in self.codes[start:end]): number
+            for number, (start, end) in enumerate(pairwise(self.starts))
+        }
 
     def having(self, values: Iterable[str]) -> set[int]:
         """Return the combinations that have one of some values, whatever their case."""

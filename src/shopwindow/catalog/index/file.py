@@ -2,6 +2,8 @@
 opened.
 """
 
+import fcntl
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -12,6 +14,12 @@ Documents and columns are long, and a value that does not fit on its page contin
 chain of others: the larger the pages, the shorter the chains. Any size that SQLite
 allows works as well, but another one changes the bytes of every catalog.
 """
+
+CLONE = 0x40049409
+"""Linux's FICLONE: the blocks of one file become those of another (ioctl_ficlone(2))."""
+
+COPIED_AT_ONCE = 1 << 20
+"""Bytes that are copied at a time where blocks cannot be shared."""
 
 _VERSION = slice(96, 100)
 """Where a file says which SQLite wrote it last (SQLite's file format, 1.3)."""
@@ -37,6 +45,32 @@ def create(path: Path, script: str, old: Path | None = None) -> sqlite3.Connecti
     connection.executescript(script)
     if old:
         connection.execute("ATTACH ? AS old", (_unchanging(old),))
+    connection.execute("BEGIN")
+    return connection
+
+
+def copied(source: Path, target: Path) -> None:
+    """Copy a file. A file system that can shares the bytes of both until one changes."""
+    with open(source, "rb") as old, open(target, "xb") as new:
+        try:
+            fcntl.ioctl(new.fileno(), CLONE, old.fileno())
+        except OSError:  # the file system cannot, or the two lie on different ones
+            shutil.copyfileobj(old, new, COPIED_AT_ONCE)
+
+
+def opened_for_changes(path: Path, beside: Path) -> sqlite3.Connection:
+    """Open a copy of a finished file, in a transaction. Statements know the new file
+    ``beside`` as `compared`.
+
+    Neither has a journal: what crashes, or is given up, is deleted.
+    """
+    connection = sqlite3.connect(
+        path.absolute().as_uri(), uri=True, isolation_level=None
+    )
+    connection.execute("ATTACH ? AS compared", (beside.absolute().as_uri(),))
+    for schema in ("main", "compared"):
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-65536"):
+            connection.execute(f"PRAGMA {schema}.{pragma}")
     connection.execute("BEGIN")
     return connection
 

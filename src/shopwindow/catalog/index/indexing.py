@@ -12,17 +12,18 @@ products each (`product_work`), and this process writes them in order (`_take`).
 whose key is not the rank wait in a file and are sorted there (`_sorted_tables`). The
 words come last, because they are counted over all products (`_words`).
 
-If there is a previous catalog, rows of products that did not change are copied from it,
-and its dictionary is kept. The rows mean the same as without it.
+If there is a previous catalog and no product moves, a copy of it gets other rows
+(`updating`). Else rows of products that did not change are copied from it, and its
+dictionary is kept. The rows mean the same as without it.
 """
 
 import os
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from heapq import nsmallest
 from itertools import groupby, islice
 from operator import itemgetter
@@ -35,7 +36,7 @@ import orjson
 
 from shopwindow.catalog.index import wording
 from shopwindow.catalog.index.covered import rows_digest
-from shopwindow.catalog.index.facets import BASIC, FacetColumns, count
+from shopwindow.catalog.index.facets import FacetColumns, count
 from shopwindow.catalog.index.file import create, reading
 from shopwindow.catalog.index.packing import (
     LONGEST_SAMPLE,
@@ -56,16 +57,30 @@ from shopwindow.catalog.index.rows import (
     Referred,
     Runs,
     categories,
+    category_document,
+    roots,
 )
+from shopwindow.catalog.index.sources import (
+    RANK_ORDERS,
+    RATINGS,
+    REVIEWS_IN_ORDER,
+    Sources,
+    StockReader,
+    as_meta,
+    attributes_of,
+    chosen_facets,
+    opinion,
+    sort_column,
+    stored_synonyms,
+    write_reviews,
+)
+from shopwindow.catalog.index.updating import change
 from shopwindow.catalog.index.wording import Worded
-from shopwindow.catalog.index.words import indexed
-from shopwindow.catalog.protocol import PRICE
 from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.processes import Progress
 from shopwindow.content.scratch import scratch
-from shopwindow.content.yaml import Json
 
-INDEX_FORMAT = 3
+INDEX_FORMAT = 4
 """The format of catalog.sqlite; a reader refuses any other."""
 
 CHUNK = 500
@@ -83,17 +98,6 @@ The more products, the more words they share, and the fewer counts are written. 
 catalog's bytes do not depend on this number, and larger or smaller ones work as well.
 """
 
-MAX_FACETS = 8
-"""Attributes that are facets, at most: those that most products have.
-
-Each facet is a column over all active products, and every narrowed list counts it.
-Larger or smaller numbers work as well; docs/explain/catalog-index.md names this one.
-"""
-
-FACET_SHARE = 50
-"""An attribute is a facet only if one product in so many has it, and at least two do.
-"""
-
 MAX_FACET_VALUES = 1000
 """An attribute with more values is no facet: `facetexpandall` would list all of them.
 
@@ -101,14 +105,14 @@ Brands, colors and sizes are facets however many there are. Larger or smaller nu
 work as well; docs/explain/catalog-index.md names this one.
 """
 
-LIMITED_QUANTITY = 3
-"""Stock up to which a store's status is LIMITED, unless site.yaml says otherwise."""
-
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE number (id INTEGER PRIMARY KEY, rank INTEGER, updated INTEGER, digest BLOB);
+CREATE TABLE number (id INTEGER PRIMARY KEY, rank INTEGER, updated INTEGER, digest BLOB, fed BLOB);
 CREATE TABLE document (rank INTEGER PRIMARY KEY, data BLOB);
-CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, handed_out INTEGER, stores BLOB);
+CREATE TABLE listed (rank INTEGER PRIMARY KEY, id INTEGER, low INTEGER, rating INTEGER, name TEXT, days INTEGER,
+                     best INTEGER);
+CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, handed_out INTEGER, online INTEGER,
+                  stores BLOB);
 CREATE TABLE sku (sku INTEGER PRIMARY KEY, product INTEGER, upc INTEGER);
 CREATE TABLE category (id INTEGER PRIMARY KEY, document BLOB, products BLOB, facets BLOB);
 CREATE TABLE brand (name TEXT PRIMARY KEY, id INTEGER, url TEXT) WITHOUT ROWID;
@@ -131,44 +135,10 @@ CREATE TABLE rating (product INTEGER PRIMARY KEY, one INTEGER, two INTEGER, thre
 """
 
 LATER_TABLES = """
-CREATE TABLE number (id INTEGER, rank INTEGER, updated INTEGER, digest BLOB);
+CREATE TABLE number (id INTEGER, rank INTEGER, updated INTEGER, digest BLOB, fed BLOB);
 CREATE TABLE upc (upc INTEGER, product INTEGER, sku INTEGER, handed_out INTEGER);
-CREATE TABLE listed (rank INTEGER PRIMARY KEY, id INTEGER, low INTEGER, rating INTEGER, name TEXT, days INTEGER,
-                     best INTEGER);
 CREATE TABLE member (collection INTEGER, member INTEGER, place INTEGER);
 """
-
-RANK_ORDERS = {
-    "price_ascending": "low, id",
-    "price_descending": "low DESC, id",
-    "rating_ascending": "rating IS NULL, rating, id",
-    "rating_descending": "rating IS NULL, rating DESC, id",
-    "name_ascending": "name, id",
-    "name_descending": "name DESC, id",
-    "newness_ascending": "days IS NULL, days DESC, id",
-    "newness_descending": "days IS NULL, days, id",
-    "bestseller_descending": "best IS NULL, best DESC, id",
-}
-"""How each of `protocol.SORTS` orders products; bestseller_ascending is the rank
-itself.
-"""
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The documents of a catalog. Each iterable is read once.
-
-    ``categories`` are trees, or a list of which each names its `parent`.
-    """
-
-    site: Mapping[str, Json] = field(default_factory=dict)
-    categories: Iterable[Json] = ()
-    brands: Iterable[Json] = ()
-    products: Iterable[Json] = ()
-    inventory: Iterable[Json] = ()
-    reviews: Iterable[Json] = ()
-    recommendations: Iterable[Json] = ()
-    synonyms: Sequence[Sequence[str]] = ()
 
 
 def write(
@@ -198,6 +168,9 @@ def write(
     ):
         old = None
         if previous and is_usable:
+            digest = change(path, Path(folder), sources, previous, MAX_FACET_VALUES)
+            if digest:
+                return f"{INDEX_FORMAT}:{digest}"
             is_elsewhere = chosen.folder is not None
             source = _copied(previous, Path(seen)) if is_elsewhere else previous
             old = PreviousCatalog(source)
@@ -236,14 +209,11 @@ class _IndexWriter:
         self.path, self.folder, self.sources = path, folder, sources
         self.executor, self.seen_folder = executor, seen_folder
         self.progress, self.previous = progress, previous
-        settings = sources.site.get("catalog") or {}
-        self.limit: int = settings.get("limited_quantity", LIMITED_QUANTITY)
-        self.brand_url: str | None = settings.get("brand_url")
+        self.stock = StockReader(sources.site)
         self.shop = Referred(
             categories(sources.categories),
             {brand["name"]: brand for brand in sources.brands},
         )
-        self.locations: dict[int, int] = {}
         self.attributes: Counter[str] = Counter()
         self.featured: list[int] = []
         self.worded: list[tuple[range, Runs]] = []
@@ -274,7 +244,7 @@ class _IndexWriter:
         self._read_products(facts)
         facts.executemany(
             "INSERT INTO stock VALUES (?, ?, ?)",
-            map(self._stock, self.sources.inventory),
+            map(self.stock.row, self.sources.inventory),
         )
         facts.execute(
             "CREATE TABLE stocked (upc INTEGER PRIMARY KEY, online INTEGER, stores BLOB)"
@@ -285,7 +255,7 @@ class _IndexWriter:
         facts.execute("DROP TABLE stock")
         facts.executemany(
             "INSERT INTO opinion VALUES (?, ?, ?, ?, ?)",
-            map(_opinion, self.sources.reviews),
+            map(opinion, self.sources.reviews),
         )
         recommendations = (
             (document["product"], orjson.dumps(document["products"]))
@@ -303,9 +273,7 @@ class _IndexWriter:
                 for product in self.sources.products:
                     data = orjson.dumps(product)
                     file.write(data)
-                    self.attributes.update(
-                        {name.upper() for name in product.get("attributes", ())}
-                    )
+                    self.attributes.update(attributes_of(product))
                     yield (
                         product["id"],
                         product.get("active", True),
@@ -318,23 +286,6 @@ class _IndexWriter:
             facts.executemany(
                 "INSERT INTO product VALUES (NULL, ?, ?, ?, ?, ?)", staged()
             )
-
-    def _stock(self, document: Json) -> tuple[int, int | None, bytes | None]:
-        """Return (UPC, stock of the site, stock of the stores) as a row.
-
-        A store has two bits at its place: 0 nothing, 1 limited, 2 more. Places are
-        given out in the order in which stores first have stock.
-        """
-        stores, places = bytearray(), self.locations
-        for text, quantity in document.get("stores", {}).items():
-            if not quantity:
-                continue
-            place = places.setdefault(int(text), len(places))
-            byte, shift = place >> 2, (place & 3) * 2
-            if byte >= len(stores):
-                stores.extend(bytes(byte + 1 - len(stores)))
-            stores[byte] |= (1 if quantity <= self.limit else 2) << shift
-        return int(document["upc"]), document.get("site"), bytes(stores) or None
 
     def _rank(self, facts: sqlite3.Connection) -> tuple[int, int]:
         """Give products their ranks and choose the facets. Return how many there are,
@@ -352,43 +303,16 @@ class _IndexWriter:
         ).fetchone()
         total = len(self.starts) - 1
 
-        least = max(2, total / FACET_SHARE)
-        names = sorted(self.attributes, key=lambda name: (-self.attributes[name], name))
-        facets = [
-            name
-            for name in names
-            if self.attributes[name] >= least and name not in (*BASIC, PRICE)
-        ]
-        self.shop = replace(self.shop, facets=facets[:MAX_FACETS])
+        self.total = total
+        self.shop = replace(self.shop, facets=chosen_facets(self.attributes, total))
         return total, active
 
     def _reviews(self, facts: sqlite3.Connection) -> None:
-        """Write reviews, ratings and recommendations.
-
-        Reviews are numbered by product, the newest first, so that a page of them is a
-        range. A rating says where a product's begin, and how many have how many stars.
-        """
-        order = "SELECT document FROM opinion ORDER BY product, date DESC, id"
-        self.out.executemany(
-            "INSERT INTO review VALUES (NULL, ?)", facts.execute(order)
-        )
-        stars = ", ".join(f"sum(rating = {number})" for number in range(1, 6))
-        facts.execute(
-            f"INSERT INTO rating SELECT product, {stars} FROM opinion GROUP BY product ORDER BY product"
-        )
+        """Write reviews, ratings and recommendations."""
+        facts.execute(f"INSERT INTO rating {RATINGS}")
+        ratings = facts.execute("SELECT * FROM rating ORDER BY product")
+        write_reviews(self.out, facts.execute(REVIEWS_IN_ORDER), ratings)
         facts.execute("DROP TABLE opinion")
-
-        def ratings() -> Iterator[tuple[Any, ...]]:
-            first = 1
-            for product, *counts in facts.execute(
-                "SELECT * FROM rating ORDER BY product"
-            ):
-                yield product, first, *counts
-                first += sum(counts)
-
-        self.out.executemany(
-            "INSERT INTO rating VALUES (?, ?, ?, ?, ?, ?, ?)", ratings()
-        )
         order = "SELECT product, products FROM recommendation ORDER BY product, rowid"
         self.out.executemany(
             "INSERT OR IGNORE INTO recommendation VALUES (?, ?)", facts.execute(order)
@@ -442,6 +366,8 @@ class _IndexWriter:
     def _take(self, first: int, chunk: ProductRows, columns: FacetColumns) -> None:
         """Write the rows of a chunk, whose first product has the rank ``first``."""
         self._store(first, chunk)
+        listed = chunk.rows.get("listed", ())
+        self.out.executemany("INSERT INTO listed VALUES (?, ?, ?, ?, ?, ?, ?)", listed)
         for table, rows in chunk.rows.items():
             if table.startswith("later."):
                 marks = ", ".join("?" * len(rows[0]))
@@ -477,14 +403,14 @@ class _IndexWriter:
         """Write the tables by id, UPC, sku and name."""
         later = self.later
         self.out.executemany(
-            "INSERT INTO number VALUES (?, ?, ?, ?)",
+            "INSERT INTO number VALUES (?, ?, ?, ?, ?)",
             later.execute("SELECT * FROM number ORDER BY id"),
         )
         facts = reading(self.seen_folder / FACTS_FILE)
-        stores = facts.execute("SELECT upc, stores FROM stocked ORDER BY upc")
+        stores = facts.execute("SELECT upc, online, stores FROM stocked ORDER BY upc")
         rows = later.execute("SELECT * FROM upc ORDER BY upc")
         self.out.executemany(
-            "INSERT OR IGNORE INTO upc VALUES (?, ?, ?, ?, ?)", _joined(rows, stores)
+            "INSERT OR IGNORE INTO upc VALUES (?, ?, ?, ?, ?, ?)", _joined(rows, stores)
         )
         order = "SELECT sku, product, upc FROM upc ORDER BY sku"
         self.out.executemany(
@@ -503,12 +429,9 @@ class _IndexWriter:
 
         The column of a sort has the place of each product in that order.
         """
-        for name, order in RANK_ORDERS.items():
-            places = array("I", bytes(4 * (active + 1)))
-            ranks = self.later.execute(f"SELECT rank FROM listed ORDER BY {order}")
-            for place, (rank,) in enumerate(ranks):
-                places[rank] = place
-            self.out.execute("INSERT INTO col VALUES (?, ?)", (name, places.tobytes()))
+        for name in RANK_ORDERS:
+            column = sort_column(self.out, name, active)
+            self.out.execute("INSERT INTO col VALUES (?, ?)", (name, column))
         columns.drop(MAX_FACET_VALUES)
         for name, data in columns.encoded():
             self.out.execute("INSERT INTO col VALUES (?, ?)", (name, data))
@@ -520,12 +443,7 @@ class _IndexWriter:
 
         for id, category in sorted(self.shop.categories.items()):
             facets = count(columns.facets, columns.bands, self.postings[id])
-            computed: Json = {
-                "parent": category.parent,
-                "depth": len(category.line),
-                "children": category.children,
-            }
-            document = orjson.dumps(category.document | computed)
+            document = category_document(category)
             row = (id, document, self.postings[id].tobytes(), orjson.dumps(facets))
             self.out.execute("INSERT INTO category VALUES (?, ?, ?, ?)", row)
 
@@ -587,24 +505,16 @@ class _IndexWriter:
 
     def _finish(self, active: int) -> str:
         """Write what stands once in a catalog, and close it. Return format and digest."""
-        synonyms = [
-            [" ".join(indexed(text)) for text in group]
-            for group in self.sources.synonyms
-        ]
-        roots = [
-            id
-            for id, category in self.shop.categories.items()
-            if category.parent is None
-        ]
         meta = {
             "dictionary": self.shop.packing.dictionary,
             "format": INDEX_FORMAT,
             "active": active,
             "featured": orjson.dumps(sorted(self.featured)),
-            "roots": orjson.dumps(roots),
-            "locations": orjson.dumps(list(self.locations)),
-            "synonyms": orjson.dumps(synonyms),
-            "brand_url": self.brand_url,
+            "roots": orjson.dumps(roots(self.shop.categories)),
+            "locations": orjson.dumps(list(self.stock.locations)),
+            "synonyms": stored_synonyms(self.sources),
+            "brand_url": (self.sources.site.get("catalog") or {}).get("brand_url"),
+            **as_meta(self.sources, self.attributes, self.total),
         }
         self.out.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
         self.out.execute("COMMIT")
@@ -614,27 +524,21 @@ class _IndexWriter:
         return f"{INDEX_FORMAT}:{digest}"
 
 
-def _opinion(review: Json) -> tuple[Any, ...]:
-    return (
-        review["product"],
-        review["date"],
-        review["id"],
-        review["rating"],
-        orjson.dumps(review),
-    )
-
-
 def _joined(
-    rows: Iterable[tuple[Any, ...]], stores: Iterator[tuple[int, bytes]]
+    rows: Iterable[tuple[Any, ...]], stocked: Iterator[tuple[Any, ...]]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of UPCs with the stock that stores have of them; both are in
-    order.
+    """Yield the rows of UPCs with the stock that the site and stores have of them; both
+    are in order.
     """
-    upc, stock = next(stores, (None, None))
+    upc, *stock = next(stocked, NOT_STOCKED)
     for row in rows:
         while upc is not None and upc < row[0]:
-            upc, stock = next(stores, (None, None))
-        yield (*row, stock if upc == row[0] else None)
+            upc, *stock = next(stocked, NOT_STOCKED)
+        yield (*row, *(stock if upc == row[0] else NOT_STOCKED[1:]))
+
+
+NOT_STOCKED = (None, None, None)
+"""What stands for a UPC of which no document says the stock."""
 
 
 def _families(later: sqlite3.Connection) -> Iterator[tuple[int, bytes, bytes]]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 
 from shopwindow.catalog.index.packing import Packing
+from shopwindow.catalog.index.sources import fed_digest
 from shopwindow.catalog.index.words import indexed
 from shopwindow.catalog.rules import ends
 from shopwindow.content.yaml import Json
@@ -168,6 +169,26 @@ def categories(documents: Iterable[Json]) -> dict[int, Category]:
     return by_id
 
 
+def document_digest(document: bytes) -> bytes:
+    """Return the digest of a product's document as the index holds it."""
+    return sha256(document).digest()[:DIGEST_BYTES]
+
+
+def category_document(category: Category) -> bytes:
+    """Return a category as the index stores it, with its computed members, in JSON."""
+    computed: Json = {
+        "parent": category.parent,
+        "depth": len(category.line),
+        "children": category.children,
+    }
+    return orjson.dumps(category.document | computed)
+
+
+def roots(by_id: Mapping[int, Category]) -> list[int]:
+    """Return the ids of the categories without a parent, in their order."""
+    return [id for id, category in by_id.items() if category.parent is None]
+
+
 def make_product(
     shop: Referred,
     fact_of: FactOf,
@@ -179,6 +200,7 @@ def make_product(
     """Add one product to ``out``, except for its words; ``product`` gets its computed
     members.
     """
+    fed = fed_digest(orjson.dumps(product))
     complete(shop, fact_of, product)
     id = product["id"]
     document = orjson.dumps(product)
@@ -187,13 +209,13 @@ def make_product(
         digest = was.digest
         out.stored.note(was.rank)
     else:
-        digest = sha256(document).digest()[:DIGEST_BYTES]
+        digest = document_digest(document)
         out.row("document", rank, shop.packing.pack(document))
         out.stored.note(None)
-    out.row("later.number", id, rank, _milliseconds(product.get("updated")), digest)
-    is_eligible = product.get("storeEligible", True)
+    updated = milliseconds(product.get("updated"))
+    out.row("later.number", id, rank, updated, digest, fed)
     for entry in product.get("upcs", ()):
-        handed_out = is_eligible and entry.get("active", True)
+        handed_out = is_handed_out(product, entry)
         out.row("later.upc", int(entry["upc"]), id, entry["sku"], handed_out)
     for place, member in enumerate(product.get("members", ())):
         out.row("later.member", id, member, place)
@@ -202,7 +224,7 @@ def make_product(
         return
     if product.get("featured"):
         out.featured.append(id)
-    _list(shop, rank, product, out)
+    list_product(shop, rank, product, out)
     has_same_words = (
         previous
         and was
@@ -232,10 +254,16 @@ def _is_reworded(
             (now and now.text) != (before and before.text) for now, before in pairs
         )
     before = replace(shop, categories=previous.categories)
-    return _texts(before, orjson.loads(was.document)) != _texts(shop, product)
+    return texts_of(before, orjson.loads(was.document)) != texts_of(shop, product)
 
 
-def _list(shop: Referred, rank: int, product: Json, out: ProductRows) -> None:
+def is_handed_out(product: Json, entry: Json) -> bool:
+    """Return whether stores hand out a UPC of a product to customers who pick it up."""
+    is_eligible: bool = product.get("storeEligible", True)
+    return is_eligible and entry.get("active", True)
+
+
+def list_product(shop: Referred, rank: int, product: Json, out: ProductRows) -> None:
     """Add what lists are ordered, counted and narrowed by."""
     id = product["id"]
     cents = round(product["priceLow"] * 100)
@@ -243,7 +271,7 @@ def _list(shop: Referred, rank: int, product: Json, out: ProductRows) -> None:
     tenths = None if rating is None else round(rating * 10)
     name = product["name"].casefold()
     days, best = product.get("startDays"), product.get("bestSeller")
-    out.row("later.listed", rank, id, cents, tenths, name, days, best)
+    out.row("listed", rank, id, cents, tenths, name, days, best)
 
     lines = (
         shop.categories[category].line
@@ -296,6 +324,29 @@ def complete(shop: Referred, fact_of: FactOf, product: Json) -> None:
         product["brandId"] = brand["id"]
 
 
+COMPUTED = (
+    "reviewCount",
+    "available",
+    "onsale",
+    "priceLow",
+    "priceHigh",
+    "rating",
+    "brandId",
+)
+"""The members that `complete` gives a product. Its UPCs get `available`."""
+
+
+def as_fed(product: Json) -> Json:
+    """Return a product without its computed members: what `complete` was given."""
+    raw = {name: value for name, value in product.items() if name not in COMPUTED}
+    if "upcs" in raw:
+        raw["upcs"] = [
+            {name: value for name, value in entry.items() if name != "available"}
+            for entry in raw["upcs"]
+        ]
+    return raw
+
+
 def average(stars: Sequence[int]) -> float:
     """Return the mean rating, one decimal, halves upwards; 0.0 without ratings.
 
@@ -311,11 +362,11 @@ def words_of(
     shop: Referred, product: Json
 ) -> tuple[list[str], list[str], list[str], list[str], list[str]]:
     """Return the words of a product's name, brand, kind, attributes and description."""
-    name, brand, kind, attributes, description = map(indexed, _texts(shop, product))
+    name, brand, kind, attributes, description = map(indexed, texts_of(shop, product))
     return name, brand, kind, attributes, description
 
 
-def _texts(shop: Referred, product: Json) -> tuple[str, str, str, str, str]:
+def texts_of(shop: Referred, product: Json) -> tuple[str, str, str, str, str]:
     """Return a product's name, brand, kind, attributes and description.
 
     The kind is the name of its type and those of its categories and of all above them.
@@ -342,7 +393,7 @@ def _texts(shop: Referred, product: Json) -> tuple[str, str, str, str, str]:
     )
 
 
-def _milliseconds(instant: str | None) -> int | None:
+def milliseconds(instant: str | None) -> int | None:
     """Return an instant as milliseconds since 1970; one without a zone is UTC."""
     if instant is None:
         return None

@@ -45,6 +45,8 @@ TEXT_INDEX = """
 CREATE VIRTUAL TABLE text USING fts5
   (name, brand, kind, attributes, description, content='', columnsize=0, detail=column, tokenize='ascii');
 """
+TEXT_COLUMNS = "rowid, name, brand, kind, attributes, description"
+
 SHADOWS = {"text_data": "id", "text_idx": "segid, term"}
 """The tables in which FTS5 stores `text`, and their order. `text_config` never changes.
 """
@@ -143,9 +145,8 @@ def make(
     for batch in worded:
         out.executemany("INSERT INTO short VALUES (?, ?)", batch.short)
         out.executemany("INSERT INTO described VALUES (?, ?)", batch.described)
-        names = "(rowid, name, brand, kind, attributes, description)"
         text.executemany(
-            f"INSERT INTO text {names} VALUES (?, ?, ?, ?, ?, ?)", batch.text
+            f"INSERT INTO text ({TEXT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", batch.text
         )
         counts.executemany("INSERT INTO stem VALUES (?, ?)", batch.stems.items())
         words = ((word, stem(word), products) for word, products in batch.words.items())
@@ -160,6 +161,7 @@ def make(
     counts.close()
     _forms(out, old=old)
     text.execute("INSERT INTO text(text) VALUES ('optimize')")
+    text.execute("COMMIT")  # FTS5 writes how many rows it has, which `forget` needs
     # FTS5 leaves unused pages in its file, so its tables are copied out of it
     for table, order in SHADOWS.items():
         rows = text.execute(f"SELECT * FROM {table} ORDER BY {order}")
@@ -168,10 +170,62 @@ def make(
     text.close()
 
 
+def forget(
+    out: sqlite3.Connection, shop: Referred, rank: int, product: Json, worded: Worded
+) -> None:
+    """Remove what a product is found by from the text index, and count its words off.
+
+    The index stores no texts, so it has to be given the ones that it was given before.
+    """
+    ((short,),) = out.execute("SELECT text FROM short WHERE rank = ?", (rank,))
+    ((described,),) = out.execute("SELECT stems FROM described WHERE rank = ?", (rank,))
+    before = Worded()
+    before.add(rank, short, described)
+    out.executemany(
+        f"INSERT INTO text (text, {TEXT_COLUMNS}) VALUES ('delete', ?, ?, ?, ?, ?, ?)",
+        before.text,
+    )
+    worded.count(words_of(shop, product), -1)
+
+
+def add(out: sqlite3.Connection, worded: Worded) -> None:
+    """Write the rows of products that were forgotten. They leave ``worded``, and their
+    counts stay.
+    """
+    out.executemany(
+        f"INSERT INTO text ({TEXT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", worded.text
+    )
+    out.executemany("INSERT OR REPLACE INTO short VALUES (?, ?)", worded.short)
+    out.executemany("INSERT OR REPLACE INTO described VALUES (?, ?)", worded.described)
+    for rows in (worded.text, worded.short, worded.described):
+        rows.clear()
+
+
+def recount(out: sqlite3.Connection, worded: Worded, before: set[str]) -> None:
+    """Change the numbers of products by words and stems, and the forms of words.
+
+    ``before`` are the words that spelling was corrected to.
+    """
+    stems = worded.stems.items()
+    words = [(word, stem(word), products) for word, products in worded.words.items()]
+    rises = "DO UPDATE SET products = products + excluded.products"
+    out.executemany(f"INSERT INTO stem VALUES (?, ?) ON CONFLICT (stem) {rises}", stems)
+    out.executemany(
+        f"INSERT INTO word VALUES (?, ?, ?) ON CONFLICT (word) {rises}", words
+    )
+    for table in ("stem", "word"):
+        out.execute(f"DELETE FROM {table} WHERE products <= 0")
+    now = spellable(out, "main")
+    gone = ((form, word) for word in before - now for form in forms(word, 2))
+    out.executemany("DELETE FROM form WHERE form = ? AND word = ?", gone)
+    come = ((form, word) for word in now - before for form in forms(word, 2))
+    out.executemany("INSERT INTO form VALUES (?, ?)", come)
+
+
 def _forms(out: sqlite3.Connection, *, old: bool) -> None:
     """Write the forms of words: computed for new words, copied for the others."""
-    now = _spellable(out, "main")
-    before = _spellable(out, "old") if old else set()
+    now = spellable(out, "main")
+    before = spellable(out, "old") if old else set()
     for statement in CHANGED:
         out.execute(statement)
     out.executemany("INSERT INTO gone VALUES (?)", ((word,) for word in before - now))
@@ -187,7 +241,7 @@ def _forms(out: sqlite3.Connection, *, old: bool) -> None:
     )
 
 
-def _spellable(out: sqlite3.Connection, catalog: str) -> set[str]:
+def spellable(out: sqlite3.Connection, catalog: str) -> set[str]:
     """Return the words that spelling is corrected to: of letters a to z, 3 to 30 of
     them.
     """

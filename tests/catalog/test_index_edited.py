@@ -1,0 +1,78 @@
+"""An index that is changed row by row means what one built from nothing means."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from index_edits import EDITS, RANKS_KEPT, EditedCatalog, runs, same
+from shopwindow.catalog.index.updating import change
+
+SIZE = 120
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index before any edit: every test edits a catalog that begins alike."""
+    path = tmp_path_factory.mktemp("edited") / "index"
+    EditedCatalog(1, SIZE).written(path)
+    return path
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_each_edit_gives_the_rows_of_a_build_from_nothing(built: Path, tmp_path: Path, name: str) -> None:
+    edited = EditedCatalog(1, SIZE)
+    getattr(edited, name)()
+    same(edited, tmp_path, built, questions=40)
+
+
+@pytest.mark.parametrize("name", RANKS_KEPT)
+def test_an_edit_that_moves_no_product_changes_rows_of_a_copy(built: Path, tmp_path: Path, name: str) -> None:
+    edited = EditedCatalog(1, SIZE)
+    getattr(edited, name)()
+    assert change(tmp_path / "again", tmp_path, edited.sources(), built, 1000)
+
+
+@pytest.mark.parametrize(
+    "name", ["add", "remove", "best_seller", "active", "members", "category_name", "category_moved"]
+)
+def test_an_edit_that_moves_products_leaves_the_copy(built: Path, tmp_path: Path, name: str) -> None:
+    edited = EditedCatalog(1, SIZE)
+    for _ in range(4):  # a product may by chance be what it was
+        getattr(edited, name)()
+    assert change(tmp_path / "again", tmp_path, edited.sources(), built, 1000) is None
+    assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_one_edit_upon_another(tmp_path: Path, seed: int) -> None:
+    done = list(runs(EditedCatalog(seed, SIZE), tmp_path, edits=6, questions=30))
+    assert len(done) == 6
+
+
+def test_files_with_the_digests_of_before_are_not_read(built: Path, tmp_path: Path) -> None:
+    edited = EditedCatalog(1, SIZE)
+    kinds = ("product", "inventory", "review", "recommendation")
+    digests = dict.fromkeys(kinds, "same")
+    before = tmp_path / "before"
+    edited.digests = digests
+    edited.written(before)
+    edited.synonyms = [["oaken", "wooden"]]
+    unreadable: Any = Unreadable()
+    sources = replace(
+        edited.sources(),
+        products=unreadable,
+        inventory=unreadable,
+        reviews=unreadable,
+        recommendations=unreadable,
+    )
+    assert change(tmp_path / "again", tmp_path, sources, before, 1000)
+
+
+class Unreadable:
+    """A feed that nobody may read."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise AssertionError("a feed was read that has not changed")
