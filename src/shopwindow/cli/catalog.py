@@ -14,6 +14,7 @@ from shopwindow.catalog.importing import FeedImport
 from shopwindow.catalog.mapping import Mapped, UnusableMapping
 from shopwindow.catalog.marks import FeedMarks, digest_of
 from shopwindow.cli.catalog_explain import explain
+from shopwindow.cli.catalog_stats import stats
 from shopwindow.cli.steps import (
     CONTENT_DIR,
     LISTED_PROBLEMS,
@@ -34,6 +35,7 @@ def catalog() -> None:
 
 
 catalog.add_command(explain)
+catalog.add_command(stats)
 
 
 @catalog.command("import")

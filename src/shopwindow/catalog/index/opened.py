@@ -183,6 +183,13 @@ class OpenedCatalog:
         load = self._packing.load
         return {id: load(data) for id, data in rows}
 
+    def documents(self, most: int) -> Iterator[tuple[int, Json]]:
+        """Yield the first ``most`` products with their ranks, one at a time."""
+        statement = "SELECT rank, data FROM document WHERE rank <= ? ORDER BY rank"
+        load = self._packing.load
+        for rank, data in self.database.execute(statement, (most,)):
+            yield rank, load(data)
+
     def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
         numbers = _upc_numbers(upcs)
         rows = self._many(
@@ -522,6 +529,21 @@ class OpenedCatalog:
                 if status:
                     statuses[upc, location] = STOCK_STATUS[status]
         return statuses
+
+    def upcs_in_stores(self, upcs: Sequence[str]) -> set[str]:
+        """Return those of some UPCs that a store has."""
+        numbers = _upc_numbers(upcs)
+        rows = self._many(
+            "SELECT upc FROM upc WHERE length(stores) > 0 AND upc IN ({})",
+            list(numbers.values()),
+        )
+        having = {number for (number,) in rows}
+        return {upc for upc, number in numbers.items() if number in having}
+
+    @property
+    def stores_with_stock(self) -> int:
+        """How many stores have a UPC."""
+        return len(self._places)
 
     @cached_property
     def _ranks_picked_up_at(self) -> Callable[[int], frozenset[int]]:

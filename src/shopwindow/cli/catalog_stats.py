@@ -1,0 +1,84 @@
+"""`catalog stats`: what a catalog consists of, and what it lacks."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import click
+import orjson
+
+from shopwindow.catalog.index.opened import OpenedCatalog
+from shopwindow.catalog.index.stats import CatalogStats, Lacking, stats_of
+from shopwindow.cli.catalog_explain import UNBUILT, catalog_content
+from shopwindow.cli.explain import EXPLAINED_AS, INDENTED
+from shopwindow.cli.steps import CONTENT_DIR, OUT, progress_bar
+from shopwindow.problems import Misuse, number_of
+
+
+@click.command()
+@EXPLAINED_AS
+@OUT
+@CONTENT_DIR
+@UNBUILT
+def stats(form: str, out: str, content: str, unbuilt: bool) -> None:
+    """Print what the catalog consists of, and what its products lack.
+
+    The catalog is the current release's: products, sizes by table, facets and how many
+    products have them, products without image, price or category, UPCs that are nowhere
+    in stock, and words.
+    """
+    with catalog_content(out, content, unbuilt) as answering:
+        catalog: OpenedCatalog | None = answering.index("catalog")
+        if catalog is None:
+            raise Misuse("", "there is no catalog")
+        counted = stats_of(catalog, progress_bar("counting"))
+    if form == "json":
+        click.echo(orjson.dumps(asdict(counted), option=INDENTED))
+    else:
+        click.echo("\n".join(stats_lines(counted)))
+
+
+def stats_lines(stats: CatalogStats) -> Iterator[str]:
+    """Yield the lines for a terminal."""
+    yield f"products    {stats.active:,} active, {stats.inactive:,} inactive"
+    for name, lacking in stats.lacking.items():
+        yield f"            {lacking_text(lacking, f'without {_ARTICLES[name]}')}"
+    yield f"categories  {stats.categories:,}, {stats.empty_categories:,} without a product"
+    yield f"brands      {stats.brands:,}, reviews {stats.reviews:,}"
+    stock = stats.stock
+    stores = number_of(stock.stores, "store")
+    yield f"stock       {number_of(stock.upcs, 'UPC')} that are sold, at {stores}"
+    yield f"            {stock.nowhere:,} that cannot be sent and that no store has"
+    yield f"            {lacking_text(stock.sold_out, 'of which nothing is left')}"
+    yield f"file        {megabytes(stats.bytes)}"
+    if stats.tables is None:
+        yield "            this SQLite does not count the pages of tables (dbstat)"
+    for table in stats.tables or ():
+        yield f"            {table.name:<16}{megabytes(table.bytes):>14}"
+    dictionary = f"{stats.dictionary:,} bytes" if stats.dictionary else "none"
+    yield f"dictionary  {dictionary}"
+    words = stats.words
+    yield f"words       {words.words:,} of {number_of(words.stems, 'stem')}"
+    yield f"            {number_of(words.synonyms, 'word')} with synonyms, {words.forms:,} forms for misspelled ones"
+    yield "facets"
+    for facet in stats.facets:
+        values = number_of(facet.values, "value")
+        having = f"{facet.coverage:.0%} of products"
+        yield f"            {facet.name:<20}{values:>16}{having:>18}"
+
+
+_ARTICLES = {"image": "an image", "price": "a price", "category": "a category"}
+
+
+def lacking_text(lacking: Lacking, what: str) -> str:
+    """Return how many products lack something, and which."""
+    named = ", ".join(map(str, lacking.examples))
+    more = ", …" * (lacking.products > len(lacking.examples))
+    return (
+        f"{number_of(lacking.products, 'product')} {what}"
+        + f": {named}{more}" * bool(named)
+    )
+
+
+def megabytes(size: int) -> str:
+    """Return bytes as people read them."""
+    return f"{size / 1_000_000:,.2f} MB"
