@@ -197,9 +197,9 @@ def race(target: str, key: str, races: int, tmp_path: Path) -> None:
             assert said[winner] == WON
             if key == layout.POINTER:
                 assert "was faster, and" in said[1 - winner]
-                assert "is there, but not activated: run it again to activate it" in said[1 - winner]
+                assert "is there, but not activated. If the current one lacks your change" in said[1 - winner]
             else:  # the second one came last to current.json; the first was signed before, or says that it was not
-                lost = f"{ids[0][:12]} was not signed. If it lacks your change, build again"
+                lost = f"{ids[0][:12]} was not signed. If the current one lacks your change, build again"
                 assert (winner, said[0] == WON or lost in said[0]) == (1, True), said
             assert pulled(bucket, keys, tmp_path / "host") == ids[winner]
             signed_publishing.publish(outgoing(tmp_path / "Older"), bucket, signing(keys), force=True)

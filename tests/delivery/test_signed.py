@@ -219,7 +219,7 @@ def test_a_publisher_that_is_overtaken_does_not_sign_its_release(shop: Shop) -> 
     shop.publish()
     release(shop.work, "Second")
     going = outgoing(shop.work / "dist")
-    with pytest.raises(Failure, match="build again, which takes the newest content, and publish that"):
+    with pytest.raises(Failure, match=r"was not signed\. If the current one lacks your change, build again"):
         signed_publishing.publish(going, Overtaken(shop.work / "target"), shop.signing())
     assert shop.pull() == current(shop.bucket)["id"] == release(shop.work, "Third")
 
@@ -289,6 +289,29 @@ def test_keys_of_another_shop_change_nothing(shop: Shop) -> None:
     roots.init(shop.work / "others", keys=1, threshold=1, passphrase="", moment=datetime.now(UTC))
     with pytest.raises(Failure, match="was signed with other keys than those of"):
         signed_publishing.publish(outgoing(shop.work / "dist"), shop.bucket, shop.signing(keys="others"))
+
+
+def test_keys_of_another_shop_change_nothing_however_often_they_were_replaced(shop: Shop) -> None:
+    shop.publish()
+    others = shop.work / "others"
+    roots.init(others, keys=1, threshold=1, passphrase="", moment=datetime.now(UTC))
+    for _ in range(2):
+        roots.rotate(others, "targets", KeySource(others, {}), moment=datetime.now(UTC))
+    before = names(shop)
+    with pytest.raises(Failure, match="was signed with other keys than those of"):
+        signed_publishing.publish(outgoing(shop.work / "dist"), shop.bucket, shop.signing(keys="others"))
+    assert names(shop) == before
+
+
+def test_a_folder_without_a_version_of_the_root_that_hosts_need_is_refused(shop: Shop) -> None:
+    shop.publish()
+    for _ in range(2):
+        roots.rotate(shop.keys, "targets", KeySource(shop.keys, {}), moment=datetime.now(UTC))
+    path = (shop.keys / "2.root.json").rename(shop.work / "2.root.json")
+    with pytest.raises(Failure, match=r"2.root.json: missing, and hosts follow the root version by version"):
+        shop.publish("Second")
+    path.rename(shop.keys / "2.root.json")
+    assert shop.publish("Second") == shop.pull()
 
 
 def test_a_signed_target_is_not_published_to_without_keys(shop: Shop) -> None:

@@ -93,7 +93,8 @@ def publish(
             return Publication(release.id, sent, size, previous, True, False)
         again = pointer.read(bucket)
         if again.pointer is None or again.pointer.id not in (previous, release.id):
-            raise Failure(_another(bucket.where, release.id, again.pointer))
+            state = "is there, but not activated"
+            raise Failure(overtaken(bucket.where, release.id, again.pointer, state))
         start = again  # pinned, pruned or purged meanwhile: from the start
 
 
@@ -179,14 +180,20 @@ def require_newer(
         )
 
 
-def _another(where: str, id: str, present: TargetPointer | None) -> str:
-    """Return what happened where another publisher was faster."""
+def overtaken(where: str, id: str, present: TargetPointer | None, state: str) -> str:
+    """Return what happened where another publisher was faster.
+
+    ``state``: what became of this one's release. Nobody tries again from here. The
+    release was built before the other one was current, perhaps from older content, and
+    only another build knows the newest.
+    """
     if present is None:
         return f"{where}: somebody deleted {layout.POINTER} meanwhile; run it again"
     by = present.history[-1]["who"] if present.history else "another publisher"
     return (
-        f"{where}: {by} was faster, and {present.id[:12]} is current; {id[:12]} is "
-        "there, but not activated: run it again to activate it"
+        f"{where}: {by} was faster, and {present.id[:12]} is current; {id[:12]} {state}. "
+        "If the current one lacks your change, build again, which takes the newest "
+        "content, and publish that"
     )
 
 

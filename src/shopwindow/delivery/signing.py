@@ -30,8 +30,7 @@ from tuf.api.metadata import (
 from shopwindow.delivery import layout, pointer, roots
 from shopwindow.delivery.bucket import Bucket, Headers
 from shopwindow.delivery.keys import KEY_ID_DIGITS, KEY_VARIABLE, KeySource
-from shopwindow.delivery.pointer import TargetPointer
-from shopwindow.delivery.publishing import CLOCKS_DIFFER, require_right_clock
+from shopwindow.delivery.publishing import CLOCKS_DIFFER, overtaken, require_right_clock
 from shopwindow.delivery.roles import ROLES, due_before
 from shopwindow.delivery.roots import ROOT, RootMetadata
 from shopwindow.delivery.signed_metadata import (
@@ -152,19 +151,28 @@ def _require_signers(root: Root, role: str, signing: Signing) -> None:
 
 
 def _require_root(bucket: Bucket, root: RootMetadata, folder: Path) -> None:
-    """Raise Failure where a target has another root than a folder, or a newer one."""
+    """Raise Failure where a target has another root than a folder, or a newer one.
+
+    The folder needs every version that the target lacks: hosts follow one by one.
+    """
     version = root.signed.version
-    for number in (version + 1, version, version - 1):
+    newer = metadata_key(Root.type, version + 1)
+    if bucket.read(newer) is not None:
+        raise Failure(
+            f"{bucket.where}: {newer} is newer than {folder / ROOT}; update the folder of "
+            "the keys, or delete that object if nobody has signed it"
+        )
+    for number in range(version, 0, -1):
+        path = folder / f"{number}.{ROOT}"
+        if not path.exists():
+            raise Failure(
+                f"{path}: missing, and hosts follow the root version by version; copy all "
+                "public files of the folder of the keys"
+            )
         stored = bucket.read(metadata_key(Root.type, number))
         if stored is None:
             continue
-        if number > version:
-            key = metadata_key(Root.type, number)
-            raise Failure(
-                f"{bucket.where}: {key} is newer than {folder / ROOT}; update the folder "
-                "of the keys, or delete that object if nobody has signed it"
-            )
-        if stored.data != (folder / f"{number}.{ROOT}").read_bytes():
+        if stored.data != path.read_bytes():
             raise Failure(
                 f"{bucket.where}: was signed with other keys than those of {folder}; use "
                 "its folder, or publish to another prefix"
@@ -186,27 +194,10 @@ def sign(bucket: Bucket, signing: Signing, target: TargetFile) -> Signature:
     def wanted(present: Chain) -> TargetFile:
         read = pointer.read(bucket).pointer
         if read is None or read.id != id:
-            raise Failure(_overtaken(bucket.where, id, read))
+            raise Failure(overtaken(bucket.where, id, read, "was not signed"))
         return target
 
     return _replace(bucket, signing, wanted, renew=False)
-
-
-def _overtaken(where: str, id: str, present: TargetPointer | None) -> str:
-    """Return what happened where another publisher moved the pointer before a release
-    was signed.
-
-    Nobody tries again from here. This release was built before the other one was
-    current, perhaps from older content, and only another build knows the newest.
-    """
-    if present is None:
-        return f"{where}: somebody deleted {layout.POINTER} meanwhile; run it again"
-    by = present.history[-1]["who"] if present.history else "another publisher"
-    return (
-        f"{where}: {by} was faster, and {present.id[:12]} is current; {id[:12]} was not "
-        "signed. If it lacks your change, build again, which takes the newest content, "
-        "and publish that"
-    )
 
 
 def renew(bucket: Bucket, signing: Signing) -> Signature:
