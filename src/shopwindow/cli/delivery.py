@@ -20,6 +20,7 @@ from shopwindow.cli.steps import (
     PROBLEMS,
     interface,
     progress_bar,
+    setting,
 )
 from shopwindow.problems import Failure, number_of
 
@@ -106,13 +107,11 @@ class _Order:
     "what a publisher with a wrong clock signed in the future; of a site that has this release "
     "already, every file again.",
 )
-@click.option(
+@setting(
     "--keys",
     "folder",
     default="",
     metavar="DIR",
-    envvar="SHOPWINDOW_KEYS",
-    show_envvar=True,
     help="Sign, with the keys of `shopwindow keys init DIR`. Private keys come from DIR, from "
     "SHOPWINDOW_KEY_TARGETS, _SNAPSHOT and _TIMESTAMP, or from --key-command.",
 )

@@ -19,6 +19,7 @@ from shopwindow.cli.steps import (
     OUT,
     TEMPLATES_DIR,
     hand_on_interface,
+    setting,
 )
 from shopwindow.service.maintenance import MAINTENANCE_JOBS, Plan, write_metrics
 from shopwindow.service.maintenance import maintain as run
@@ -53,12 +54,10 @@ from shopwindow.service.maintenance import maintain as run
 @BAGS_DAYS
 @MAILS_DAYS
 @LOGS_DAYS
-@click.option(
+@setting(
     "--backups",
     default="",
     metavar="DIR",
-    envvar="SHOPWINDOW_BACKUPS",
-    show_envvar=True,
     help="A folder for one backup of a SQLite database each day; without it there are none.",
 )
 @click.option(
@@ -85,11 +84,10 @@ from shopwindow.service.maintenance import maintain as run
     metavar="SECONDS",
     help="How long to wait for another `maintain` that is at work.",
 )
-@click.option(
+@setting(
     "--metrics",
     metavar="FILE",
-    envvar="SHOPWINDOW_JOB_METRICS",
-    show_envvar=True,
+    variable="SHOPWINDOW_JOB_METRICS",
     help="A file to write how the jobs ended, for the textfile collector of Prometheus' "
     "node_exporter.",
 )

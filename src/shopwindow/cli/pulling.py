@@ -14,9 +14,9 @@ from shopwindow.cli.steps import (
     CONTENT_DIR,
     NOT_ACTIVATED,
     OUT,
-    Setting,
     interface,
     progress_bar,
+    setting,
 )
 from shopwindow.problems import Failure, number_of
 from shopwindow.release.publish import Releases
@@ -27,35 +27,28 @@ if TYPE_CHECKING:
     from shopwindow.delivery.source import ReleaseSource
 
 
-EVERY = click.option(
+EVERY = setting(
     "--every",
     type=click.FloatRange(0.1, 86400),
     default=30.0,
-    show_default=True,
     metavar="SECONDS",
-    envvar="SHOPWINDOW_EVERY",
-    show_envvar=True,
     help="How often to look at SOURCE; chance adds or takes a fifth. While attempts fail, pauses grow.",
 )
 
 
-ROOT_OPTION = click.option(
+ROOT_OPTION = setting(
     "--root",
-    cls=Setting,
+    may_be_empty=True,
     default="",
     metavar="FILE",
-    envvar="SHOPWINDOW_ROOT",
-    show_envvar=True,
     help="The root.json of the shop's keys: believe only what is signed. Empty: believe SOURCE.",
 )
 
-FLOOR = click.option(
+FLOOR = setting(
     "--floor",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    envvar="SHOPWINDOW_FLOOR",
-    show_envvar=True,
     help="With --root, refuse targets with a lower number than N, which `publish --keys` prints.",
 )
 

@@ -12,8 +12,8 @@ from shopwindow.cli.steps import (
     DEFAULT_DATABASE,
     LOG_DIR,
     TEMPLATES_DIR,
-    Setting,
     hand_on_interface,
+    setting,
 )
 from shopwindow.interface.secret import SECRET, read_secret
 from shopwindow.problems import Failure
@@ -26,141 +26,101 @@ FACTORY = "shopwindow.wsgi:make"
 
 
 @click.command()
-@click.option(
+@setting(
     "--out",
     default="dist",
-    show_default=True,
     metavar="DIR",
-    envvar="SHOPWINDOW_OUT",
-    show_envvar=True,
     help="The output directory, whose current release is served.",
 )
-@click.option(
+@setting(
     "--bind",
     default="127.0.0.1:8000",
-    show_default=True,
     metavar="HOST:PORT",
-    envvar="SHOPWINDOW_BIND",
-    show_envvar=True,
     help="The address that requests come to.",
 )
-@click.option(
+@setting(
     "--admin",
-    cls=Setting,
+    may_be_empty=True,
     default="127.0.0.1:8001",
-    show_default=True,
     metavar="HOST:PORT",
-    envvar="SHOPWINDOW_ADMIN",
-    show_envvar=True,
     help="The address of /healthz, /readyz and /metrics; empty: there is none.",
 )
-@click.option(
+@setting(
     "--workers",
     type=click.IntRange(1, 256),
     metavar="N",
-    envvar="SHOPWINDOW_WORKERS",
-    show_envvar=True,
     help="How many processes answer; default: one for each processor that this process and its "
     "cgroup may use.",
 )
-@click.option(
+@setting(
     "--threads",
     type=click.IntRange(1, 256),
     default=32,
-    show_default=True,
     metavar="N",
-    envvar="SHOPWINDOW_THREADS",
-    show_envvar=True,
     help="How many requests a worker handles at once. Writes that wait at the same time are "
     "written to the disk together.",
 )
-@click.option(
+@setting(
     "--memo",
     type=click.IntRange(0, 4096),
     default=32,
-    show_default=True,
     metavar="MIB",
-    envvar="SHOPWINDOW_MEMO",
-    show_envvar=True,
     help="Memory in which a worker caches responses; 0: none.",
 )
-@click.option(
+@setting(
     "--database",
-    cls=Setting,
+    may_be_empty=True,
     default=DEFAULT_DATABASE,
-    show_default=True,
     metavar="URL",
-    envvar="SHOPWINDOW_DATABASE",
-    show_envvar=True,
     help="The database that writes go to: sqlite:///PATH or postgresql://…; empty: there is "
     "none, and writes are refused.",
 )
-@click.option(
+@setting(
     "--connections",
     type=click.IntRange(1, 1000),
     default=16,
-    show_default=True,
     metavar="N",
-    envvar="SHOPWINDOW_CONNECTIONS",
-    show_envvar=True,
     help="How many connections to PostgreSQL a worker opens at most.",
 )
 @LOG_DIR
-@click.option(
+@setting(
     "--mail/--no-mail",
     default=True,
-    show_default=True,
-    envvar="SHOPWINDOW_MAIL",
-    show_envvar=True,
     help="Also send the mails of the outbox, where SHOPWINDOW_SMTP_HOST names a mail server "
     "(see `shopwindow mail`).",
 )
 @TEMPLATES_DIR
-@click.option(
+@setting(
     "--docs/--no-docs",
     default=True,
-    show_default=True,
-    envvar="SHOPWINDOW_DOCS",
-    show_envvar=True,
     help="Answer /openapi.json and /docs, which describe the interface and need no API key.",
 )
-@click.option(
+@setting(
     "--pin/--no-pin",
     default=False,
-    show_default=True,
-    envvar="SHOPWINDOW_PIN",
-    show_envvar=True,
     help="Keep each worker on a processor of its own; for a machine that does little else.",
 )
-@click.option(
+@setting(
     "--http",
     type=click.Choice(["1", "2", "auto"]),
     default="1",
-    show_default=True,
-    envvar="SHOPWINDOW_HTTP",
-    show_envvar=True,
     help="The version of HTTP; auto: both. With 2 or auto the service itself closes no silent "
     "connections, so a proxy must stand in front.",
 )
-@click.option(
+@setting(
     "--clients",
     type=click.IntRange(1, 65536),
     default=4096,
-    show_default=True,
     metavar="N",
-    envvar="SHOPWINDOW_CLIENTS",
-    show_envvar=True,
     help="How many connections a worker keeps open at most; others wait. Each takes an open "
     "file and some memory.",
 )
-@click.option(
+@setting(
     "--from",
     "source",
-    cls=Setting,
+    may_be_empty=True,
     default="",
     metavar="SOURCE",
-    envvar="SHOPWINDOW_FROM",
-    show_envvar=True,
     help="Also do `pull SOURCE --follow`: a target (s3://…, az://…, gs://…, file:///PATH) whose "
     "current release is brought to this host and served.",
 )

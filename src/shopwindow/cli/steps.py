@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -45,7 +46,10 @@ DAYS = click.IntRange(1, 3650)
 """Days for which something is stored: at most ten years, as bookkeeping requires."""
 
 
-class Setting(click.Option):
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class _MayBeEmpty(click.Option):
     """An option whose environment variable may be empty, which means: none.
 
     Click takes an empty variable for one that is not set.
@@ -53,6 +57,33 @@ class Setting(click.Option):
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         return os.environ.get(str(self.envvar))
+
+
+def setting(
+    flag: str,
+    *names: str,
+    may_be_empty: bool = False,
+    variable: str = "",
+    default: Any = None,
+    **more: Any,
+) -> Callable[[Decorated], Decorated]:
+    """Return an option that an environment variable sets, too; the help names both.
+
+    ``variable``: its name; empty: that of the flag, as SHOPWINDOW_LOG_DIR for
+    `--log-dir`. ``may_be_empty``: an empty one means none. The others are those of
+    `click.option`.
+    """
+    name = flag.partition("/")[0].removeprefix("--").replace("-", "_").upper()
+    return click.option(
+        flag,
+        *names,
+        cls=_MayBeEmpty if may_be_empty else click.Option,
+        envvar=variable or f"SHOPWINDOW_{name}",
+        show_envvar=True,
+        default=default,
+        show_default=default not in (None, ""),
+        **more,
+    )
 
 
 # -- options ---------------------------------------------------------------------------
@@ -102,32 +133,23 @@ AT = click.option(
     help="Take the content that is live at this instant: 2026-11-27, 2026-11-27 06:00, "
     "2026-11-27 06:00 America/Los_Angeles or RFC 3339; default: now.",
 )
-DATABASE_URL = click.option(
+DATABASE_URL = setting(
     "--database",
     default=DEFAULT_DATABASE,
-    show_default=True,
     metavar="URL",
-    envvar="SHOPWINDOW_DATABASE",
-    show_envvar=True,
     help="The service's database: sqlite:///PATH or postgresql://….",
 )
-LOG_DIR = click.option(
+LOG_DIR = setting(
     "--log-dir",
-    cls=Setting,
+    may_be_empty=True,
     default="store/log",
-    show_default=True,
     metavar="DIR",
-    envvar="SHOPWINDOW_LOG_DIR",
-    show_envvar=True,
     help="The folder of the mobile log; empty: there is none, and `serve` refuses its entries.",
 )
-TEMPLATES_DIR = click.option(
+TEMPLATES_DIR = setting(
     "--templates",
     default="content/templates",
-    show_default=True,
     metavar="DIR",
-    envvar="SHOPWINDOW_TEMPLATES",
-    show_envvar=True,
     help="A folder with templates of mails, used instead of the program's own.",
 )
 BAGS_DAYS = click.option(
