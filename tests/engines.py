@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -51,9 +51,13 @@ def engine_of(request: pytest.FixtureRequest, name: str, folder: Path, *, migrat
 
 
 @pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """A test that asks for this runs on each engine."""
-    return engine_of(request, request.param, tmp_path, migrated="database" in request.fixturenames)
+    engine = engine_of(request, request.param, tmp_path, migrated="database" in request.fixturenames)
+    yield engine
+    if engine.name == "postgresql":  # 7 MB each, and the server keeps its files in memory where it can
+        server: PostgresServer = request.getfixturevalue("postgresql")
+        server.drop_database(engine.url)
 
 
 @pytest.fixture
@@ -178,6 +182,13 @@ class PostgresServer:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
         return self.url(name)
 
+    def drop_database(self, url: str) -> None:
+        """Delete a database with all that is connected to it, if its server still answers."""
+        import psycopg
+
+        with suppress(psycopg.OperationalError), psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {url.rpartition('/')[2]} WITH (FORCE)".encode())
+
     def create_migrated(self) -> str:
         """A new database in this program's form, on the server of a run; its URL."""
         return self.create_database(template=TEMPLATE)
@@ -187,7 +198,8 @@ class PostgresServer:
 def postgresql_server(settings: Mapping[str, str] | None = None) -> Iterator[PostgresServer]:
     """A server that is stopped and deleted at the end."""
     programs = required()
-    folder = Path(tempfile.mkdtemp(prefix="shopwindow-postgresql-"))  # not below a test's own, which is root's alone
+    # not below a test's own folder, which is root's alone
+    folder = Path(tempfile.mkdtemp(prefix="shopwindow-postgresql-", dir=_memory()))
     server = PostgresServer(programs, folder, free_port(), settings or {})
     try:
         if account := _account():
@@ -201,6 +213,15 @@ def postgresql_server(settings: Mapping[str, str] | None = None) -> Iterator[Pos
     finally:
         server.stop(IMMEDIATE)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+MEMORY = Path("/dev/shm")
+"""A file system in memory, as Linux has it: a database of some hundred files is copied and deleted quickly there."""
+
+
+def _memory() -> Path | None:
+    """Where a server's files go: into memory, where there is room for a hundred databases."""
+    return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 2_000_000_000 else None
 
 
 def required() -> Path:
