@@ -1,6 +1,7 @@
 """Pages of docs/ that follow from the program: every property of a document, every option of a command."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,7 @@ class Property:
     allowed: str
     description: str
     example: str
+    default: str
 
 
 def code(value: object) -> str:
@@ -108,15 +110,23 @@ def allowed(schema: Schema) -> str:
     return "; ".join(bounds(schema))
 
 
+LEFT_OUT = re.compile(r" Left out: .*|; \d+ if left out(?=\.)")
+"""What a description says where a schema has the same as its default."""
+
+
 def row(name: str, schema: Schema, required: bool) -> Property:
     examples = schema.get("examples", [])
+    description = str(schema.get("description", ""))
+    if "default" in schema:
+        description = LEFT_OUT.sub("", description)
     return Property(
         name=name,
         type=type_of(schema),
         required=required,
         allowed=allowed(schema),
-        description=str(schema.get("description", "")).replace("|", "\\|").replace("\n", " "),
+        description=description.replace("|", "\\|").replace("\n", " "),
         example=code(examples[0]) if examples else "",
+        default=code(schema["default"]) if "default" in schema else "",
     )
 
 
@@ -152,7 +162,7 @@ def table(rows: list[Property]) -> str:
 
 
 def line(entry: Property) -> str:
-    facts = (("Allowed", entry.allowed), ("Example", entry.example))
+    facts = (("Allowed", entry.allowed), ("Default", entry.default), ("Example", entry.example))
     more = "".join(f"<br>{label}: {text}" for label, text in facts if text)
     return f"| `{entry.name}`{' *' if entry.required else ''} | {entry.type} | {entry.description}{more} |\n"
 
@@ -163,7 +173,7 @@ def page_of_properties() -> str:
         "# Every property\n\n"
         "What each document may say. `*` behind a name: required. `a/b`: the property `b` within `a`. `[]`: each item "
         "of a list. A `*` as a name: any name of your own. "
-        "What holds where a property is left out stands in its description.\n"
+        "*Default*: what holds where the property is left out; where that is no plain value, the description says it.\n"
     )
     for heading, file in DOCUMENTS.items():
         path = SCHEMAS / file

@@ -25,3 +25,11 @@ def test_properties_within_properties_and_references_are_listed() -> None:
     assert {"id", "stores/storeId", "links[]/href", "publish/from"} <= rows.keys()
     assert (rows["id"].required, rows["links"].required) == (True, False)
     assert rows["start"].example == "`2027-05-01 10:00`"
+
+
+def test_a_default_stands_in_the_place_of_its_sentence() -> None:
+    path = SCHEMAS / "site/bags.json"
+    rows = {entry.name: entry for entry in properties(load(path), path)}
+    about = "How many of one item a bag may hold, where its product allows no fewer."
+    assert (rows["bags/max_quantity"].default, rows["bags/max_quantity"].description) == ("`99`", about)
+    assert (rows["limits/newBags/address/most"].default, rows["bags"].default) == ("", "")

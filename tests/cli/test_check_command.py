@@ -190,13 +190,13 @@ def test_python_m_shopwindow_is_the_command(wrong: Path) -> None:
     )
 
 
-def on_a_terminal(content: Path, *options: str, **variables: str) -> tuple[int, str]:
-    """Return the exit status of a check on a terminal, and all that it printed there."""
+def on_a_terminal(content: Path, *options: str, command: str = "check", **variables: str) -> tuple[int, str]:
+    """Return the exit status of a command on a terminal, and all that it printed there."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "shopwindow", "check", "--content", str(content), *options]
+    command_line = [sys.executable, "-m", "shopwindow", command, "--content", str(content), *options]
     usual = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     variables = {**usual, "TERM": "xterm", "COLUMNS": "100", **variables}
-    status = subprocess.run(command, stdout=theirs, stderr=theirs, env=variables).returncode
+    status = subprocess.run(command_line, stdout=theirs, stderr=theirs, env=variables).returncode
     os.close(theirs)
     printed = os.read(ours, 65_536).decode().replace("\r\n", "\n")
     os.close(ours)
@@ -600,6 +600,26 @@ def test_show_prints_every_format_that_there_is(minimal: Path, run: Run) -> None
     names = ", ".join(answer.name for answer in formats.RESPONSE_FORMATS)
     assert (ended.status, ended.out) == (2, "")
     assert ended.err.splitlines()[-1] == f"Error: --as 'keys': the formats are {names}"
+
+
+SHOWN = {
+    "json": '{\n  "events": {\n    "event": [\n      {\n        "id": 5\n      }\n    ]\n  }\n}\n',
+    "xml": "<?xml version='1.0' encoding='UTF-8'?>\n<events>\n  <event>\n    <id>5</id>\n  </event>\n</events>\n",
+    "script": '/**/show({"events":{"event":[{"id":5}]}});\n',
+}
+
+
+@pytest.mark.parametrize("form", SHOWN)
+def test_a_response_is_laid_out_on_a_terminal_and_nowhere_else(minimal: Path, run: Run, form: str) -> None:
+    request = f"store/v1/events?storeId=1&_fields=id{'&callback=show' if form == 'script' else ''}"
+    options = (request, "--as", "json" if form == "script" else form)
+    assert on_a_terminal(minimal, *options, command="show") == (0, SHOWN[form])
+    elsewhere = run("show", *options, "--content", minimal).out
+    plain = {
+        "json": '{"events":{"event":[{"id":5}]}}\n',
+        "xml": "<?xml version='1.0' encoding='UTF-8'?>\n<events><event><id>5</id></event></events>\n",
+    }
+    assert elsewhere == plain.get(form, SHOWN[form])
 
 
 def test_show_asks_for_an_application_by_its_name(sample: Path, run: Run) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from shopwindow import library
+from shopwindow.cli import terminal
 from shopwindow.cli.cluster import CLUSTER, CLUSTER_FOLDER, executor_of
 from shopwindow.cli.fixes import print_diff, write_fixes
 from shopwindow.cli.steps import (
@@ -23,6 +24,7 @@ from shopwindow.cli.steps import (
     print_problems,
     progress_bar,
 )
+from shopwindow.interface.formats import indented
 from shopwindow.problems import Misuse
 
 
@@ -161,15 +163,18 @@ def show(
     """Print what an app would get for REQUEST, from the content folder as it is now.
 
     REQUEST is a path and query below the base URL, such as v1/stores, or a whole URL.
-    Nothing is built. Exit status 0: the response has status 200; 1: it has another, or
-    the content has problems.
+    Nothing is built. On a terminal the response is laid out for people; elsewhere its
+    bytes are those that an app gets. Exit status 0: the response has status 200; 1: it
+    has another, or the content has problems.
     """
     library.require_format(form)  # before the content is read
     documents = documents_of(content)
     response = library.show(
         interface(), Path(content), documents, request, at=at, app=app, form=form
     )
-    click.echo(response.body)
+    body, media_type = response.body, response.media_type
+    is_terminal = terminal.is_used(sys.stdout)
+    click.echo(indented(body, media_type).rstrip() if is_terminal else body)
     if response.status != 200:
         click.echo(f"status {response.status}", err=True)
         sys.exit(PROBLEMS)
