@@ -8,7 +8,7 @@ from typing import Any
 from catalogs import SETTINGS, files
 from reference_pages import SCHEMAS, Schema, load, resolved
 from releases import built, promotion, small, store, tree, write
-from shopwindow.catalog.index.indexing import LIMITED_QUANTITY
+from shopwindow.catalog.index.sources import LIMITED_QUANTITY
 from shopwindow.interface.operation import Rate
 from shopwindow.retail.articles import MAX_QUANTITY
 from shopwindow.retail.bags.operations import MAX_ITEMS
