@@ -224,6 +224,15 @@ def test_what_is_no_lifetime_is_refused_and_no_key_is_made(tmp_path: Path, text:
     assert (done.status, text.partition("=")[0] in done.err, (tmp_path / "keys").exists()) == (2, True, False)
 
 
+@pytest.mark.parametrize("days", [0, -1, 3651, "7", None, [7]])
+def test_a_root_with_no_number_of_days_signs_nothing_and_says_what_to_change(keys: Path, days: object) -> None:
+    root = roots.read(keys)
+    root.signed.unrecognized_fields[roots.ROLE_DAYS] = {"timestamp": days}
+    with pytest.raises(Failure, match="shopwindow keys change DIR timestamp --expires DAYS"):
+        roots.lifetime(root.signed, "timestamp")
+    assert roots.lifetime(root.signed, "snapshot") == timedelta(days=30)
+
+
 def test_a_threshold_is_raised_by_as_many_as_it_needs_from_then_on(keys: Path) -> None:
     first, second, third = sticks(keys)
     change = roots.change(keys, "root", KeySource(first, {}), threshold=3, moment=NOW)

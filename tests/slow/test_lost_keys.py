@@ -106,6 +106,20 @@ def test_the_night_of_the_timestamp_ends_what_a_thief_has_frozen(shop: Shop) -> 
     assert (shop.pulled(), shop.pulled("another")) == (second, second)
 
 
+def test_the_same_commands_help_where_the_metadata_was_deleted(shop: Shop) -> None:
+    for name in ("Second", "Third"):
+        release(shop.work, name)
+        shop.run(f"shopwindow publish {shop.target} --keys keys")
+    third = shop.pulled()
+    shutil.rmtree(shop.work / "target/metadata")
+    shop.run(f"shopwindow publish {shop.target} --keys keys --force")
+    refused = shopwindow("pull", shop.target, "--root", shop.first_root, "--out", "host", cwd=shop.work)
+    assert (refused.status, Releases(shop.work / "host").current()) == (4, third)
+    second = release(shop.work, "Second")
+    shop.follow(night("timestamp or snapshot"), shop.sticks)
+    assert shop.pulled() == second
+
+
 def test_the_night_of_the_targets_ends_what_a_thief_has_published(shop: Shop) -> None:
     shop.pulled()
     stolen = release(shop.work, "Fourth")

@@ -196,8 +196,7 @@ def change(
         root.expires = expiry(root, "root", moment)
     created = []
     if add:
-        # The key is written before anything names it: killed in between, it is a file
-        # more.
+        # Before anything names the key: killed in between, this leaves one file more.
         key = create(folder, role, passphrase if role == "root" else "")
         root.add_key(key, role)
         created.append(key_path(folder, role, key.keyid))
