@@ -1,0 +1,154 @@
+"""A catalog checked and indexed by several workers: what each more of them wins, and what
+the one process that writes leaves to them.
+
+    python -m benchmarks.catalog_cluster [--size 50000] [--rounds 3]
+
+The workers are processes of this machine, forked ones and those of a Dask cluster, and
+take turns. Only what they share is measured: no files are rendered. Processor time says
+more than the clock where the machine has other things to do.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.catalog import SITE, STORES, feeds
+from benchmarks.catalog_again import content
+from benchmarks.measure import spread
+from shopwindow import library
+from shopwindow.catalog.index.building import CATALOG
+from shopwindow.content.executor import Executor, Processes
+from shopwindow.shop import INTERFACE
+
+WORKERS = ("1", "2", "local:1", "local:2")
+"""Numbers of forked processes, and addresses of clusters."""
+
+NAMES = {
+    "1": "1 process",
+    "2": "2 forked processes",
+    "local:1": "1 worker of a cluster",
+    "local:2": "2 workers of a cluster",
+}
+AT = "2026-11-24T12:00:00Z"
+
+
+@contextmanager
+def executor_of(workers: str) -> Iterator[Executor]:
+    """Who shares the work."""
+    if workers.isdigit():
+        yield Processes(int(workers))
+        return
+    from shopwindow.cluster.connected import connect
+
+    with connect(workers, None, [], lambda sentence: None) as cluster:
+        yield cluster
+
+
+def one(folder: Path, out: Path, workers: str) -> dict[str, dict[str, float]]:
+    """What the check and the index take, in this process and in the workers.
+
+    Runs in a process of its own. The time of workers counts when they have ended.
+    """
+    done = {}
+    with executor_of(workers) as executor:
+        checked, done["check"] = _timed(
+            lambda: library.check(INTERFACE, folder, at=AT, executor=executor)
+        )
+    assert checked.documents is not None, checked.problems[:3]
+    live = library.live_at(INTERFACE, checked.documents, AT)
+    given = checked.documents.feeds["catalog"]
+    with executor_of(workers) as executor:
+        rows, done["index"] = _timed(
+            lambda: CATALOG.build(given, live, out, executor=executor)
+        )
+    (out.parent / "rows").write_text(rows)
+    return done
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+    started, before = time.perf_counter(), _processor()
+    result = work()
+    after = _processor()
+    return result, {
+        "seconds": time.perf_counter() - started,
+        "writer": after - before,
+    }
+
+
+def _processor() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def measured(folder: Path, work: Path, workers: str) -> dict[str, dict[str, float]]:
+    """One round, in a process of its own; with the digest of the rows."""
+    out = work / "catalog.sqlite"
+    out.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "benchmarks.catalog_cluster", "--one", workers]
+    command += ["--folder", str(folder), "--out", str(out)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--size", type=int, default=50_000, metavar="N")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(one(given.folder, given.out, given.one)))
+        return 0
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        feeds(work / "feeds", given.size)
+        content(work / "content", work / "feeds", SITE, STORES)
+        report(given.size, given.rounds, work)
+    return 0
+
+
+def report(size: int, rounds: int, work: Path) -> None:
+    """Measure, taking turns, and print a Markdown table."""
+    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    writer: dict[tuple[str, str], list[float]] = defaultdict(list)
+    rows = set()
+    for _ in range(rounds):
+        for workers in WORKERS:
+            for stage, took in measured(work / "content", work, workers).items():
+                seconds[stage, workers].append(took["seconds"])
+                writer[stage, workers].append(took["writer"])
+            rows.add((work / "rows").read_text())
+    print(
+        f"{size:,} products, {rounds} rounds; the same rows each time: {len(rows) == 1}\n"
+    )
+    print(
+        "| Step | Workers | By the clock | Beside one process | Processor time of the writer | Its share of one process |"
+    )
+    print("|---|---|--:|--:|--:|--:|")
+    for stage in ("check", "index"):
+        alone = min(seconds[stage, "1"])
+        total = min(writer[stage, "1"])
+        for workers in WORKERS:
+            clock, own = seconds[stage, workers], writer[stage, workers]
+            print(
+                f"| {stage} | {NAMES[workers]} | {spread(clock, 1)} s | {alone / min(clock):.2f} × "
+                f"| {spread(own, 1)} s | {min(own) / total:.2f} |"
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
