@@ -132,21 +132,18 @@ def report(size: int, rounds: int, work: Path) -> None:
                 seconds[stage, workers].append(took["seconds"])
                 writer[stage, workers].append(took["writer"])
             rows.add((work / "rows").read_text())
+    print(f"{size:,} products, {rounds} rounds; the same rows: {len(rows) == 1}\n")
     print(
-        f"{size:,} products, {rounds} rounds; the same rows each time: {len(rows) == 1}\n"
-    )
-    print(
-        "| Step | Workers | By the clock | Beside one process | Processor time of the writer | Its share of one process |"
+        "| Step | Workers | Seconds | Speed-up | Processor time of the writer | Its share |"
     )
     print("|---|---|--:|--:|--:|--:|")
     for stage in ("check", "index"):
-        alone = min(seconds[stage, "1"])
-        total = min(writer[stage, "1"])
+        alone, total = min(seconds[stage, "1"]), min(writer[stage, "1"])
         for workers in WORKERS:
             clock, own = seconds[stage, workers], writer[stage, workers]
             print(
-                f"| {stage} | {NAMES[workers]} | {spread(clock, 1)} s | {alone / min(clock):.2f} × "
-                f"| {spread(own, 1)} s | {min(own) / total:.2f} |"
+                f"| {stage} | {NAMES[workers]} | {spread(clock, 1)} | {alone / min(clock):.2f} "
+                f"| {spread(own, 1)} | {min(own) / total:.2f} |"
             )
 
 

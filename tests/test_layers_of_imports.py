@@ -129,3 +129,4 @@ def test_every_command_of_the_overview_is_there() -> None:
 def test_only_what_is_wrong_needs_the_library_that_says_how() -> None:
     done, loaded = loaded_by("check", "--jobs", "1", "--content", ROOT / "content")
     assert ("nothing wrong" in done, "jsonschema_rs" in loaded, "jsonschema" in loaded) == (True, True, False)
+    assert loaded.isdisjoint({"dask", "distributed", "tornado"})  # which take half a second, for --cluster alone

@@ -20,6 +20,7 @@ from elsewhere import Dies, several_feeds
 from releases import AT, Ran, current
 from shopwindow.cluster.connected import connect
 from shopwindow.content.listing import below
+from shopwindow.problems import Failure
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 TESTS = Path(__file__).resolve().parents[1]
@@ -30,8 +31,10 @@ PATIENCE = 60
 class Dask:
     """A scheduler and workers, each a process of its own, started as an operator starts them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
+        """``settings`` are those of Dask, as its environment variables name them."""
         self.folder, self.processes = folder, list[subprocess.Popen[bytes]]()
+        self.settings = settings
         folder.mkdir()
         file = folder / "scheduler.json"
         self.scheduler = self._start("dask_scheduler", "--port", "0", "--scheduler-file", str(file))
@@ -42,7 +45,7 @@ class Dask:
         command += arguments
         if before:  # a shell that does something first, and becomes the process then
             command = ["unshare", "-rm", "sh", "-c", f'{before} && exec "$@"', "sh", *command]
-        environment = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{TESTS}"}
+        environment = {**os.environ, **self.settings, "PYTHONPATH": f"{source}{os.pathsep}{TESTS}"}
         with (self.folder / f"{len(self.processes)}.log").open("wb") as log:
             process = subprocess.Popen(
                 command, stdout=log, stderr=log, cwd=self.folder, env=environment, preexec_fn=ends_with_us
@@ -162,6 +165,25 @@ def test_a_task_whose_worker_dies_is_done_by_another(tmp_path: Path, dask: Dask)
             assert list(results) == [number * number for number in range(20)]
         assert (cluster.folder / "died").exists()
     assert [sentence for sentence in said if "is gone; " in sentence and " of its tasks go to others" in sentence]
+
+
+def test_a_task_that_takes_every_worker_with_it_is_one_sentence(tmp_path: Path) -> None:
+    dask = Dask(tmp_path / "dask", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
+    try:
+        dask.worker()
+        dask.worker()
+        with (
+            connect(dask.address, tmp_path / "seen", [], lambda sentence: None) as cluster,
+            pytest.raises(
+                Failure,
+                match=r"squares: a task took its worker with it again and again, 1 in all, the last tcp://.*memory",
+            ),
+            cluster.shared("squares", Dies(cluster.folder / "died", at=7), range(20)) as results,
+        ):
+            list(results)
+        assert list((tmp_path / "seen").iterdir()) == []
+    finally:
+        dask.end()
 
 
 def test_a_scheduler_that_is_gone_is_one_sentence_and_the_last_release_stays(

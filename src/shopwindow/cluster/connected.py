@@ -145,23 +145,29 @@ class Cluster:
 
     def _next(self, waiting: deque[_Waiting]) -> Iterator[Any]:
         """Yield the results of the oldest task."""
+        self._wait_for([future for future, _ in waiting])
         future, count = waiting[0]
-        self._wait_for(future)
         written, worker = future.result()
         waiting.popleft()
         self.parts[worker] += 1
         yield from tasks.results_in(self.run, written, count)
 
-    def _wait_for(self, future: Future[_Result]) -> None:
-        """Wait until a task is done, as long as there are workers."""
+    def _wait_for(self, futures: Sequence[Future[_Result]]) -> None:
+        """Wait until the first task is done, as long as there are workers.
+
+        Raises what a later task has raised meanwhile: the first may never end.
+        """
         alone_since = None
         while True:
             try:
                 with self.client.as_current():
-                    wait([future], timeout=LOOKED_AT_SECONDS)
+                    wait(futures[:1], timeout=LOOKED_AT_SECONDS)
                 return
             except TimeoutError:
                 pass
+            for future in futures:
+                if future.status == "error":
+                    future.result()
             if self.client.nthreads():
                 alone_since = None
                 continue
@@ -206,9 +212,9 @@ class Cluster:
         except KilledWorker as killed:
             count, last = killed.allowed_failures + 1, killed.last_worker.address
             raise Failure(
-                f"{stage}: {count} workers were lost one after the other at the same "
-                f"task, the last {last}; {_NOTHING}. Is there enough memory? The logs "
-                "of the workers say more"
+                f"{stage}: a task took its worker with it again and again, {count} in "
+                f"all, the last {last}; {_NOTHING}. Is there enough memory? The logs of "
+                "the workers say more"
             ) from None
         except (FutureCancelledError, ClosedClientError, CommClosedError):
             raise Failure(
