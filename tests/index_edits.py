@@ -3,8 +3,11 @@
 import copy
 import random
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from index_rows import meaning
 from plain_catalog import TREE, Document, product, review
@@ -21,16 +24,16 @@ SITES: tuple[Document, ...] = ({"catalog": {}}, {"catalog": {"limited_quantity":
 class EditedCatalog:
     """The documents of a catalog. `edit` changes some of them, and says what it did."""
 
-    def __init__(self, seed: int, size: int) -> None:
+    def __init__(self, seed: int, size: int, with_digests: bool = True) -> None:
+        self.with_digests = with_digests
         self.source = random.Random(seed)
-        self.site = SITES[0]
+        self.site = self.built_with = SITES[0]
         self.tree = copy.deepcopy(TREE)
         self.synonyms: list[list[str]] = [["woolen", "woolly"]]
         self.products = {id: self.product(id) for id in range(2, 2 * size + 2, 2)}
         self.stock = {number: self.quantities() for number in range(2, 2 * size + 2, 3)}
         self.reviews = [self.review(number) for number in range(size)]
         self.next_id = 2 * size + 3
-        self.digests: dict[str, str] = {}
 
     def text(self, count: int) -> str:
         return " ".join(self.source.choices(WORDS, k=count))
@@ -171,20 +174,28 @@ class EditedCatalog:
 
     def sources(self) -> Sources:
         stock = [{"upc": f"{number:012}", **quantities} for number, quantities in self.stock.items()]
+        recommendations = [{"product": id, "products": [2, 4]} for id in list(self.products)[:3]]
+        products = list(copy.deepcopy(self.products).values())
+        kinds = {"product": products, "inventory": stock, "review": self.reviews, "recommendation": recommendations}
+        digests = {kind: sha256(orjson.dumps(documents)).hexdigest() for kind, documents in kinds.items()}
         return Sources(
             self.site,
             self.tree,
             (),
-            list(copy.deepcopy(self.products).values()),
+            products,
             stock,
             self.reviews,
-            [{"product": id, "products": [2, 4]} for id in list(self.products)[:3]],
+            recommendations,
             self.synonyms,
-            self.digests,
+            digests if self.with_digests else {},
         )
 
     def written(self, path: Path, previous: Path | None = None) -> str:
-        """Write the index; return the digest of its rows."""
+        """Write the index; return the digest of its rows.
+
+        A build hands on the previous index only where the settings are as they were (`Index.beside`).
+        """
+        previous = previous if self.site == self.built_with else None
         return write(path, self.sources(), 1, previous=previous).removeprefix(f"{INDEX_FORMAT}:")
 
 
@@ -232,6 +243,7 @@ def same(edited: EditedCatalog, folder: Path, previous: Path, questions: int) ->
         source = random.Random(number)
         assert _answer(one, source) == _answer(other, random.Random(number))
     anew.unlink()
+    edited.built_with = edited.site
     return again
 
 

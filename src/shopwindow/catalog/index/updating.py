@@ -75,17 +75,19 @@ from shopwindow.content.yaml import Json
 COMPARED_TABLES = """
 CREATE TABLE compared.product (rank INTEGER PRIMARY KEY, document BLOB);
 CREATE TABLE compared.stock (upc INTEGER, online INTEGER, stores BLOB);
-CREATE TABLE compared.stocked (upc INTEGER PRIMARY KEY, online INTEGER, stores BLOB);
+CREATE TABLE compared.stock_now (upc INTEGER PRIMARY KEY, online INTEGER, stores BLOB);
 CREATE TABLE compared.opinion (product INTEGER, date TEXT, id TEXT, rating INTEGER, document BLOB);
 CREATE TABLE compared.rated (product INTEGER PRIMARY KEY, one INTEGER, two INTEGER, three INTEGER, four INTEGER,
                              five INTEGER);
 CREATE TABLE compared.affected (id INTEGER PRIMARY KEY);
+CREATE TEMP VIEW stocked AS SELECT upc, online, stores FROM main.upc
 """
 """What the feeds say, in a file of its own beside the index.
 
-`product` has documents that differ from the previous build's, `rated` the ratings that
-the previous index had, and `affected` the products that may have others of the members
-that are computed.
+`product` has documents that differ from the previous build's, `stock` all stock and
+`stock_now` that of each UPC, `rated` the ratings that the previous index had, and
+`affected` the products that may have others of the members that are computed. `complete`
+asks `stocked`, which is the index's own stock, brought up to date before.
 """
 
 FIXED = ("active", "bestSeller", "members")
@@ -251,17 +253,17 @@ class _Change:
             map(reader.row, self.sources.inventory),
         )
         self.out.execute(
-            "INSERT OR IGNORE INTO compared.stocked"
+            "INSERT OR IGNORE INTO compared.stock_now"
             " SELECT upc, online, stores FROM compared.stock ORDER BY upc, rowid"
         )
-        both = "main.upc AS was LEFT JOIN compared.stocked AS now USING (upc)"
+        both = "main.upc AS was LEFT JOIN compared.stock_now AS now USING (upc)"
         self.out.execute(
             f"INSERT OR IGNORE INTO compared.affected SELECT product FROM {both}"
             " WHERE (ifnull(was.online, 1) > 0) <> (ifnull(now.online, 1) > 0)"
         )
         self.out.execute(
             "UPDATE main.upc SET (online, stores) ="
-            " (SELECT online, stores FROM compared.stocked AS now WHERE now.upc = main.upc.upc)"
+            " (SELECT online, stores FROM compared.stock_now AS now WHERE now.upc = main.upc.upc)"
             f" WHERE upc IN (SELECT upc FROM {both}"
             " WHERE was.online IS NOT now.online OR was.stores IS NOT now.stores)"
         )
