@@ -46,12 +46,18 @@ PATHS = [
     "/catalog",
     "/catalog?category=110",
     "/catalog?q=coat",
+    "/catalog/explain",
+    "/catalog/explain?q=do+you+have+waterprof+wool+coats+for+women&product=520107",
+    "/catalog/explain?q=the",
+    "/catalog/stats",
     "/calendar?month=2026-11",
     "/compare",
     "/compare?with=2026-12-20T09:00&at=2026-11-22T09:00",
     "/ask",
     "/ask?operation=events_v2&p.storeId=101&send=1",
     "/releases",
+    "/rules",
+    "/rules/time.order",
     "/nowhere",
 ]
 """Every page of a preview of the sample, with what it shows after a choice."""

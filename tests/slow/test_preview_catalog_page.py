@@ -72,6 +72,43 @@ def test_categories_lead_to_their_products(shown: Preview, chromium: Browser, sc
         expect(page.get_by_role("article").first).to_contain_text("Marlowe Wrap Coat")
 
 
+@pytest.mark.parametrize("script", [True, False], ids=["with JavaScript", "without"])
+def test_a_search_leads_to_why_it_finds_what_it_finds(shown: Preview, chromium: Browser, script: bool) -> None:
+    with opened(chromium, "phone", script=script) as page:
+        page.goto(f"{shown.address}/catalog?at={AT}&q=do+you+have+wool+coats+for+wmoen")
+        names = page.locator("#entries h2").all_inner_texts()
+        page.get_by_role("link", name="Why these, in this order?").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Why this is found")
+        explained = page.get_by_role("article").get_by_role("heading").all_inner_texts()
+        assert explained == [f"{place}. {name}" for place, name in enumerate(names, 1)]
+        assert page.locator("table th[scope=row]").all_inner_texts() == ["do you have", "wool", "coats", "for", "wmoen"]
+        expect(page.get_by_role("row", name="wmoen")).to_contain_text("corrected to women")
+        page.get_by_label("Where is this product?").fill("530100")
+        page.get_by_role("button", name="Explain").click()
+        expect(page.get_by_text("It has nothing for wool, coats")).to_be_visible()
+
+
+def test_the_answer_of_a_search_leads_to_its_reasons(shown: Preview, chromium: Browser) -> None:
+    with opened(chromium, script=False) as page:
+        page.goto(f"{shown.address}/ask?at={AT}&operation=search&p.searchphrase=coat&send=1")
+        link = page.get_by_role("link", name="Why these products, in this order?")
+        while not link.count():  # until the catalog is built
+            page.reload()
+        link.click()
+        expect(page.get_by_role("article").first).to_contain_text("1. Marlowe Wrap Coat")
+
+
+def test_the_catalog_leads_to_what_it_has(shown: Preview, chromium: Browser) -> None:
+    with opened(chromium, script=False) as page:
+        page.goto(f"{shown.address}/catalog?at={AT}")
+        page.get_by_role("link", name="What the catalog has, and what it lacks").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("What the catalog has")
+        expect(page.get_by_text("204 active, 2 inactive")).to_be_visible()
+        expect(page.get_by_role("row", name="BRAND 33 values")).to_contain_text("204 products, 100%")
+        expect(page.get_by_role("row", name="document")).to_contain_text("MB")
+        expect(page.get_by_role("navigation", name="Pages").locator("[aria-current]")).to_have_text("Catalog")
+
+
 def test_every_product_has_a_card(shown: Preview) -> None:
     cards: list[str] = []
     for number in range(1, 20):

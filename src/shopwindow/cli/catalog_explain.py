@@ -12,13 +12,16 @@ import orjson
 from shopwindow import library
 from shopwindow.catalog.explaining import explained
 from shopwindow.catalog.index.explaining import (
+    GROUP_WORDS,
+    USE_WORDS,
+    WAY_WORDS,
     ClauseReason,
     ProductReason,
     ScoreReason,
     SearchExplanation,
     WordReason,
+    WordUse,
 )
-from shopwindow.catalog.index.searching import MAX_WORDS
 from shopwindow.cli.explain import EXPLAINED_AS, INDENTED
 from shopwindow.cli.steps import CONTENT_DIR, OUT, documents_of, interface
 from shopwindow.content.documents import Content
@@ -146,23 +149,14 @@ def _limit(limit: tuple[float | None, float | None]) -> str:
     return f"at least ${low:,.2f}" if low is not None else f"at most ${high:,.2f}"
 
 
-_USES = {
-    "opening": "only asks",
-    "says nothing": "says nothing of what is sought",
-    "beyond": f"not searched for: only the first {MAX_WORDS} words are",
-    "unknown": "no product has it, nor a word like it",
-    "left out": "left out: with it nothing is found",
-}
-
-
 def _word_lines(words: Sequence[WordReason]) -> Iterator[str]:
     """Yield what became of the words that are not searched for."""
-    by_use: dict[str, list[str]] = {}
+    by_use: dict[WordUse, list[str]] = {}
     for one in words:
         if one.use != "searched":
             by_use.setdefault(one.use, []).append(one.word)
     for use, unused in by_use.items():
-        yield f"not used    {', '.join(unused)}: {_USES[use]}"
+        yield f"not used    {', '.join(unused)}: {USE_WORDS[use]}"
 
 
 def clause_text(clause: ClauseReason) -> str:
@@ -176,20 +170,12 @@ def clause_text(clause: ClauseReason) -> str:
         listed = ", ".join(stems[:SHOWN_ALTERNATIVES]) + f" and {more} more" * (
             more > 0
         )
-        stands.append(f"{_WAYS[way]} {listed}")
+        stands.append(f"{WAY_WORDS[way]} {listed}")
     if clause.corrected:
         stands = [f"corrected to {clause.corrected}"]
     head = ", names the thing" * clause.is_head
     counts = f"{number_of(clause.products, 'product')}, weight {clause.weight:g}{head}"
     return f"{' '.join(clause.words)}: {'; '.join(stands)} ({counts})"
-
-
-_WAYS = {
-    "itself": "the stem",
-    "synonym": "the synonym",
-    "corrected": "corrected to",
-    "begun": "the beginning of",
-}
 
 
 def _counts(explanation: SearchExplanation) -> str:
@@ -211,25 +197,16 @@ def _product_lines(reason: ProductReason) -> Iterator[str]:
     brand = f" ({reason.brand})" * bool(reason.brand)
     yield f"{reason.place:>4}  {reason.id}  {reason.name}{brand}"
     if reason.score is None:
-        yield f"      {GROUPS[reason.group]}, rank {reason.rank:,}"
+        yield f"      {GROUP_WORDS[reason.group]}, rank {reason.rank:,}"
         return
     yield f"      {score_text(reason.score)}, rank {reason.rank:,}"
     if reason.group == "widened":
-        yield f"      {GROUPS[reason.group]}"
+        yield f"      {GROUP_WORDS[reason.group]}"
     for clause in reason.score.clauses:
         words = dict.fromkeys(match.word for match in clause.matches)
         has = f" has {', '.join(words)}" if words else ""
         fields = ", ".join(clause.fields)
         yield f"      {' '.join(clause.words)}:{has} in {fields}, {clause.best:g}"
-
-
-GROUPS = {
-    "direct": "first, for the phrase is its number",
-    "score": "by its score",
-    "widened": "behind those that the phrase finds without longer words",
-    "rank": "no score",
-}
-"""Why a product stands where it does, for people."""
 
 
 def score_text(score: ScoreReason) -> str:
@@ -241,4 +218,4 @@ def score_text(score: ScoreReason) -> str:
         (score.name_end, "at its end"),
     ]
     listed = " + ".join(f"{worth:g} {label}" for worth, label in parts if worth)
-    return f"score {score.total:g} = {listed}"
+    return f"score {round(score.total, 3):g} = {listed}"

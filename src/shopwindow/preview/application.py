@@ -36,6 +36,8 @@ from shopwindow.preview.pages import (
     ask,
     calendar,
     catalog,
+    catalog_explain,
+    catalog_stats,
     compare,
     documents,
     fixes,
@@ -92,13 +94,15 @@ PAGES = (
     MenuPage("/compare", "Compare", compare.page),
     MenuPage("/ask", "Ask", ask.page),
     MenuPage("/releases", "Releases", releases.page),
+    MenuPage("/rules", "Rules", rules.rules),
 )
 """The pages of the menu, in its order."""
 
 PARTS: tuple[tuple[str, PageOf], ...] = (
     ("/problems/fix", fixes.page),
-    ("/rules", rules.rules),
     ("/rules/{name}", rules.page),
+    ("/catalog/explain", catalog_explain.page),
+    ("/catalog/stats", catalog_stats.page),
     ("/documents/{kind}", documents.listing),
     ("/documents/{kind}/{id:path}", documents.card),
 )

@@ -29,7 +29,7 @@ from shopwindow.catalog.index.words import STOP_WORDS, stem, words
 from shopwindow.catalog.protocol import CATEGORY, ProductQuery, Range
 from shopwindow.content.yaml import Json
 
-FIELDS = ("name", "brand", "kind", "attributes")
+SCORED_FIELDS = ("name", "brand", "kind", "attributes")
 """What `scoring.WEIGHTS` weighs, in its order."""
 
 DESCRIPTION = "description"
@@ -47,6 +47,32 @@ Group = Literal["direct", "score", "widened", "rank"]
 by its score. ``widened``: by its score, behind those that were found before the phrase
 was widened. ``rank``: no score, by its static rank behind all that have one.
 """
+
+
+USE_WORDS: Mapping[WordUse, str] = {
+    "opening": "only asks",
+    "says nothing": "says nothing of what is sought",
+    "beyond": f"not searched for: only the first {searching.MAX_WORDS} words are",
+    "unknown": "no product has it, nor a word like it",
+    "left out": "left out: with it nothing is found",
+}
+"""What became of words that are not searched for, for people."""
+
+WAY_WORDS = {
+    "itself": "the stem",
+    "synonym": "the synonym",
+    "corrected": "corrected to",
+    "begun": "the beginning of",
+}
+"""How what may stand for words came about, for people."""
+
+GROUP_WORDS: Mapping[Group, str] = {
+    "direct": "first, for the phrase is its number",
+    "score": "by its score",
+    "widened": "behind those that the phrase finds without longer words",
+    "rank": "no score: by its rank, behind those that have one",
+}
+"""Why a product stands where it does, for people."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +265,7 @@ def explain(
     searched = catalog.searched(phrase)
     result = searched.result
     page = catalog.search(phrase, query)
-    places = _Places(catalog, searched, query)
+    places = _ResultPlaces(catalog, searched, query)
     reasons = places.reasons(page.ids)
     understood, clauses = result.understood, result.clauses
     return SearchExplanation(
@@ -312,7 +338,7 @@ def _clause_reasons(scoring: Scoring, searched: SearchedPhrase) -> list[ClauseRe
 # -- the products ----------------------------------------------------------------------
 
 
-class _Places:
+class _ResultPlaces:
     """Where the products of a result stand, and why."""
 
     def __init__(
@@ -366,7 +392,7 @@ class _Places:
             ClauseMatch(
                 clause.words,
                 tuple(
-                    FieldMatch(FIELDS[field], word, round(worth, 3))
+                    FieldMatch(SCORED_FIELDS[field], word, round(worth, 3))
                     for field, _, word, of, worth in score.matches
                     if of == number
                 ),

@@ -123,11 +123,11 @@ def stats_of(catalog: OpenedCatalog, progress: Progress | None = None) -> Catalo
 
     ``progress`` is called with (products read, all active products).
     """
-    numbers = {name: _number(catalog, query) for name, query in _COUNTS.items()}
+    numbers = {name: _number(catalog, query) for name, query in _NUMBER_QUERIES.items()}
     (pages,), (page_size,) = (
         catalog.rows(f"PRAGMA {name}")[0] for name in ("page_count", "page_size")
     )
-    documents = _Documents(catalog)
+    documents = _DocumentCounts(catalog)
     for rank, document in catalog.documents(catalog.active):
         documents.count(document)
         if progress:
@@ -160,7 +160,7 @@ def stats_of(catalog: OpenedCatalog, progress: Progress | None = None) -> Catalo
     )
 
 
-_COUNTS = {
+_NUMBER_QUERIES = {
     "products": "SELECT count(*) FROM number",
     "categories": "SELECT count(*) FROM category",
     "empty_categories": "SELECT count(*) FROM category WHERE coalesce(length(products), 0) = 0",
@@ -220,7 +220,7 @@ class _Counted:
         return Lacking(self._products, tuple(self._examples))
 
 
-class _Documents:
+class _DocumentCounts:
     """What is counted in the documents of active products."""
 
     def __init__(self, catalog: OpenedCatalog) -> None:

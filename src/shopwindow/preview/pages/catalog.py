@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.protocol import Catalog, ProductQuery
 from shopwindow.catalog.rules import ends
 from shopwindow.preview.pages.documents import number
@@ -73,19 +74,40 @@ class Found:
     corrected: str | None = None
 
 
+@dataclass(frozen=True)
+class ShownCatalog:
+    """The catalog that a page shows: the working tree's, until that is built the
+    release's; None: there is neither. ``values`` are what the template says of it.
+    """
+
+    catalog: OpenedCatalog | None
+    values: Mapping[str, Any]
+
+
+def shown_catalog(visit: Visit) -> ShownCatalog:
+    """Return the catalog that a page shows. ``build`` in the query asks for an index of
+    many products.
+    """
+    tree = index_of_tree(visit, INDEX)
+    released = visit.released.content.index(INDEX) if visit.released else None
+    values = {
+        "tree": tree,
+        "is_released": tree.opened is None and released is not None,
+        "release": visit.released.id[:12] if visit.released else "",
+        "max_products": MAX_PRODUCTS,
+    }
+    return ShownCatalog(tree.opened or released, values)
+
+
 def page(visit: Visit) -> Page:
     """Return the page of the catalog. Parameters: ``q`` is a phrase to search for,
     ``category`` an id, and ``build`` asks for an index of many products.
     """
-    tree = index_of_tree(visit, INDEX)
-    released = visit.released.content.index(INDEX) if visit.released else None
-    catalog: Catalog | None = tree.opened or released
+    shown = shown_catalog(visit)
+    catalog: Catalog | None = shown.catalog
     values: dict[str, Any] = {
-        "tree": tree,
-        "is_released": tree.opened is None and released is not None,
-        "release": visit.released.id[:12] if visit.released else "",
+        **shown.values,
         "q": visit.query.get("q", ""),
-        "max_products": MAX_PRODUCTS,
         "roots": (),
         "cards": (),
         "found": Found(0, ()),

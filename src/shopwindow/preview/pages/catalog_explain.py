@@ -1,0 +1,89 @@
+"""Why a search of the catalog finds what it finds, and why in this order."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from shopwindow.catalog.index.explaining import (
+    GROUP_WORDS,
+    USE_WORDS,
+    WAY_WORDS,
+    ClauseReason,
+    SearchExplanation,
+    explain,
+)
+from shopwindow.catalog.protocol import CATEGORY, ProductQuery
+from shopwindow.preview.pages.catalog import KIND, shown_catalog
+from shopwindow.preview.pages.documents import number
+from shopwindow.preview.visit import Page, Visit
+
+EXPLAINED_PRODUCTS = 12
+"""Products that the page explains: those of a client's first page (wire-shapes 2)."""
+
+
+SHOWN_STEMS = 8
+"""Stems of one word that a line shows: a beginning may stand for forty words."""
+
+
+@dataclass(frozen=True)
+class PhraseRow:
+    """Words of a phrase that stand side by side, and what became of them.
+
+    ``clause``: what was searched for; None: they were not searched for, and ``use``
+    says why.
+    """
+
+    text: str
+    clause: ClauseReason | None
+    use: str
+
+
+def page(visit: Visit) -> Page | None:
+    """Return the page; None where the interface has no catalog. Parameters: ``q`` is the
+    phrase, ``category`` the id of one that narrows it, ``product`` the id of a product
+    whose place or absence is explained.
+    """
+    if KIND not in visit.snapshot.interface.kind:
+        return None
+    shown = shown_catalog(visit)
+    phrase = visit.query.get("q", "").strip()
+    product = number(visit.query.get("product", "").strip())
+    values: dict[str, Any] = {
+        **shown.values,
+        "q": phrase,
+        "product": product or "",
+        "category": None,
+        "explanation": None,
+        "group_words": GROUP_WORDS,
+        "rows": (),
+        "shown_stems": SHOWN_STEMS,
+        "way_words": WAY_WORDS,
+    }
+    if shown.catalog is not None and phrase:
+        category = shown.catalog.category(number(visit.query.get("category", "")))
+        filters = {CATEGORY: (str(category["id"]),)} if category else {}
+        query = ProductQuery(filters=filters)
+        values["category"] = category
+        explanation = explain(
+            shown.catalog, phrase, query, EXPLAINED_PRODUCTS, product or None
+        )
+        values |= {"explanation": explanation, "rows": list(_rows(explanation))}
+    return Page("catalog_explain.html", "Why this is found", values)
+
+
+def _rows(explanation: SearchExplanation) -> Iterator[PhraseRow]:
+    """Yield the words in their order: those of a clause together, and neighbors of which
+    the same became.
+    """
+    waiting = list(explanation.clauses)
+    for use, neighbors in groupby(explanation.words, key=lambda word: word.use):
+        if use != "searched":
+            text = " ".join(one.word for one in neighbors)
+            yield PhraseRow(text, None, USE_WORDS[use])
+            continue
+        for one in neighbors:
+            clause = next((each for each in waiting if one.word in each.words), None)
+            if clause is not None and clause.words[0] == one.word:
+                waiting.remove(clause)
+                yield PhraseRow(" ".join(clause.words), clause, "")
