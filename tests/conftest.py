@@ -48,7 +48,8 @@ Other tests are marked where they stand.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Every process that tests start would otherwise compile the program again, for 0.2 s of processor time."""
 
-settings.register_profile("ci", deadline=None, max_examples=USUAL, print_blob=True)  # processes share processors
+settings.register_profile("usual", deadline=None, max_examples=USUAL, print_blob=True)  # processes share processors
+settings.register_profile("ci", settings.get_profile("usual"), max_examples=6 * USUAL // 10)  # each run tries others
 settings.register_profile("nightly", settings.get_profile("ci"), max_examples=10 * USUAL)
 settings.load_profile("ci")  # another one by `--hypothesis-profile`
 

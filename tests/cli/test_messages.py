@@ -16,12 +16,12 @@ from shopwindow.shop import INTERFACE
 NOBODY = 65534
 
 
-@pytest.fixture
-def foreign(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Releases that are another user's, in a folder that is for nobody else."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("only root makes a folder of another user")
-    out = tmp_path / "dist"
+    out = tmp_path_factory.mktemp("foreign") / "dist"
     built(SAMPLE, out)
     out.chmod(0o700)
     os.chown(out, NOBODY, NOBODY)
