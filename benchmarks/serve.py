@@ -329,9 +329,13 @@ def _await(process: subprocess.Popen[bytes], port: int) -> None:
 
 def _child(pid: int) -> int:
     """The worker of a server: of its children the largest."""
-    children = (
-        Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    )
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    children = listed.read_text(encoding="ascii").split()
+    for _ in range(3000):  # it listens before it starts a worker
+        if children:
+            break
+        time.sleep(0.01)
+        children = listed.read_text(encoding="ascii").split()
     return max(map(int, children), key=proportional)
 
 
