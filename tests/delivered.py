@@ -13,9 +13,11 @@ import orjson
 from obstore.store import MemoryStore
 
 from releases import built, small, write
-from shopwindow.delivery import layout, released
-from shopwindow.delivery.bucket import Bucket, ObjectBucket
+from shopwindow.delivery import activation, layout, released, upkeep
+from shopwindow.delivery.bucket import Bucket, Headers, ObjectBucket
 from shopwindow.delivery.folder import FolderBucket
+from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.publishing import publish
 from shopwindow.release.build_notes import record_build
 from shopwindow.release.publish import Releases
 
@@ -64,6 +66,13 @@ def release(work: Path, name: str = "First", out: str = "dist") -> str:
     return ids[name]
 
 
+def published(work: Path, bucket: Bucket, name: str = "First") -> str:
+    """Publish the release of one of NAMES, and return its id."""
+    id = release(work, name)
+    publish(outgoing(work / "dist"), bucket)
+    return id
+
+
 def read(bucket: Bucket, id: str) -> dict[str, bytes]:
     """Every file of a release, read back from a target as a host would: name → bytes, each compared with its digest."""
     published = released.published(bucket, id)
@@ -91,3 +100,38 @@ def current(bucket: Bucket) -> Json:
     """What current.json at a target says."""
     stored = bucket.read("current.json")
     return None if stored is None else orjson.loads(stored.data)
+
+
+# -- what holds at every store ---------------------------------------------------------------------------------------
+
+
+def assert_decides(bucket: Bucket) -> None:
+    """A store decides who creates and who replaces."""
+    text = Headers("text/plain", "no-cache")
+    assert bucket.read("a/b") is None
+    assert bucket.create("a/b", b"1", text)
+    assert not bucket.create("a/b", b"2", text)
+    first = bucket.read("a/b")
+    assert first is not None
+    assert (first.data, bucket.replace("a/b", b"3", text, first.version)) == (b"1", True)
+    assert not bucket.replace("a/b", b"4", text, first.version)
+    assert not bucket.replace("a/b", b"4", text, None)
+    assert bucket.read_range("a/b", 0, 1) == b"3"
+    assert bucket.replace("a/c", b"5", text, None)
+    assert sorted(item.key for item in bucket.listing("a/")) == ["a/b", "a/c"]
+    assert (bucket.folders(""), bucket.folders("a/")) == (["a"], ["b", "c"])
+    bucket.delete(["a/b", "a/c", "a/gone"])
+    assert bucket.read("a/b") is None
+
+
+def assert_lives(bucket: Bucket, work: Path) -> None:
+    """Two releases are published, read back, rolled back, verified, listed and pruned."""
+    first = published(work, bucket)
+    second = published(work, bucket, "Second")
+    for id in (first, second):
+        assert read(bucket, id) == on_disk(work / "dist", id)
+    assert activation.roll_back(bucket, None).id == first
+    assert upkeep.verify(bucket) == (first, [])
+    assert [one.id for one in upkeep.listing(bucket)] == [second, first]
+    assert upkeep.prune(bucket, 1).deleted == []
+    assert (current(bucket)["id"], current(bucket)["pinned"]) == (first, True)

@@ -13,7 +13,7 @@ import time
 import urllib.request
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -24,6 +24,8 @@ import pytest
 
 from children import ends_with_us
 from nginx import ADDRESS, free_port
+from shopwindow.delivery.bucket import Bucket, open_bucket
+from shopwindow.delivery.targets import parse
 
 KEYS = {"AWS_ACCESS_KEY_ID": "PUBLISHER", "AWS_SECRET_ACCESS_KEY": "secret-of-the-publisher"}
 READER = {"AWS_ACCESS_KEY_ID": "READER", "AWS_SECRET_ACCESS_KEY": "secret-of-the-reader"}
@@ -56,6 +58,20 @@ class Store:
     def at(self, port: int) -> dict[str, str]:
         """The environment of somebody who reaches it at another port."""
         return {name: text.replace(f":{self.port}", f":{port}") for name, text in self.environment.items()}
+
+
+@contextmanager
+def reached(opened: AbstractContextManager[Store]) -> Iterator[Store]:
+    """A store that is up, with its variables set in this process."""
+    with opened as store, pytest.MonkeyPatch.context() as patch:
+        for name, text in store.environment.items():
+            patch.setenv(name, text)
+        yield store
+
+
+def at(prefix: str, scheme: str = "s3") -> Bucket:
+    """The target at a prefix of the bucket of a store that is `reached`."""
+    return open_bucket(parse(f"{scheme}://{BUCKET}/{prefix}"), os.environ)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import pytest
 
-from delivered import current, folder, on_disk, release
+from delivered import current, folder, on_disk, published, release
 from releases import SAMPLE, built, copied, history, shopwindow
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.delivery import activation, layout
@@ -46,13 +46,6 @@ def target(tmp_path: Path) -> FolderBucket:
 @pytest.fixture
 def host(tmp_path: Path) -> Releases:
     return Releases(tmp_path / "host")
-
-
-def published(tmp_path: Path, target: FolderBucket, name: str = "First") -> str:
-    """Publish the release of a name; return its id."""
-    id = release(tmp_path, name)
-    publish(outgoing(tmp_path / "dist"), target)
-    return id
 
 
 def pulled(target: FolderBucket, host: Releases) -> str | None:

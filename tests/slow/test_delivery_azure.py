@@ -1,6 +1,5 @@
 """Publishing to Azure's blobs: Microsoft's own emulator on loopback."""
 
-import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,48 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from delivered import current, on_disk, read, release
-from objectstores import BUCKET, Store, azure
+import objectstores
+from delivered import assert_decides, assert_lives, release
+from objectstores import BUCKET, Store, azure, reached
 from releases import shopwindow
-from shopwindow.delivery import activation, layout, pointer, upkeep
-from shopwindow.delivery.bucket import Bucket, Headers, Version, open_bucket
-from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import publish
-from shopwindow.delivery.targets import parse
+from shopwindow.delivery import layout
+from shopwindow.delivery.bucket import Bucket, Headers, Version
 from signers import live, race
 
 TEXT = Headers("text/plain", "no-cache")
 RACERS = 8
+at = partial(objectstores.at, scheme="az")
 
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """The store; in this process, its variables are set, too."""
-    with azure(tmp_path_factory.mktemp("azure")) as store, pytest.MonkeyPatch.context() as patch:
-        for name, text in store.environment.items():
-            patch.setenv(name, text)
+    with reached(azure(tmp_path_factory.mktemp("azure"))) as store:
         yield store
 
 
-def at(prefix: str) -> Bucket:
-    """The target at a prefix of the store's container."""
-    return open_bucket(parse(f"az://{BUCKET}/{prefix}"), os.environ)
-
-
 def test_the_store_decides_who_creates_and_who_replaces(there: Store) -> None:
-    bucket = at("operations")
-    assert bucket.read("a/b") is None
-    assert bucket.create("a/b", b"1", TEXT)
-    assert not bucket.create("a/b", b"2", TEXT)
-    first = bucket.read("a/b")
-    assert first is not None
-    assert (first.data, bucket.replace("a/b", b"3", TEXT, first.version)) == (b"1", True)
-    assert not bucket.replace("a/b", b"4", TEXT, first.version)
-    assert not bucket.replace("a/b", b"4", TEXT, None)
-    assert sorted(item.key for item in bucket.listing("a/")) == ["a/b"]
-    assert (bucket.folders(""), bucket.folders("a/")) == (["a"], ["b"])
-    bucket.delete(["a/b", "a/gone"])
-    assert bucket.read("a/b") is None
+    assert_decides(at("operations"))
 
 
 def _replace(bucket: Bucket, version: Version, together: threading.Barrier, body: bytes) -> bool:
@@ -71,18 +50,7 @@ def test_of_many_who_replace_the_same_version_one_wins(there: Store) -> None:
 
 
 def test_a_release_over_its_life(there: Store, tmp_path: Path) -> None:
-    bucket = at("life")
-    first = release(tmp_path)
-    publish(outgoing(tmp_path / "dist"), bucket)
-    second = release(tmp_path, "Second")
-    publish(outgoing(tmp_path / "dist"), bucket)
-    for id in (first, second):
-        assert read(bucket, id) == on_disk(tmp_path / "dist", id)
-    assert activation.roll_back(bucket, None).id == first
-    assert upkeep.verify(bucket) == (first, [])
-    assert [one.id for one in upkeep.listing(bucket)] == [second, first]
-    assert upkeep.prune(bucket, 1).deleted == []
-    assert (current(bucket)["pinned"], pointer.read(bucket).version is None) == (True, False)
+    assert_lives(at("life"), tmp_path)
 
 
 def test_a_container_that_does_not_exist_is_a_sentence(there: Store, tmp_path: Path) -> None:

@@ -18,13 +18,11 @@ from typing import Any
 import pytest
 
 from children import ends_with_us
-from delivered import folder, release
+from delivered import folder, published
 from releases import shopwindow
 from served import environment, granian, lives, metric, within
 from shopwindow.delivery.folder import FolderBucket
 from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, Log, follow, pause
-from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import publish
 from shopwindow.delivery.source import UnsignedSource
 from shopwindow.release import pull_notes
 from shopwindow.release.publish import OutputBusy, Releases
@@ -40,13 +38,6 @@ def target(tmp_path: Path) -> FolderBucket:
 @pytest.fixture
 def host(tmp_path: Path) -> Releases:
     return Releases(tmp_path / "host")
-
-
-def published(tmp_path: Path, target: FolderBucket, name: str = "First") -> str:
-    """Publish the release of a name; return its id."""
-    id = release(tmp_path, name)
-    publish(outgoing(tmp_path / "dist"), target)
-    return id
 
 
 @dataclass

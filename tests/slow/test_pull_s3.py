@@ -18,16 +18,15 @@ from typing import Any
 import orjson
 import pytest
 
-from delivered import documents, on_disk, release
+from delivered import documents, on_disk, published
 from lying import WAYS, lying
-from objectstores import BUCKET, READER, Store, between, s3
+from objectstores import BUCKET, READER, Store, at, between, reached, s3
 from releases import built, shopwindow, write
 from served import Server, granian, within
 from shopwindow.delivery import activation
-from shopwindow.delivery.bucket import Bucket, Headers, open_bucket
+from shopwindow.delivery.bucket import Headers
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import publish
-from shopwindow.delivery.targets import parse
 from shopwindow.release import pull_notes
 from shopwindow.release.publish import Releases
 from shopwindow.release.verify import verify
@@ -39,22 +38,8 @@ KILLS, HOSTS = 100, 10
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """The store; in this process, its variables are set, too."""
-    with s3(tmp_path_factory.mktemp("s3")) as store, pytest.MonkeyPatch.context() as patch:
-        for name, text in store.environment.items():
-            patch.setenv(name, text)
+    with reached(s3(tmp_path_factory.mktemp("s3"))) as store:
         yield store
-
-
-def at(prefix: str) -> Bucket:
-    """The target at a prefix of the store's bucket."""
-    return open_bucket(parse(f"s3://{BUCKET}/{prefix}"), os.environ)
-
-
-def published(work: Path, prefix: str, name: str) -> str:
-    """Publish the release of a name; return its id."""
-    id = release(work, name)
-    publish(outgoing(work / "dist"), at(prefix))
-    return id
 
 
 def pull(prefix: str, host: Path, environment: dict[str, str]) -> Any:
@@ -67,7 +52,7 @@ def pull(prefix: str, host: Path, environment: dict[str, str]) -> Any:
 def test_a_host_with_a_readers_credentials_gets_each_release(there: Store, tmp_path: Path) -> None:
     host = Releases(tmp_path / "host")
     for name in ("First", "Second"):
-        id = published(tmp_path, "life", name)
+        id = published(tmp_path, at("life"), name)
         ran = pull("life", host.out, {**there.environment, **READER})
         assert (ran.status, ran.err) == (0, "")
         assert host.current() == id
@@ -79,7 +64,7 @@ def test_a_host_with_a_readers_credentials_gets_each_release(there: Store, tmp_p
 
 
 def test_a_follower_asks_for_nothing_but_the_pointer_while_that_stays(there: Store, tmp_path: Path) -> None:
-    id = published(tmp_path, "quiet", "First")
+    id = published(tmp_path, at("quiet"), "First")
     with between(there.port) as counted:
         process = follower("quiet", tmp_path / "host", there.at(counted.port), "--every", "0.1")
         assert within(20, lambda: Releases(tmp_path / "host").current() == id)
@@ -103,7 +88,7 @@ def test_a_source_that_spoils_every_third_answer_is_pulled_from_all_the_same(the
     """One answer in five is a 503; others are cut off, shortened or changed."""
     chance = random.Random(17)
     ways = ["failing"] * 20 + ["cut off"] * 5 + ["shortened"] * 5 + ["changed"] * 5 + [""] * 65
-    id = published(tmp_path, "flaky", "First")
+    id = published(tmp_path, at("flaky"), "First")
     host = Releases(tmp_path / "host")
     with lying(there.port) as liar:
         liar.way = lambda number, path: chance.choice(ways) if "/objects/" in path else ""
@@ -128,10 +113,10 @@ def test_a_source_that_lies_leaves_the_release_and_is_bounded(
     there: Store, tmp_path: Path, where: str, way: str
 ) -> None:
     prefix = f"lies-{way.replace(' ', '-')}-{where.strip('/')}"
-    first = published(tmp_path, prefix, "First")
+    first = published(tmp_path, at(prefix), "First")
     host = Releases(tmp_path / "host")
     assert pull(prefix, host.out, there.environment).status == 0
-    second = published(tmp_path, prefix, "Second")
+    second = published(tmp_path, at(prefix), "Second")
     with lying(there.port) as liar:
         liar.way = lambda number, path: way if where in path.partition("?")[0] else ""
         started = time.monotonic()
@@ -149,7 +134,7 @@ def test_a_source_that_lies_leaves_the_release_and_is_bounded(
 
 def test_an_endless_answer_fills_no_memory(there: Store, tmp_path: Path) -> None:
     """Two gigabytes are ten times what a pull needs, and little beside the terabyte that is announced."""
-    published(tmp_path, "endless", "First")
+    published(tmp_path, at("endless"), "First")
     command = [sys.executable, "-m", "shopwindow", "pull", f"s3://{BUCKET}/endless", "--out", str(tmp_path / "host")]
     for where in ("/current.json", "/objects/"):
         with lying(there.port) as liar:
@@ -171,9 +156,9 @@ def _with_two_gigabytes() -> None:
 def test_a_pull_that_is_killed_anywhere_leaves_a_whole_release(there: Store, tmp_path: Path) -> None:
     """Killed with SIGKILL when a request passes, or a moment after the last one: while it links, syncs and renames."""
     chance = random.Random(11)
-    first = published(tmp_path, "kills", "First")
+    first = published(tmp_path, at("kills"), "First")
     assert pull("kills", tmp_path / "before", there.environment).status == 0
-    second = published(tmp_path, "kills", "Second")
+    second = published(tmp_path, at("kills"), "Second")
     needed = _requests(there, tmp_path)
     killed = run = 0
     points: set[int] = set()
@@ -340,7 +325,7 @@ def refused(source: str, host: Path, environment: dict[str, str]) -> str:
 
 
 def test_every_refusal_is_one_sentence_that_says_what_to_do(there: Store, tmp_path: Path) -> None:
-    published(tmp_path, "refused", "First")
+    published(tmp_path, at("refused"), "First")
     host, environment, source = tmp_path / "host", there.environment, f"s3://{BUCKET}/refused"
     without = {name: text for name, text in environment.items() if "KEY" not in name}
     assert "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in refused(source, host, without)

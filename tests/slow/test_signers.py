@@ -15,7 +15,7 @@ import pytest
 
 import mortal_signer
 from delivered import current, release
-from objectstores import BUCKET, Store, lacking, s3
+from objectstores import BUCKET, Store, lacking, reached, s3
 from releases import shopwindow
 from shopwindow.delivery import layout
 from shopwindow.delivery.source import PullFault
@@ -31,9 +31,7 @@ RACES = 10
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """The store; in this process, its variables are set, too."""
-    with s3(tmp_path_factory.mktemp("s3")) as store, pytest.MonkeyPatch.context() as patch:
-        for name, text in store.environment.items():
-            patch.setenv(name, text)
+    with reached(s3(tmp_path_factory.mktemp("s3"))) as store:
         yield store
 
 
