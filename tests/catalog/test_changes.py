@@ -21,6 +21,7 @@ from shopwindow.catalog.importing import FeedImport
 from shopwindow.catalog.mapping import Mapped, UnusableMapping
 from shopwindow.catalog.marks import FeedMarks, digest_of
 from shopwindow.content.schema import Schemas
+from shopwindow.problems import Failure
 from trees import write
 
 Json = Any
@@ -159,6 +160,22 @@ def test_what_a_killed_command_left_harms_nobody(tmp_path: Path, schemas: Schema
     assert marks.current() == ("m1",)
     assert applied(feed, schemas, changes({"upsert": brand(2)})) == AppliedCounts("m2", 1, 0, 0, 2)
     assert marks.current() == ("m2",)
+
+
+def test_what_a_link_leads_to_is_changed(tmp_path: Path, schemas: Schemas) -> None:
+    feed = marked(tmp_path, brand(1), path="elsewhere/brands.jsonl")
+    link = tmp_path / "brands.jsonl"
+    link.symlink_to(feed)
+    assert applied(link, schemas, changes({"delete": 1})) == AppliedCounts("m2", 0, 0, 1, 0)
+    assert link.is_symlink()
+    assert feed.read_bytes() == b""
+
+
+def test_one_command_at_a_time_changes_a_feed(tmp_path: Path, schemas: Schemas) -> None:
+    feed = marked(tmp_path, brand(1))
+    with FeedMarks(feed).locked(), pytest.raises(Failure, match="another command changes it; try again"):
+        applied(feed, schemas, changes(ONE))
+    assert applied(feed, schemas, changes(ONE)) == AppliedCounts("m2", 1, 0, 0, 2)
 
 
 # -- what does not fit -------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ Several files are applied one after the other, each to what the one before has w
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -71,7 +72,9 @@ class ChangesImport:
             )
         self._feed, self._mapped, self._schemas = feed, mapped, schemas
         self._report, self._progress = report, progress
-        self._draft = feed.with_name(f".{feed.name}.changing")
+        # What a link leads to is replaced, and not the link.
+        self._file = feed.resolve()
+        self._draft = self._file.with_name(f".{self._file.name}.changing")
         self.bad = 0
 
     def apply(self, files: Sequence[Path]) -> AppliedCounts | None:
@@ -81,15 +84,11 @@ class ChangesImport:
         or the feed goes up to the last mark already. Raises Failure, and then nothing
         was changed either.
         """
-        marks = FeedMarks(self._feed)
+        marks = FeedMarks(self._file)
         unchanged = f"{self._feed} is as it was"
+        self._require_mark(marks)
         with failures(self._feed, unchanged), marks.locked():
-            current = marks.current()
-            if not current:
-                raise Failure(
-                    f"{self._feed}: nobody says up to which mark it goes, or it was changed since; "
-                    "put the whole feed there, and then `shopwindow catalog mark` records its mark"
-                )
+            current = self._require_mark(marks)
             # Whoever was killed left a draft, and nobody else is at work on it.
             shutil.rmtree(self._draft, ignore_errors=True)
             self._draft.mkdir()
@@ -102,22 +101,34 @@ class ChangesImport:
                     return None
                 self._finish(marks, counts.mark)
                 return counts
+            except sqlite3.Error as error:
+                raise Failure(f"{self._draft}: {error}; {unchanged}") from None
             finally:
                 shutil.rmtree(self._draft, ignore_errors=True)
+
+    def _require_mark(self, marks: FeedMarks) -> Sequence[str]:
+        """Return the marks of the feed. Raises Failure where it has none."""
+        current = marks.current()
+        if not current:
+            raise Failure(
+                f"{self._feed}: nobody says up to which mark it goes, or it was changed since; "
+                "put the whole feed there, and then `shopwindow catalog mark` records its mark"
+            )
+        return current
 
     @property
     def _written(self) -> Path:
         """The feed that is written. It has the feed's name, for gzip stores it."""
-        return self._draft / self._feed.name
+        return self._draft / self._file.name
 
     def _finish(self, marks: FeedMarks, mark: str) -> None:
         """Put the new feed in the place of the old one."""
-        shutil.copymode(self._feed, self._written)
+        shutil.copymode(self._file, self._written)
         with open(self._written, "rb") as file:
             os.fsync(file.fileno())
         marks.add(mark, digest_of(self._written))
-        os.replace(self._written, self._feed)
-        folder = os.open(self._feed.parent, os.O_RDONLY)
+        os.replace(self._written, self._file)
+        folder = os.open(self._file.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
@@ -160,10 +171,10 @@ class ChangesImport:
     def _apply_all(self, planned: Sequence[tuple[Path, ChangesHead]]) -> AppliedCounts:
         """Write the feed with all changes, as far as nothing is wrong."""
         counts = AppliedCounts()
-        feed = self._feed
+        feed = self._file
         for number, (file, head) in enumerate(planned):
             if number:
-                before = self._draft / f"{number}-{self._feed.name}"
+                before = self._draft / f"{number}-{self._file.name}"
                 feed = self._written.rename(before)
             report = partial(self._fault, file)
             changes = Changes(
@@ -196,7 +207,7 @@ class ChangesImport:
             for number, line in numbered_lines(feed):
                 self._progress(number)
                 if isinstance(line, Malformed):
-                    self._fault(feed, number, line.found)
+                    self._fault(self._feed, number, line.found)
                     continue
                 id = _id_of(line, kind)
                 if id is None:

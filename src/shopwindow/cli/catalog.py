@@ -190,7 +190,7 @@ def mark(feed: str, name: str | None) -> None:
     """
     path = Path(feed)
     _require_feed(path)
-    marks = FeedMarks(path)
+    marks = FeedMarks(path.resolve())
     if name:
         with marks.locked():
             marks.add(name, digest_of(path))

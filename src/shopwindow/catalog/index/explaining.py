@@ -423,9 +423,9 @@ class _ResultPlaces:
         if rank in self._narrowed:
             return self._found(id, rank, limit)
         if rank in self._searched.ranks:
-            return AbsenceReason(id, f"{self._filter_against(rank)} leaves it out")
+            return AbsenceReason(id, f"left out by {self._filters_against(rank)}")
         if rank in self._searched.result.ranks:
-            return AbsenceReason(id, "the price limit of the phrase leaves it out")
+            return AbsenceReason(id, "left out by the price limit of the phrase")
         return self._lacking(id, rank)
 
     def _found(self, id: int, rank: int, limit: int) -> AbsenceReason:
@@ -439,31 +439,20 @@ class _ResultPlaces:
         )
         return AbsenceReason(id, among, found=reason)
 
-    def _filter_against(self, rank: int) -> str:
-        """Return which of the query's filters a product does not pass."""
+    def _filters_against(self, rank: int) -> str:
+        """Return which filters of the query a product does not pass."""
         query = self._query
-        filters: Mapping[str, ProductQuery] = {
-            **{
-                f"the filter {name}={', '.join(values)}": ProductQuery(
-                    filters={name: values}
-                )
-                for name, values in query.filters.items()
-                if name != CATEGORY
-            },
-            "the category": ProductQuery(
-                filters={
-                    name: values
-                    for name, values in query.filters.items()
-                    if name == CATEGORY
-                }
-            ),
-            "the price": ProductQuery(price=query.price),
-            "where it can be picked up": ProductQuery(pick_up=query.pick_up),
-        }
+        filters: dict[str, ProductQuery] = {}
+        for name, values in query.filters.items():
+            is_category = name == CATEGORY
+            label = "the category" if is_category else f"{name}={', '.join(values)}"
+            filters[label] = ProductQuery(filters={name: values})
+        filters["the price"] = ProductQuery(price=query.price)
+        filters["where it can be picked up"] = ProductQuery(pick_up=query.pick_up)
         against = [
             label
-            for label, one in filters.items()
-            if not self._catalog.filtered((rank,), one)
+            for label, alone in filters.items()
+            if not self._catalog.filtered((rank,), alone)
         ]
         return " and ".join(against)
 
