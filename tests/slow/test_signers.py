@@ -25,7 +25,8 @@ from signers import at, keys_in, live, pulled, race
 KILLS = int(os.environ.get("SHOPWINDOW_KILLS", "100"))
 """Publishers that are killed at a directory; a tenth as many at the store, where each takes ten times as long."""
 
-RACES = 10
+RACES = int(os.environ.get("SHOPWINDOW_RACES", "10"))
+"""Races for each of the two objects that are replaced; a hundred of them take a minute or two."""
 
 
 @pytest.fixture(scope="module")
