@@ -30,6 +30,7 @@ DOCUMENTS = {
     "Recommendation": "catalog/recommendation.json",
     "Synonym": "catalog/synonym.json",
     "Publish window": "publish.json",
+    "Contract": "contract.json",
     "Collections": "collections.json",
 }
 """Headings, and the schema that each is about. Parts of site.yaml that a family adds follow the site."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
 from shopwindow.content.check import check as check_folder
 from shopwindow.content.documents import Content, Documents, live
 from shopwindow.content.editing import write
-from shopwindow.content.executor import Executor
+from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.kinds import SITE
 from shopwindow.content.listing import COLLECTIONS
 from shopwindow.content.lookup import Shelf
@@ -57,6 +58,7 @@ from shopwindow.editor.schemas import associations
 from shopwindow.interface.answer import Response
 from shopwindow.interface.collections import Declared, schemas_with
 from shopwindow.interface.collections import declared as declared_in
+from shopwindow.interface.contracts import CONTRACT, with_rules
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import program_schemas, template_folders
@@ -82,9 +84,17 @@ from shopwindow.release.changes import (
     longest_lifetime,
     purged,
 )
+from shopwindow.release.contracts import (
+    ContractsBroken,
+    Examined,
+    hold,
+    kept_in_file,
+    kept_in_memory,
+    not_kept,
+)
 from shopwindow.release.edge_notes import ConfiguredEdge, record_edge, stale_edges
-from shopwindow.release.indexes import temporary
-from shopwindow.release.order import MAX_FILES, BuildOrder
+from shopwindow.release.indexes import index_state, on_demand, temporary
+from shopwindow.release.order import MAX_FILES, BuildOrder, BuiltIndexes
 from shopwindow.release.origin import origin
 from shopwindow.release.prerender import planned_operations
 from shopwindow.release.program import program_digest
@@ -92,12 +102,14 @@ from shopwindow.release.publish import OutputBusy, Release, Releases
 from shopwindow.release.released import NoRelease
 from shopwindow.release.released import documents as released_documents
 from shopwindow.release.repair import repair as repair_release
+from shopwindow.release.show import below_base_url
 from shopwindow.release.show import show as show_unbuilt
 from shopwindow.release.stored import interface_of
 from shopwindow.release.verify import verify as verify_release
 from shopwindow.service import trial
 from shopwindow.starter import begin, document
 from shopwindow.starter.begin import Beginning
+from shopwindow.starter.recording import Recording, text_of_contract, write_contract
 
 Steps = Callable[[str], Progress | None]
 """Called with the name of a step, "checking" or "rendering"; returns what is called as
@@ -231,6 +243,7 @@ def check(
     steps: Steps = no_steps,
     remembered: RememberedFiles | None = None,
     executor: Executor | None = None,
+    contracts: bool = True,
 ) -> Checked:
     """Return everything that is wrong with a content folder, or its documents.
 
@@ -240,7 +253,8 @@ def check(
     processor. At most ``most`` problems are listed; the others are counted. A feed may
     hold ``unpacked`` bytes, once it is unpacked. A program that checks the same folder
     again and again hands in what is ``remembered`` of its files. The work on streamed
-    kinds is shared by the ``executor``, by default these processes.
+    kinds is shared by the ``executor``, by default these processes. Without
+    ``contracts``, content that breaks one is no problem: for whoever only looks at it.
 
     Raises Misuse where there is no such folder, release or revision.
     """
@@ -269,7 +283,10 @@ def check(
         at=at,
         executor=executor,
     )
-    checked = _checked(declared(interface, content), content, options)
+    prepared = declared(interface, content)
+    checked = _checked(prepared, content, options)
+    if contracts and checked.documents is not None:
+        checked = _held(prepared, content, checked, checked.documents, options)
     return replace(checked, warnings=[*incomparable, *checked.warnings])
 
 
@@ -290,7 +307,7 @@ def _of_revision(
             f"and it is no git revision: {failure}",
         ) from None
     with exported(content, commit) as folder:
-        checked = check(interface, folder, jobs=jobs)
+        checked = check(interface, folder, jobs=jobs, contracts=False)
         kinds = declared(interface, folder).interface.kinds
     if checked.documents is None:
         raise Failure(_first_problem(checked))
@@ -308,7 +325,8 @@ def _checked(declared: Declared, content: Path, options: CheckOptions) -> Checke
     """Check a folder's documents, and its own templates of mails, where it has some."""
     _require_folder(content)
     options = replace(options, problems=declared.problems, unread=declared.unread)
-    checked = check_folder(content, declared.schemas, declared.interface, options)
+    interface = with_rules(declared.interface, declared.schemas)
+    checked = check_folder(content, declared.schemas, interface, options)
 
     templates = content / "templates"
     problems = (
@@ -318,6 +336,57 @@ def _checked(declared: Declared, content: Path, options: CheckOptions) -> Checke
         return checked
     all_problems = sorted([*checked.problems, *problems], key=Problem.order)
     return replace(checked, documents=None, problems=all_problems)
+
+
+def _held(
+    declared: Declared,
+    content: Path,
+    checked: Checked,
+    documents: Documents,
+    options: CheckOptions,
+) -> Checked:
+    """Hold checked documents to the contracts; return the outcome of the check with
+    what breaks one.
+    """
+    if not documents.of(CONTRACT):
+        return checked
+    interface, remembered = declared.interface, options.remembered
+    moment = moment_of(options.at, documents)
+    published = live(documents, moment, interface.kinds, interface.clocks)
+    digests: dict[str, str] = {}
+    if remembered is not None:
+        for index in interface.indexes:
+            if index.name in documents.feeds:
+                feeds = documents.feeds[index.name]
+                _, digests[index.name] = index_state(index, feeds, published, "")
+    executor = options.executor or Processes(options.jobs)
+    with on_demand(
+        interface.indexes, documents.feeds, published, executor=executor
+    ) as opened:
+        examined = Examined(
+            interface,
+            declared.schemas,
+            content,
+            declared.unread,
+            documents,
+            moment,
+            published.with_indexes(opened(None)),
+            digests,
+            opened,
+            program="",  # this process: what it remembers ends with it
+            kept=kept_in_memory(remembered) if remembered else not_kept(),
+            most=options.most,
+        )
+        try:
+            hold(examined)
+        except ContractsBroken as broken:
+            return _refused(checked, broken)
+    return checked
+
+
+def _refused(checked: Checked, broken: ContractsBroken) -> Checked:
+    """Return the outcome of a check with what breaks contracts."""
+    return replace(checked, documents=None, problems=broken.problems, more=broken.more)
 
 
 def _require_folder(content: Path) -> None:
@@ -378,6 +447,39 @@ def show(
         application,
         format,
     )
+
+
+def record_contract(
+    interface: Interface,
+    content: Path,
+    documents: Documents,
+    app: str,
+    version: str,
+    requests: Sequence[str],
+    *,
+    at: str | None = None,
+) -> Path:
+    """Write a first contract of an application's version; return the file.
+
+    ``documents`` and ``at`` are as for `show`, and so is each of the ``requests``. Every
+    value of their answers becomes a field. Raises Misuse for an application, a version
+    or a request that cannot be meant, and Failure where the file is there.
+    """
+    prepared = declared(interface, content)
+    extended = prepared.interface
+    published = live_at(extended, documents, at)
+    below = [below_base_url(each, extended, documents.site.value) for each in requests]
+    with on_demand(extended.indexes, documents.feeds, published) as opened:
+        recording = Recording(
+            extended,
+            prepared.schemas,
+            documents,
+            published.with_indexes(opened(None)),
+            app,
+            version,
+        )
+        text = text_of_contract(recording, below)
+    return write_contract(content, recording, text)
 
 
 def calendar(
@@ -519,7 +621,8 @@ def fixes(
             remembered=remembered,
             unsaved=unsaved,
         )
-        without_feeds = replace(prepared.interface, indexes=indexes)
+        interface = with_rules(prepared.interface, prepared.schemas)
+        without_feeds = replace(interface, indexes=indexes)
         return check_folder(content, prepared.schemas, without_feeds, options)
 
     return repair_of(content, checked, again, only)
@@ -645,7 +748,30 @@ def build(
             allowed,
             lambda: datetime.now(UTC),
             executor,
+            partial(hold_build, declared.unread),
         )
+
+    def hold_build(
+        unread: Sequence[str],
+        order: BuildOrder,
+        published: Content,
+        indexes: BuiltIndexes,
+    ) -> None:
+        examined = Examined(
+            order.interface,
+            order.schemas,
+            content,
+            unread,
+            order.documents,
+            order.moment,
+            published,
+            indexes.digests,
+            indexes.open,
+            program,
+            not_kept() if fresh else kept_in_file(out / ".cache" / "contracts"),
+            most,
+        )
+        hold(examined)
 
     def record(
         status: str, description: str = "", cause: str = "", release: str = ""
@@ -685,6 +811,10 @@ def build(
                     previous,
                     stale_edges(releases, current) if current else (),
                 )
+        except ContractsBroken as broken:
+            refused = _refused(checked, broken)
+            record("FAILED", _first_problem(refused), build_notes.CONTENT_AT_FAULT)
+            return Build(refused)
         except OutputBusy:
             raise  # another build is at work, and records its own end
         except (Failure, OSError) as failure:

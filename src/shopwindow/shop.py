@@ -16,6 +16,7 @@ from shopwindow.catalog.reviews import OPERATIONS as REVIEWS
 from shopwindow.catalog.rule_pages import CATALOG_PAGES
 from shopwindow.catalog.search import OPERATIONS as SEARCH
 from shopwindow.catalog.status import OPERATIONS as STATUS
+from shopwindow.interface.contracts import contract_kind
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import in_family
 from shopwindow.interface.outbox import OUTBOX
@@ -53,7 +54,14 @@ CATALOG_OPERATIONS = (
 INTERFACE = Interface(
     title="Retail Mobile, Store and Order Utility Service Interface",
     version="1",
-    kinds=(apps.APP, STORE, events.EVENT, promotions.PROMOTION, *CATALOG_KINDS),
+    kinds=(
+        apps.APP,
+        STORE,
+        events.EVENT,
+        promotions.PROMOTION,
+        *CATALOG_KINDS,
+        contract_kind(apps.APP),
+    ),
     operations=(
         *in_family("Applications", APPS),
         *in_family("Opt-ins", CONSENTS),
@@ -73,6 +81,7 @@ INTERFACE = Interface(
     tables=(CONSENTS_TABLE, CODES_TABLE, BAGS_TABLE, OUTBOX),
     mails=(SHARED_PROMOTION,),
     applications=apps.APP.name,
+    supported_versions=apps.supported_versions,
     prepare=(load_places,),
     derived=(events_by_store, grid_of_stores),
     pages=(*RETAIL_PAGES, *CATALOG_PAGES),

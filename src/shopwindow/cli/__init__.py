@@ -29,6 +29,7 @@ COMMANDS = {
     ),
     "why": ("explain", "Say which file sets a value, and what that hides."),
     "uses": ("explain", "List every place that names a document."),
+    "contract": ("contracts", "Record what a version of an app reads."),
     "retire": ("explain", "End a document on a day, and what needs it."),
     "build": ("releases", "Check the content, write a release and activate it."),
     "releases": ("releases", "List the releases, the newest first."),

@@ -201,12 +201,8 @@ class Content:
         """
         if kind not in self._kinds:
             return []
-        name = self._kinds[kind].identity
-        if name is None:  # compared as a whole
-            return [
-                orjson.dumps(document).decode() for document in self.documents(kind)
-            ]
-        return [document[name] for document in self.documents(kind)]
+        named = self._kinds[kind].named
+        return [named(document) for document in self.documents(kind)]
 
     def encode(self) -> bytes:
         """Return the bytes of content.json.

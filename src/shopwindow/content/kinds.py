@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import orjson
+
 from shopwindow.problems import Pointer
 
 Rule = Callable[..., Iterable[Any]]
@@ -80,7 +82,8 @@ class Kind:
     content folder, ``schema`` below schemas/.
 
     ``ids`` are properties whose values are unique, and the last of them identifies a
-    document; a document without ids is compared as a whole. ``named_by_file``: each
+    document; without ids, the values of ``order`` do so together, and a document without
+    both is compared as a whole. ``named_by_file``: each
     document has a file of its own, which has its identity as its name. ``order`` names
     the properties by which answers and content.json are sorted, by default the
     identity; no two documents may have the same values of all of them. ``title`` leads
@@ -133,6 +136,23 @@ class Kind:
         """The property that identifies a document; None where there are no ids."""
         return self.ids[-1] if self.ids else None
 
+    @property
+    def is_named(self) -> bool:
+        """Whether something shorter than the whole document tells it from the others."""
+        return bool(self.ids or self.order)
+
+    def named(self, value: Mapping[str, Any]) -> Any:
+        """Return what tells a document from the others of its kind.
+
+        It is the identity; without ids, the values of ``order`` together, such as
+        `iphone 5.8`; without both, the whole document as JSON.
+        """
+        if self.identity is not None:
+            return value[self.identity]
+        if self.order:
+            return " ".join(str(value[name]) for name in self.order)
+        return orjson.dumps(value).decode()
+
     def place(self, value: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return what a document is sorted by: values of ``order``, or its identity."""
         order = self.order or self.ids[-1:]
@@ -169,6 +189,6 @@ def titled(kind: Kind, value: Mapping[str, Any]) -> str:
         part = part.get(step) if isinstance(part, dict) else None
     if isinstance(part, str) and kind.title:
         return part
-    if kind.identity:
-        return str(value[kind.identity])
+    if kind.identity or kind.order:
+        return str(kind.named(value))
     return str(next(iter(value.values()), ""))

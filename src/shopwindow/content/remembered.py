@@ -24,11 +24,13 @@ class RememberedFiles:
 
     ``key`` stands for that state: the schemas, and the names that site.yaml gives to
     expressions. ``files`` holds what was read by path, with the time at which reading
-    began, in nanoseconds since the epoch.
+    began, in nanoseconds since the epoch. ``contracts`` is of whoever holds the content
+    to contracts: a state of its own, and records of what their answers have read.
     """
 
     key: str = ""
     files: dict[str, tuple[Parsed, int]] = field(default_factory=dict)
+    contracts: tuple[list[str], list[bytes]] = ([], [])
 
     def read(
         self, sources: Sequence[Source], key: str, fresh: ReadFresh

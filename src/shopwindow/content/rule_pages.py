@@ -805,6 +805,54 @@ place:
         "Documents of this kind are found by their file's name.",
         advice="Rename the file as the message says.",
     ),
+    # -- contracts
+    RulePage(
+        "contract.request",
+        "A contract names a request that the content does not answer",
+        "A contract holds reads alone. What writes, or needs the running service, is no"
+        " matter of content.",
+        advice="Name a read by its path and query, as `shopwindow show` takes it.",
+    ),
+    RulePage(
+        "contract.path",
+        "A contract reads what no answer has",
+        "The path is mistyped, or the interface has no such field. Nobody could keep the"
+        " promise.",
+        advice="Look at the answer with `shopwindow show`, and write the way to the value.",
+    ),
+    RulePage(
+        "contract.version",
+        "A contract is of a version that is not supported",
+        "Nobody is held to it: the version has come to its end, or is mistyped. This is a"
+        " warning.",
+        advice="Correct the version, or delete the file.",
+    ),
+    RulePage(
+        "contract.gone",
+        "A value is gone that a shipped app needs",
+        "Phones with this version would fail. The contract says which value, and the"
+        " message where it was.",
+        advice="Put the value back, or wait until no such version is supported.",
+    ),
+    RulePage(
+        "contract.type",
+        "A value is not of the type that a shipped app reads",
+        "An app that reads a number stops at a text.",
+        advice="Write a value of that type.",
+    ),
+    RulePage(
+        "contract.enum",
+        "A shipped app does not know a value",
+        "It was built when there were only the values that its contract lists.",
+        advice="Write one that it knows, or wait until no such version is supported.",
+    ),
+    RulePage(
+        "contract.refused",
+        "A request that a shipped app sends is refused",
+        "What it names does not exist any more, or is not live.",
+        advice="Bring back what the request names; or delete the request from the"
+        " contract, if the app sends it no more.",
+    ),
     RulePage(
         "text.xml",
         "A character that XML cannot hold",

@@ -596,7 +596,7 @@ def _of_document(
                         "reference",
                         pointer,
                         found,
-                        f"a {target.name}'s number",
+                        _identities(target, at),
                         nearest=close,
                         absent=(target.name, name, str(value)),
                     ),
@@ -621,6 +621,13 @@ def _of_document(
         pointer = _fixed(references[0].pointer)[:1]
         allowed = f"a publish window within those of its {target.name}s"
         yield document, Finding("reference.live", pointer, found, allowed)
+
+
+def _identities(kind: Kind, there: Collection[Any]) -> str:
+    """Return what may name a document: the names that there are, or its number."""
+    if there and all(isinstance(value, str) for value in there):
+        return ", ".join(sorted(there)[:LISTED_VALUES])
+    return f"a {kind.name}'s number"
 
 
 def _fixed(pointer: Pointer) -> Pointer:

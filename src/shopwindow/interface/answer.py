@@ -117,15 +117,19 @@ def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Respons
     return response._replace(headers=(*response.headers, ("ETag", outcome.etag)))
 
 
+def selected(call: Call, value: Json) -> Json:
+    """Return what a Call's mask (`_fields`) selects of its answer; all without one."""
+    mask = dict(call.arguments).get("_fields")
+    return _masked(value, call.operation.items, mask) if mask else value
+
+
 def _respond(
     call: Call, value: Json, schemas: Schemas, lifetime: int | None
 ) -> Response:
     """Take the steps after the view: mask, format, JSONP."""
-    arguments = dict(call.arguments)
-    if mask := arguments.get("_fields"):
-        value = _masked(value, call.operation.items, mask)
+    value = selected(call, value)
     body = call.format.encode(value, schemas.shape(call.operation.schema))
-    if callback := arguments.get("callback"):
+    if callback := dict(call.arguments).get("callback"):
         return _script(callback, body, lifetime)
     return Response(200, call.format.media_type, body, lifetime)
 

@@ -5,7 +5,7 @@ The engine receives an Interface and knows nothing else about what it publishes.
 `--interface package.module:NAME` (interface.loading).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources.abc import Traversable
@@ -42,7 +42,8 @@ class Interface:
     send people by way of the outbox (interface.mail).
 
     ``applications`` names the kind whose documents hold digests of API keys; None: no
-    API key is required.
+    API key is required. ``supported_versions`` returns the versions of an application,
+    by its document, whose contracts count (interface.contracts); None: all count.
 
     Two things happen before a worker is ready, or its first requests would wait for
     them: `prepare_process` calls the functions in ``prepare``, and the derivations in
@@ -66,6 +67,7 @@ class Interface:
     tables: tuple[Table[Any], ...] = ()
     mails: tuple[MailTemplate, ...] = ()
     applications: str | None = None
+    supported_versions: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     prepare: tuple[Callable[[], None], ...] = ()
     derived: tuple[Callable[[Content], Any], ...] = ()
     families: tuple[str, ...] = ()

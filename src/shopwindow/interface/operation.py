@@ -273,7 +273,9 @@ class Operation:
     has none. ``body_optional``: it may be missing. ``cookie``: a property of it that a
     cookie may hold.
 
-    The response. ``response``: the name of its schema in schemas/responses/. ``items``:
+    The response. ``response``: the name of its schema in schemas/responses/.
+    ``subject``: what the interface calls the object that the response is, where it
+    stands in no property of this name; contracts' paths may begin with it. ``items``:
     the properties that lead to the list of items, which a `_fields` mask applies to.
     ``by_application``: it depends on the API key's application. ``own_failures``:
     failures have the form of single-use codes (interface 7.2). ``tagged``: it has an
@@ -313,6 +315,7 @@ class Operation:
     lifetime: int | None = None
     sender: Callable[["Call"], Sender] | None = None
     family: str = ""
+    subject: str = ""
 
     @property
     def schema(self) -> str:

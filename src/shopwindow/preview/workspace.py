@@ -82,13 +82,11 @@ class Snapshot:
         """Kind → identity as text → document."""
         return {
             kind.name: {
-                str(document.value[kind.identity]): document
+                str(kind.named(document.value)): document
                 for document in self.documents.of(kind.name)
             }
             for kind in self.interface.kinds
-            if self.documents is not None
-            and kind.identity is not None
-            and not kind.streamed
+            if self.documents is not None and kind.is_named and not kind.streamed
         }
 
     @cached_property
@@ -119,9 +117,12 @@ class Baseline:
 
     def document(self, kind: Kind, id: Any) -> Any:
         """Return the document of a kind with this identity, or None."""
-        if kind.identity is None or kind.name not in self.content.kinds:
+        if not kind.is_named or kind.name not in self.content.kinds:
             return None
-        return self.content.document(kind.name, kind.identity, id)
+        if kind.identity is not None:
+            return self.content.document(kind.name, kind.identity, id)
+        documents = self.content.documents(kind.name)
+        return next((each for each in documents if kind.named(each) == id), None)
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,19 @@
 1. The documents that are live at the build's instant are the content.
 2. Its indexes are built, before anything else, because answers are rendered from them
    (`indexes`).
-3. A plan says which answers to render, and which files of the previous release to reuse
+3. The order may refuse the content, such as for a contract that it breaks (`accept`).
+4. A plan says which answers to render, and which files of the previous release to reuse
    (`plan`, `previous`).
-4. The answers are rendered into a staging directory, where bytes that the previous
+5. The answers are rendered into a staging directory, where bytes that the previous
    release holds are linked (`render`, `stage`).
-5. The manifest lists every file with its digest. The manifest's own digest is the
+6. The manifest lists every file with its digest. The manifest's own digest is the
    release id, so equal content gives an equal id on any host (`manifest`, `unserved`).
-6. One syncfs brings everything to disk, a rename puts it among the releases, and the
+7. One syncfs brings everything to disk, a rename puts it among the releases, and the
    directories are synced.
 
 The order is forced by the id. It follows from the digests of all files, so a build
-knows only after step 4 whether its release exists already. Where the plan reuses every
-file, the build knows that before step 4, and skips it if the release exists.
+knows only after step 5 whether its release exists already. Where the plan reuses every
+file, the build knows that before step 5, and skips it if the release exists.
 
 A build never moves `current`: `publish` does. So a build that fails, or is killed,
 leaves every release as it was.
@@ -76,6 +77,8 @@ def build(order: BuildOrder, releases: Releases) -> Built:
     with staging(releases.out) as stage:
         built_indexes = indexes.build(order, live, previous.indexes, stage)
         content = live.with_indexes(built_indexes.opened)
+        if order.accept is not None:
+            order.accept(order, content, built_indexes)
         unserved = stage_content(order, content, built_indexes, stage)
         plan = planned(order, content, previous, built_indexes.digests)
 

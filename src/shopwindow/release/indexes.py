@@ -8,9 +8,10 @@ the previous index is the start of the new one.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ from typing import Any
 import orjson
 
 from shopwindow.content.documents import Content
-from shopwindow.content.executor import Processes
+from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.scratch import scratch
 from shopwindow.interface.index import HandedOut, Index
-from shopwindow.release.order import BuildOrder
+from shopwindow.release.order import BuildOrder, BuiltIndexes, OpenIndexes
 from shopwindow.release.stage import Stage
 
 
@@ -57,31 +58,6 @@ class PreviousIndex:
         return None
 
 
-@dataclass(frozen=True)
-class BuiltIndexes:
-    """The indexes of one release.
-
-    ``private``: their entries in the manifest, by file. ``notes``: those in build.json,
-    by the index's name. ``changed``: kind → identities of the documents that differ
-    from the previous release. ``opened``: by name, what views ask. ``anew``: why an
-    index was built without the previous one, by its file, where that was at fault.
-    """
-
-    private: Mapping[str, Mapping[str, Any]]
-    notes: Mapping[str, Mapping[str, Any]]
-    changed: Mapping[str, Sequence[str]]
-    opened: Mapping[str, Any]
-    anew: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """The digest of each index's file, by the index's name.
-
-        That is what an answer has read that asks the index.
-        """
-        return {name: note["sha256"] for name, note in self.notes.items()}
-
-
 def build(
     order: BuildOrder,
     content: Content,
@@ -97,8 +73,8 @@ def build(
     private: dict[str, Mapping[str, Any]] = {}
     notes: dict[str, Mapping[str, Any]] = {}
     changed: dict[str, Sequence[str]] = {}
-    opened: dict[str, Any] = {}
     anew: dict[str, str] = {}
+    paths: dict[str, Path] = {}
     for index in order.interface.indexes:
         if index.name not in order.documents.feeds:
             continue
@@ -124,8 +100,16 @@ def build(
             notes[index.name] = {"state": state, "beside": beside, "sha256": digest}
             if intact is not None and intact.private != private[index.file]:
                 changed |= differences(index, intact.path, path)
-        opened[index.name] = index.open(path)
-    return BuiltIndexes(private, notes, changed, opened, anew)
+        paths[index.name] = path
+
+    def opened(handed_out: HandedOut | None) -> Mapping[str, Any]:
+        return {
+            index.name: index.open(paths[index.name], handed_out)
+            for index in order.interface.indexes
+            if index.name in paths
+        }
+
+    return BuiltIndexes(private, notes, changed, opened(None), opened, anew)
 
 
 def index_state(
@@ -173,3 +157,54 @@ def temporary(
                 index.build(feeds[index.name], content, path, executor=Processes(jobs))
                 opened[index.name] = index.open(path, handed_out)
         yield content.with_indexes(opened)
+
+
+@contextmanager
+def on_demand(
+    indexes: Sequence[Index],
+    feeds: Mapping[str, Any],
+    content: Content,
+    file_of: Callable[[str], Path] | None = None,
+    executor: Executor | None = None,
+) -> Iterator[OpenIndexes]:
+    """Yield what opens indexes that are built once somebody asks them something.
+
+    To build one takes a while, and most answers need none. ``file_of`` returns the file
+    of an index by its name; without it, each is built in a temporary folder, at most
+    once.
+    """
+    with ExitStack() as stack:
+
+        @cache
+        def built(name: str) -> Path:
+            index = next(one for one in indexes if one.name == name)
+            path = stack.enter_context(scratch()) / index.file
+            index.build(feeds[name], content, path, executor=executor)
+            return path
+
+        file = file_of or built
+
+        def opened(handed_out: HandedOut | None) -> Mapping[str, Any]:
+            return {
+                index.name: _OpenedWhenAsked(index, file, handed_out)
+                for index in indexes
+                if index.name in feeds
+            }
+
+        yield opened
+
+
+class _OpenedWhenAsked:
+    """Stands for an index that is opened once a view asks it something."""
+
+    def __init__(
+        self, index: Index, file: Callable[[str], Path], handed_out: HandedOut | None
+    ) -> None:
+        self._index, self._file, self._handed_out = index, file, handed_out
+
+    @cached_property
+    def _opened(self) -> Any:
+        return self._index.open(self._file(self._index.name), self._handed_out)
+
+    def __getattr__(self, verb: str) -> Any:
+        return getattr(self._opened, verb)

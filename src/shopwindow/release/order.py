@@ -1,7 +1,7 @@
 """A BuildOrder says what to build: every step of a build takes what it needs from it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -9,12 +9,44 @@ from shopwindow.content.documents import Content, Documents
 from shopwindow.content.executor import Executor
 from shopwindow.content.processes import Progress, processors
 from shopwindow.content.schema import Schemas
+from shopwindow.interface.index import HandedOut
 from shopwindow.interface.interface import Interface
 
 MAX_FILES = 200_000
 """Files that a release may have unless an option allows more: nobody shall pre-render a
 million products unawares.
 """
+
+
+OpenIndexes = Callable[[HandedOut | None], Mapping[str, Any]]
+"""Returns the indexes by their names; they report the documents that they hand out."""
+
+
+@dataclass(frozen=True)
+class BuiltIndexes:
+    """The indexes of one release.
+
+    ``private``: their entries in the manifest, by file. ``notes``: those in build.json,
+    by the index's name. ``changed``: kind → identities of the documents that differ
+    from the previous release. ``opened``: by name, what views ask; ``open`` opens them
+    once more. ``anew``: why an index was built without the previous one, by its file,
+    where that was at fault.
+    """
+
+    private: Mapping[str, Mapping[str, Any]]
+    notes: Mapping[str, Mapping[str, Any]]
+    changed: Mapping[str, Sequence[str]]
+    opened: Mapping[str, Any]
+    open: OpenIndexes
+    anew: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each index's file, by the index's name.
+
+        That is what an answer has read that asks the index.
+        """
+        return {name: note["sha256"] for name, note in self.notes.items()}
 
 
 @dataclass(frozen=True)
@@ -26,9 +58,10 @@ class BuildOrder:
     else build.json shall say. ``jobs``: how many processes share the work; None: one a
     processor. ``fresh``: take nothing over from the previous release. ``progress`` is
     called with how many answers and reused files are done, and of how many.
-    ``allowed``: the most files that there may be. ``clock`` returns the time when the build ends;
-    None: build.json does not say it. ``executor`` shares the work on the indexes; None:
-    these processes.
+    ``allowed``: the most files that there may be. ``clock`` returns the time when the
+    build ends; None: build.json does not say it. ``executor`` shares the work on the
+    indexes; None: these processes. ``accept`` looks at this order, its content and its
+    indexes before anything is rendered, and raises what ends the build.
     """
 
     interface: Interface
@@ -44,6 +77,7 @@ class BuildOrder:
     allowed: int = MAX_FILES
     clock: Callable[[], datetime] | None = None
     executor: Executor | None = None
+    accept: "Callable[[BuildOrder, Content, BuiltIndexes], None] | None" = None
 
     @property
     def processes(self) -> int:

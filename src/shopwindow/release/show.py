@@ -10,8 +10,6 @@ it something: by default it is then built in a temporary folder.
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -26,7 +24,7 @@ from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromContent
 from shopwindow.problems import Misuse, Refusal
 from shopwindow.release.documents_read import DocumentsRead
-from shopwindow.release.indexes import temporary
+from shopwindow.release.indexes import on_demand
 
 
 def show(
@@ -49,31 +47,18 @@ def show(
     documents, by its name; what it raises, `show` raises. Raises Misuse for an
     operation that only the running service answers, and for a URL of another host.
     """
-    path, _, query = _below_base_url(
-        request, interface, documents.site.value
-    ).partition("?")
+    path, _, query = below_base_url(request, interface, documents.site.value).partition(
+        "?"
+    )
     try:
         parsed = Request(unquote(path), query, {"accept": format.media_type})
-        with ExitStack() as stack:
-
-            def opened(name: str) -> Any:
-                handed_out = reads.note if reads else None
-                if index_file is not None:
-                    index = next(one for one in interface.indexes if one.name == name)
-                    return index.open(index_file(name), handed_out)
-                indexed = temporary(
-                    interface.indexes,
-                    documents.feeds,
-                    content,
-                    handed_out=handed_out,
-                )
-                return stack.enter_context(indexed).index(name)
-
-            indexes = {
-                name: _BuiltWhenAsked(partial(opened, name)) for name in documents.feeds
-            }
+        with on_demand(
+            interface.indexes, documents.feeds, content, index_file
+        ) as opened:
             indexed_content = (
-                reads.recorded(indexes) if reads else content.with_indexes(indexes)
+                reads.recorded(opened(reads.note))
+                if reads
+                else content.with_indexes(opened(None))
             )
             call = bind(parsed, application, interface, content=indexed_content)
             if not isinstance(call.operation.source, FromContent):
@@ -84,21 +69,7 @@ def show(
         return refuse(refusal, format, schemas)
 
 
-class _BuiltWhenAsked:
-    """Stands for an index that is built once a view asks it something."""
-
-    def __init__(self, build: Callable[[], Any]) -> None:
-        self._build = build
-
-    @cached_property
-    def _opened(self) -> Any:
-        return self._build()
-
-    def __getattr__(self, verb: str) -> Any:
-        return getattr(self._opened, verb)
-
-
-def _below_base_url(request: str, interface: Interface, site: Mapping[str, Any]) -> str:
+def below_base_url(request: str, interface: Interface, site: Mapping[str, Any]) -> str:
     """Return the path and query of a request below the base URL, or below the order
     host's.
 

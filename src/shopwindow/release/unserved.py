@@ -15,8 +15,7 @@ import orjson
 from shopwindow.content import collections, documents, schedule
 from shopwindow.content.documents import Content
 from shopwindow.release import manifest, stored
-from shopwindow.release.indexes import BuiltIndexes
-from shopwindow.release.order import BuildOrder
+from shopwindow.release.order import BuildOrder, BuiltIndexes
 from shopwindow.release.stage import Stage
 
 

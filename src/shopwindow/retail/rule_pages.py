@@ -40,6 +40,41 @@ hours:
 """A second store."""
 
 
+_CONTRACT = "contracts/iphone-1.0.yaml"
+_READER = """\
+app: iphone
+version: "1.0"
+reads:
+  - request: v2/utility/mobileapp
+    fields:
+      - {path: configVersion, type: text}
+"""
+_OF_LAYOUT = """\
+app: iphone
+version: "1.0"
+reads:
+  - request: v2/utility/mobileapp
+    fields:
+      - path: appLayout[]
+        enum: [shop, offers, stores, bag, settings]
+"""
+_OF_PROMOTIONS = """\
+app: iphone
+version: "1.0"
+reads:
+  - request: v3/promotions
+    fields:
+      - path: promotionDetailsResponse[].legalDisclaimer
+"""
+_OF_STORE = """\
+app: iphone
+version: "1.0"
+reads:
+  - request: store/v2/stores/10001
+    fields:
+      - path: stores.store[].name
+"""
+
 RETAIL_PAGES = (
     # -- examples of the engine's rules
     RulePage(
@@ -110,6 +145,51 @@ RETAIL_PAGES = (
         wrong="store_groups:\n  newYork: {state: [NJ]}\n",
         right="store_groups:\n  newYork: {state: [NY]}\n",
         path="site.yaml",
+    ),
+    RulePage(
+        "contract.request",
+        wrong=_READER.replace("v2/utility/mobileapp", "v2/utility/mobilelog"),
+        right=_READER,
+        path=_CONTRACT,
+    ),
+    RulePage(
+        "contract.path",
+        wrong=_READER.replace("configVersion", "configVersoin"),
+        right=_READER,
+        path=_CONTRACT,
+    ),
+    RulePage(
+        "contract.version",
+        wrong=_READER.replace("1.0", "0.9"),
+        right=_READER,
+        path=_CONTRACT,
+    ),
+    RulePage(
+        "contract.gone",
+        wrong="",
+        right="legalDisclaimer: Once for each customer.\n",
+        path=_PROMOTION,
+        beside=((_CONTRACT, _OF_PROMOTIONS),),
+    ),
+    RulePage(
+        "contract.type",
+        wrong=_READER.replace("type: text", "type: integer"),
+        right=_READER,
+        path=_CONTRACT,
+    ),
+    RulePage(
+        "contract.enum",
+        wrong="appLayout: [shop, offers, stores, bag, scan]",
+        right="appLayout: [shop, offers, stores, bag, settings]",
+        path="apps/_shared.yaml",
+        beside=((_CONTRACT, _OF_LAYOUT),),
+    ),
+    RulePage(
+        "contract.refused",
+        wrong="locationNumber: 10002",
+        right="locationNumber: 10001",
+        path=_STORE,
+        beside=((_CONTRACT, _OF_STORE),),
     ),
     # -- the families' own rules
     RulePage(

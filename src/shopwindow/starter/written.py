@@ -34,7 +34,12 @@ def scalar(value: Json) -> str:
     is_plain = _SAFE_TEXT.fullmatch(value) and value.casefold() not in _AMBIGUOUS
     if is_plain or _TIME.fullmatch(value) or _WRITTEN_URL.fullmatch(value):
         return value
-    return orjson.dumps(value).decode()
+    return quoted(value)
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotes, for where it looks like a number and is none."""
+    return orjson.dumps(text).decode()
 
 
 def key(name: str) -> str:

@@ -94,7 +94,7 @@ def _entries(visit: Visit, kind: Kind) -> Iterator[ListedDocument]:
         documents.of(kind.name), key=lambda document: kind.place(document.value)
     ):
         yield ListedDocument(
-            id=str(document.value[kind.identity]) if kind.identity else "",
+            id=str(kind.named(document.value)) if kind.is_named else "",
             title=titled(kind, document.value),
             stay=drawing.stay(document.value, documents.zone, visit.moment),
             path=document.layers[-1].path,
@@ -118,8 +118,8 @@ def card(visit: Visit) -> Page | None:
     if document is None:
         return None
     released = None
-    if visit.baseline and kind.identity:
-        released = visit.baseline.document(kind, document.value[kind.identity])
+    if visit.baseline and kind.is_named:
+        released = visit.baseline.document(kind, kind.named(document.value))
     values = {
         "kind": kind,
         "id": visit.values["id"],
@@ -153,12 +153,12 @@ def _users(visit: Visit, kind: Kind, target: Document) -> Iterator[dict[str, Any
         return
     for other in visit.snapshot.interface.kinds:
         names = names_of_target(other, kind, [target.value])
-        if not names or other.identity is None or other.streamed:
+        if not names or not other.is_named or other.streamed:
             continue
         for document in documents.of(other.name):
             if any(True for _ in naming(document.value, names)):
                 yield {
                     "kind": other.name,
-                    "id": str(document.value[other.identity]),
+                    "id": str(other.named(document.value)),
                     "title": titled(other, document.value),
                 }

@@ -6,7 +6,7 @@ Three sorts of rules stand here. `layout` and `versions` look at one application
 `to_be_done` notices what is allowed and not yet finished.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -135,6 +135,12 @@ def keys_once(case: Case) -> RuleFindings:
         for index, digest in case.entries(app, ("apiKeys",))
     ]
     yield from once(case, APP, "API key digest", digests)
+
+
+def supported_versions(app: Mapping[str, Any]) -> Sequence[str]:
+    """Return the versions of an application that still work (interface 2.1)."""
+    versions: Sequence[str] = app["config"]["appVersionInfo"]["supportedVersions"]
+    return versions
 
 
 RULES = (keys_once,)

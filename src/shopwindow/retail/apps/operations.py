@@ -26,6 +26,7 @@ OPERATIONS = (
         "mobileapp",
         "The configuration of the mobile application that the API key belongs to.",
         (CALLBACK,),
+        subject="config",
         by_application=True,
     ),
 )

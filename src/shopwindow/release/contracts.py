@@ -1,0 +1,174 @@
+"""Content is held to the contracts of the versions that are supported.
+
+`check` and `build` answer the requests of these contracts from the content that they
+would publish (`breaches`), and refuse it with the place of every value that breaks one
+(`contract_places`).
+
+A check that is repeated answers again only what would read something else. Each answer
+is recorded with what it has read (`reads`), so the state of what was asked, the program
+and the schemas, and the digests of what the content returns now say which answers would
+be the same: see `Kept`. Only content that breaks nothing is recorded.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from shopwindow.content import listing
+from shopwindow.content.documents import Content, Document, Documents, live
+from shopwindow.content.locating import Locator
+from shopwindow.content.places import Files
+from shopwindow.content.remembered import RememberedFiles
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.contracts import CONTRACT, is_supported, read_requests
+from shopwindow.interface.index import HandedOut
+from shopwindow.interface.interface import Interface
+from shopwindow.problems import Problem
+from shopwindow.release import contract_places, reads
+from shopwindow.release.breaches import Asked, Breach, breaches
+from shopwindow.release.order import OpenIndexes
+from shopwindow.release.origins import with_origins
+from shopwindow.release.reads import Digests, ReadRecord, Recorded
+
+
+class Kept(NamedTuple):
+    """Where a check leaves what contracts have read, for the next one.
+
+    ``load`` returns the records that were stored under a state, none where there are
+    none; ``store`` stores records under one. `reads` explains both.
+    """
+
+    load: Callable[[Sequence[str]], list[ReadRecord]]
+    store: Callable[[Sequence[str], list[bytes]], None]
+
+
+def not_kept() -> Kept:
+    """Return what remembers nothing, so that every request is answered."""
+    return Kept(lambda state: [], lambda state, records: None)
+
+
+def kept_in_file(path: Path) -> Kept:
+    """Return what remembers in a file, which may be deleted at any time."""
+    return Kept(partial(reads.load, path), partial(reads.save, path))
+
+
+def kept_in_memory(remembered: RememberedFiles) -> Kept:
+    """Return what remembers beside the files of a folder that is checked repeatedly."""
+
+    def load(state: Sequence[str]) -> list[ReadRecord]:
+        before, records = remembered.contracts
+        return [ReadRecord.decode(record) for record in records if before == [*state]]
+
+    def store(state: Sequence[str], records: list[bytes]) -> None:
+        remembered.contracts = [*state], records
+
+    return Kept(load, store)
+
+
+@dataclass(frozen=True)
+class Examined:
+    """The content that contracts are held to.
+
+    ``folder``: the content folder, whose ``unread`` folders are passed over.
+    ``documents``: what its check returned. ``content``: those that are live at
+    ``moment``, with their indexes; ``digests``: the indexes' digests, by name; ``open``
+    opens them once more. ``program``: a digest of the program, on which answers depend.
+    ``kept``: what was read by an earlier check. ``most``: how many breaches are traced
+    to their places.
+    """
+
+    interface: Interface
+    schemas: Schemas
+    folder: Path
+    unread: Sequence[str]
+    documents: Documents
+    moment: datetime
+    content: Content
+    digests: Mapping[str, str]
+    open: OpenIndexes
+    program: str
+    kept: Kept
+    most: int
+
+    @cached_property
+    def contracts(self) -> list[Document]:
+        """The contracts of versions that are supported."""
+        named = self.interface.applications
+        applications = self.content.documents(named) if named else ()
+        return [
+            contract
+            for contract in self.documents.of(CONTRACT)
+            if is_supported(self.interface, contract.value, applications)
+        ]
+
+    def with_origins(self, handed_out: HandedOut) -> Content:
+        """Return the same content, whose values know their `origins`."""
+        documents, interface = with_origins(self.documents), self.interface
+        content = live(documents, self.moment, interface.kinds, interface.clocks)
+        return content.with_indexes(self.open(handed_out))
+
+
+class ContractsBroken(Exception):
+    """A content breaks contracts. ``more``: how many problems are not listed."""
+
+    def __init__(self, problems: list[Problem], more: int) -> None:
+        super().__init__(f"{len(problems) + more} problems")
+        self.problems, self.more = problems, more
+
+
+def hold(examined: Examined) -> None:
+    """Raise ContractsBroken where a content breaks a contract, with every place."""
+    found = _breaches(examined)
+    if not found:
+        return
+    interface, folder = examined.interface, examined.folder
+    sources, _ = listing.scan(folder, interface.kinds, examined.unread)
+    problems = contract_places.problems(
+        found[: examined.most],
+        interface,
+        examined.with_origins,
+        Locator(folder, sources, examined.schemas),
+        Files(folder, {source.path: source for source in sources}),
+    )
+    raise ContractsBroken(problems, max(0, len(found) - examined.most))
+
+
+def _breaches(examined: Examined) -> list[Breach]:
+    """Return what breaks the contracts.
+
+    A request that would read what it read in a check that found nothing is not answered
+    again.
+    """
+    interface = examined.interface
+    asked = [
+        Asked(contract, request)
+        for contract in examined.contracts
+        for request in read_requests(interface, contract.value)
+    ]
+    values = [contract.value for contract in examined.contracts]
+    contracts = sha256(orjson.dumps(values)).hexdigest()
+    state = examined.program, examined.schemas.digest, contracts
+    digests = Digests(examined.content, examined.digests)
+    record = ReadRecord()
+    for loaded in examined.kept.load(state):
+        loaded.forget(digests)
+        record.merge(loaded)
+    held = {number for numbers in record.readers.values() for number in numbers}
+
+    recorded = Recorded(examined.content)
+    found: list[Breach] = []
+    for number, one in enumerate(asked):
+        if number in held:
+            continue
+        recorded.seen = set()
+        found += breaches(interface, one, recorded)
+        record.note(number, recorded.seen, digests)
+    if not found:
+        examined.kept.store(state, [record.encode()])
+    return found

@@ -1,0 +1,172 @@
+"""Which value of which document stands at a place of an answer.
+
+Views are pure functions of plain values, and do not say what they took from where. So an
+answer whose value is at fault is computed once more, from documents whose values know
+their origins: each object, list, text and number is of a subclass that has its document
+and its pointer. Whatever a view hands on unchanged can be recognized in the answer.
+
+Three things cannot be: `true`, `false` and null, which have no subclasses, and what a
+view computes. For those the values around them tell: an object that is handed on as a
+whole, else the object of which most values beside them were taken.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from shopwindow.content.documents import Document, Documents, at
+from shopwindow.content.yaml import Json
+from shopwindow.problems import Pointer
+
+
+class Origin(NamedTuple):
+    """A place of a document, as views see it: without what the file says otherwise."""
+
+    document: Document
+    pointer: Pointer
+
+
+class _OfDocument:
+    """What a value with an origin has beside its own type."""
+
+    origin: Origin
+
+
+class _Object(_OfDocument, dict[str, Any]):
+    pass
+
+
+class _List(_OfDocument, list[Any]):
+    pass
+
+
+class _Text(_OfDocument, str):
+    pass
+
+
+class _Integer(_OfDocument, int):
+    pass
+
+
+class _Number(_OfDocument, float):
+    pass
+
+
+_SUBCLASSES: dict[type, type] = {str: _Text, int: _Integer, float: _Number}
+"""By the very type: bool is a subclass of int, and has none."""
+
+
+def with_origins(documents: Documents) -> Documents:
+    """Return the same documents, whose values know where they stand.
+
+    Streamed documents are in no Documents; indexes answer from their own files.
+    """
+    by_kind = {
+        kind: [_with_origins(document) for document in of_kind]
+        for kind, of_kind in documents.by_kind.items()
+    }
+    return Documents(_with_origins(documents.site), by_kind, documents.feeds)
+
+
+def _with_origins(document: Document) -> Document:
+    def copied(value: Json, pointer: Pointer) -> Any:
+        copy: Any
+        if isinstance(value, dict):
+            copy = _Object(
+                (key, copied(part, (*pointer, key))) for key, part in value.items()
+            )
+        elif isinstance(value, list):
+            copy = _List(
+                copied(part, (*pointer, index)) for index, part in enumerate(value)
+            )
+        elif type(value) in _SUBCLASSES:
+            copy = _SUBCLASSES[type(value)](value)
+        else:
+            return value
+        copy.origin = Origin(document, pointer)
+        return copy
+
+    return document._replace(value=copied(document.value, ()))
+
+
+def origin_of(answer: Any, pointer: Pointer) -> Origin | None:
+    """Return where the value at a place of an answer comes from, or the object that it
+    stands in; None where neither has an origin.
+
+    ``answer`` was computed from documents `with_origins`. There need not be a value at
+    ``pointer``: then the origin is that of as much of the way to it as the document has.
+    """
+    parts = list(on_the_way(answer, pointer))
+    for depth in range(len(parts) - 1, -1, -1):
+        if isinstance(parts[depth], _OfDocument):
+            return _below(parts[depth].origin, pointer[depth:])
+    return None
+
+
+def origin_around(answer: Any, pointer: Pointer) -> Origin | None:
+    """Return the origin of the object that a place of an answer stands in, by what else
+    it holds; None where nothing says it.
+    """
+    parts = list(on_the_way(answer, pointer))
+    for depth in range(len(parts) - 1, -1, -1):
+        origin = _around(parts[depth], pointer[depth : depth + 1])
+        if origin is not None:
+            return origin
+    return None
+
+
+def on_the_way(answer: Any, pointer: Pointer) -> Iterator[Any]:
+    """Yield the values on the way to a place, as far as it leads, the answer first."""
+    yield answer
+    for step in pointer:
+        try:
+            answer = at(answer, (step,))
+        except (KeyError, IndexError):
+            return
+        yield answer
+
+
+def _below(origin: Origin, rest: Pointer) -> Origin:
+    """Return the origin of what stands further down in the same document."""
+    for length in range(len(rest), 0, -1):
+        pointer = (*origin.pointer, *rest[:length])
+        try:
+            at(origin.document.value, pointer)
+        except (KeyError, IndexError):
+            continue
+        return Origin(origin.document, pointer)
+    return origin
+
+
+def _around(value: Any, step: Pointer) -> Origin | None:
+    """Return the origin of an object that a view has put together, by what it holds.
+
+    It is the place of a document from which most of its values were taken. Where the
+    document has the same name there, as ``step``, it is that name's place.
+    """
+    taken = Counter(_parents(value))
+    if not taken:
+        return None
+    (document_id, pointer), _ = taken.most_common(1)[0]
+    document = next(
+        each.document for each in _origins(value) if id(each.document) == document_id
+    )
+    return _below(Origin(document, pointer), step)
+
+
+def _parents(value: Any) -> Iterator[tuple[int, Pointer]]:
+    """Yield the document and the pointer of the object or list around each origin."""
+    for origin in _origins(value):
+        yield id(origin.document), origin.pointer[:-1]
+
+
+def _origins(value: Any) -> Iterator[Origin]:
+    """Yield the origins of what an object or a list holds itself, not further down."""
+    parts: Iterable[Any] = ()
+    if isinstance(value, dict):
+        parts = value.values()
+    elif isinstance(value, list):
+        parts = value
+    for part in parts:
+        if isinstance(part, _OfDocument):
+            yield part.origin
