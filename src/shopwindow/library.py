@@ -325,7 +325,7 @@ def _checked(declared: Declared, content: Path, options: CheckOptions) -> Checke
     """Check a folder's documents, and its own templates of mails, where it has some."""
     _require_folder(content)
     options = replace(options, problems=declared.problems, unread=declared.unread)
-    interface = with_rules(declared.interface, declared.schemas)
+    interface = _with_rules(declared)
     checked = check_folder(content, declared.schemas, interface, options)
 
     templates = content / "templates"
@@ -336,6 +336,12 @@ def _checked(declared: Declared, content: Path, options: CheckOptions) -> Checke
         return checked
     all_problems = sorted([*checked.problems, *problems], key=Problem.order)
     return replace(checked, documents=None, problems=all_problems)
+
+
+def _with_rules(declared: Declared) -> Interface:
+    """Return the interface of a content folder with the rules of its contracts."""
+    is_complete = not (declared.problems or declared.schemas.problems)
+    return with_rules(declared.interface, declared.schemas, is_complete=is_complete)
 
 
 def _held(
@@ -621,7 +627,7 @@ def fixes(
             remembered=remembered,
             unsaved=unsaved,
         )
-        interface = with_rules(prepared.interface, prepared.schemas)
+        interface = _with_rules(prepared)
         without_feeds = replace(interface, indexes=indexes)
         return check_folder(content, prepared.schemas, without_feeds, options)
 

@@ -78,7 +78,13 @@ def test_an_attribute_is_listed_where_documents_have_it() -> None:
 
 
 def test_what_nothing_names_is_said_in_a_sentence() -> None:
-    assert uses(SAMPLE, "app", "iphone") == ["nothing names app iphone"]
+    assert uses(SAMPLE, "event", "510101") == ["nothing names event 510101"]
+
+
+def test_a_contract_names_its_app() -> None:
+    counted, kind, use = uses(SAMPLE, "app", "iphone")
+    assert (counted, kind.strip()) == ("app iphone: 1 document", "contract")
+    assert use.strip().endswith("content/contracts/iphone-5.8.yaml:2: app  (iphone 5.8)")
 
 
 @pytest.mark.parametrize(

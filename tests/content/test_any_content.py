@@ -55,6 +55,11 @@ DOCUMENTS: dict[str, Any] = {
     "catalog/reviews.yaml": [{**REVIEW, "recommended": True}],
     "catalog/recommendations.yaml": [{"product": 501, "products": [502]}],
     "catalog/synonyms.yaml": [["sofa", "couch"]],
+    "contracts/old.yaml": {
+        "app": "one",
+        "version": "2.0",
+        "reads": [{"request": "v2/utility/mobileapp", "fields": [{"path": "appLayout[]", "enum": ["shop"]}]}],
+    },
 }
 """A document of every kind."""
 

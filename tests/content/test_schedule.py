@@ -208,6 +208,7 @@ def test_content_is_what_is_live_in_a_stated_order_without_its_windows() -> None
         ],
         "events": [{"id": 5}, {"id": 7}],
         "promotions": [{"promoId": 9}, {"promoId": 10}],
+        "contracts": [],
     }
 
 

@@ -48,7 +48,7 @@ def test_the_minimal_shop_has_one_document_of_each_sort(tmp_path: Path) -> None:
     documents = library.check(INTERFACE, tmp_path / "content").documents
     assert documents is not None
     counts = {kind.name: len(documents.of(kind.name)) for kind in INTERFACE.kinds if not kind.streamed}
-    assert counts == {"app": 1, "store": 1, "event": 1, "promotion": 1}
+    assert counts == {"app": 1, "store": 1, "event": 1, "promotion": 1, "contract": 0}
     assert len((tmp_path / "content/sample-keys.txt").read_text().splitlines()) == 1
 
 

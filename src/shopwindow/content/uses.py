@@ -285,5 +285,8 @@ def _called(kind: Kind, value: Json) -> tuple[str, str]:
     """Return the identity and the title of a document; empty where it has none."""
     if kind is SITE or not isinstance(value, dict):
         return "", ""
-    id = str(kind.named(value)) if kind.is_named else ""
+    if kind.identity is not None:
+        id = str(value.get(kind.identity, ""))
+    else:
+        id = str(kind.named(value)) if kind.is_named else ""
     return id, titled(kind, value) if id else ""

@@ -21,7 +21,6 @@ from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind, Reference
 from shopwindow.content.rules import RuleFindings, once
 from shopwindow.content.schema import Schemas
-from shopwindow.content.yaml import Json
 from shopwindow.interface import answer_paths
 from shopwindow.interface.answer_paths import Every, Steps
 from shopwindow.interface.bind import bind
@@ -63,15 +62,15 @@ class Field:
     """What an application reads at one path of an answer.
 
     ``path``: as the contract has it; ``steps``: as it is walked. ``type``: one of the
-    schema's types; empty: anything. ``choices``: the values that the application knows;
-    empty: any. ``pointer``: the field's place in the contract.
+    schema's types; empty: anything. ``choices``: the texts of the values that the
+    application knows; empty: any. ``pointer``: the field's place in the contract.
     """
 
     path: str
     steps: Steps
     type: str
     nullable: bool
-    choices: tuple[Json, ...]
+    choices: tuple[str, ...]
     required: bool
     pointer: Pointer
 
@@ -172,18 +171,26 @@ def supported_versions(
 # -- rules -----------------------------------------------------------------------------
 
 
-def with_rules(interface: Interface, schemas: Schemas) -> Interface:
-    """Return an Interface whose contracts are checked: with the rules below."""
+def with_rules(
+    interface: Interface, schemas: Schemas, *, is_complete: bool
+) -> Interface:
+    """Return an Interface whose contracts are checked: with the rules below.
+
+    ``is_complete``: every collection of the content folder could be declared. Otherwise
+    an operation that does not exist may be that of one that could not.
+    """
     if CONTRACT not in interface.kind:
         return interface
     return replace(
         interface,
-        rules=(*interface.rules, partial(faults, interface, schemas)),
+        rules=(*interface.rules, partial(faults, interface, schemas, is_complete)),
         warnings=(*interface.warnings, partial(unsupported, interface)),
     )
 
 
-def faults(interface: Interface, schemas: Schemas, case: Case) -> RuleFindings:
+def faults(
+    interface: Interface, schemas: Schemas, is_complete: bool, case: Case
+) -> RuleFindings:
     """Yield what is wrong with contracts, whatever the content is.
 
     Two contracts are of one version; a request is none of the interface's reads; a path
@@ -196,8 +203,10 @@ def faults(interface: Interface, schemas: Schemas, case: Case) -> RuleFindings:
     for document in case.having(CONTRACT, ("app",)):
         for number, _ in case.entries(document, ("reads",)):
             place: Pointer = ("reads", number)
-            for finding in _of_read(interface, schemas, document, place):
-                yield document, finding
+            request = as_request(document.value["reads"][number]["request"])
+            if is_complete or operations_at(interface, request):
+                for finding in _of_read(interface, schemas, document, place):
+                    yield document, finding
 
 
 def _of_read(
@@ -226,15 +235,14 @@ def request_finding(
     """Return what is wrong with the text of a request, or None."""
     rule, request = "contract.request", as_request(text)
     reads = "a read that the content answers, as `shopwindow build --list` names them"
-    operations = interface.routes.of(request.path.removesuffix("/"), None)
+    operations = operations_at(interface, request)
     if not operations:
         paths = [each.path for each in interface.operations if _is_read(each)]
         found = f"no operation has the path {cut(request.path)!r}"
         close = nearest(request.path, paths)
         return Finding(rule, pointer, found, reads, nearest=close)
-    operation = next((each for each, _ in operations if _is_read(each)), None)
-    if operation is None:
-        only, _ = operations[0]
+    if not any(_is_read(operation) for operation in operations):
+        only = operations[0]
         found = f"{only.method} {only.path} {_why_no_read(only)}"
         return Finding(rule, pointer, found, reads)
     try:
@@ -247,6 +255,12 @@ def request_finding(
         allowed = f"the request without {CALLBACK.name}"
         return Finding(rule, pointer, found, allowed)
     return None
+
+
+def operations_at(interface: Interface, request: Request) -> list[Operation]:
+    """Return the operations of a request's path, whatever their methods."""
+    routed = interface.routes.of(request.path.removesuffix("/"), None)
+    return [operation for operation, _ in routed]
 
 
 def _is_read(operation: Operation) -> bool:

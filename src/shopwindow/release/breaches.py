@@ -135,11 +135,9 @@ def _of_value(
     if field.type and not _is_of_type(value, field.type):
         wanted = TYPES_IN_WORDS[field.type] + " or null" * field.nullable
         return breach("contract.type", f"is {shown(value)}, not {wanted}", wanted)
-    if field.choices and not _is_among(value, field.choices):
-        listed = ", ".join(map(_text, field.choices))
-        near = (
-            nearest(value, map(_text, field.choices)) if isinstance(value, str) else ""
-        )
+    if field.choices and _text(value) not in field.choices:
+        listed = ", ".join(field.choices)
+        near = nearest(value, field.choices) if isinstance(value, str) else ""
         what = f"is {shown(value)}, which the app does not know"
         return breach("contract.enum", what, listed, near)
     return None
@@ -162,13 +160,6 @@ def _is_of_type(value: Json, type: str) -> bool:
     return type in types and isinstance(value, types[type])
 
 
-def _is_among(value: Json, choices: Iterable[Json]) -> bool:
-    """Return whether a value is one of some. In Python true is 1; in JSON it is not."""
-    return any(
-        value == choice and isinstance(value, bool) == isinstance(choice, bool)
-        for choice in choices
-    )
-
-
 def _text(value: Json) -> str:
+    """Return a value as a contract lists it: text as it is, anything else as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()

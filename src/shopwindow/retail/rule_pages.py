@@ -66,13 +66,25 @@ reads:
     fields:
       - path: promotionDetailsResponse[].legalDisclaimer
 """
-_OF_STORE = """\
+_OF_NOTICE = """\
 app: iphone
 version: "1.0"
 reads:
-  - request: store/v2/stores/10001
+  - request: v1/notices/1
     fields:
-      - path: stores.store[].name
+      - path: notices[].title
+"""
+_NOTICES = """\
+notice: {folder: notices, schema: notice.json, id: noticeId, path: v1/notices}
+"""
+_NOTICE_SCHEMA = """\
+{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {"noticeId": {"type": "integer"}, "title": {"type": "string"}},
+  "required": ["noticeId", "title"],
+  "additionalProperties": false
+}
 """
 
 RETAIL_PAGES = (
@@ -186,10 +198,14 @@ RETAIL_PAGES = (
     ),
     RulePage(
         "contract.refused",
-        wrong="locationNumber: 10002",
-        right="locationNumber: 10001",
-        path=_STORE,
-        beside=((_CONTRACT, _OF_STORE),),
+        wrong="noticeId: 2\ntitle: Open late\n",
+        right="noticeId: 1\ntitle: Open late\n",
+        path="notices/late.yaml",
+        beside=(
+            ("collections.yaml", _NOTICES),
+            ("schemas/notice.json", _NOTICE_SCHEMA),
+            (_CONTRACT, _OF_NOTICE),
+        ),
     ),
     # -- the families' own rules
     RulePage(

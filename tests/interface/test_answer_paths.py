@@ -1,0 +1,109 @@
+"""Paths of contracts: any name can be written, what is written is read, and no order of a list makes a difference."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shopwindow.interface.answer_paths import MOST_STEPS, Every, Steps, parse, text_of, walk
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+STEPS = st.lists(NAMES | st.sampled_from(Every), min_size=1, max_size=8).map(tuple)
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+ANSWERS = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4))
+
+Json = Any
+
+
+@given(STEPS)
+def test_every_path_can_be_written_and_is_read_as_it_was_meant(steps: Steps) -> None:
+    assert parse(text_of(steps)) == steps
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_path_that_is_written_the_same_way_or_is_refused_with_a_reason(text: str) -> None:
+    try:
+        steps = parse(text)
+    except ValueError as error:
+        steps, reason = (), str(error)
+    else:
+        reason = ""
+    assert parse(text_of(steps)) == steps if steps else reason.startswith(("cannot be read from", "has no step"))
+
+
+def ways(value: Json) -> Iterator[tuple[Steps, Json]]:
+    """The path to every part of a value, with the part."""
+    yield (), value
+    parts = value.items() if isinstance(value, dict) else ()
+    for key, part in parts:
+        for step in (key, Every.VALUE):
+            yield from (((step, *rest), end) for rest, end in ways(part))
+    for item in value if isinstance(value, list) else ():
+        yield from (((Every.ITEM, *rest), end) for rest, end in ways(item))
+
+
+@given(ANSWERS)
+def test_a_path_leads_to_every_value_that_it_describes(answer: Json) -> None:
+    for steps, end in ways(answer):
+        assert end in [reached.value for reached in walk(answer, steps) if not reached.left]
+
+
+@given(ANSWERS, STEPS)
+def test_what_a_path_reaches_stands_at_the_pointer_and_no_step_is_lost(answer: Json, steps: Steps) -> None:
+    for pointer, value, left in walk(answer, steps):
+        at = answer
+        for step in pointer:
+            at = at[step]
+        assert at is value
+        assert len(pointer) + len(left) == len(steps)
+
+
+@given(st.lists(SCALARS, max_size=6), st.randoms())
+def test_the_order_of_a_list_makes_no_difference(items: list[Json], chance: Any) -> None:
+    shuffled = chance.sample(items, len(items))
+    reached = [[repr(end.value) for end in walk({"a": one}, parse("a[]"))] for one in (items, shuffled)]
+    assert sorted(reached[0]) == sorted(reached[1])
+
+
+READ = {
+    "a": ("a",),
+    "a.b": ("a", "b"),
+    "events[].id": ("events", Every.ITEM, "id"),
+    "rows[][]": ("rows", Every.ITEM, Every.ITEM),
+    "[].id": (Every.ITEM, "id"),
+    "*.title": (Every.VALUE, "title"),
+    "sections.*": ("sections", Every.VALUE),
+    '"a.b".c': ("a.b", "c"),
+    r'prices."a \"b\" \\"': ("prices", r'a "b" \ '.strip()),
+    "größe.é": ("größe", "é"),
+}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_a_path_is_read(text: str) -> None:
+    assert parse(text) == READ[text]
+
+
+REFUSED = {
+    "": "has no step",
+    ".a": "cannot be read from character 1 on",
+    "a.": "cannot be read from character 2 on",
+    "a..b": "cannot be read from character 2 on",
+    "a.[]": "cannot be read from character 2 on",
+    "a[]b": "cannot be read from character 4 on",
+    "a[0]": "cannot be read from character 2 on",
+    "a b": "cannot be read from character 2 on",
+    "a*": "cannot be read from character 2 on",
+    'a."b': "cannot be read from character 2 on",
+    'a.""': "cannot be read from character 2 on",
+    "a" + "[]" * MOST_STEPS: f"has {MOST_STEPS + 1} steps, and at most {MOST_STEPS} are read",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_no_path_is_refused_with_the_character_from_which_on(text: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(REFUSED[text])}$"):
+        parse(text)

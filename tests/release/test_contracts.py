@@ -1,0 +1,677 @@
+"""Contracts: every way to break a shipped app is a problem at the value's place, and whatever else changes is none."""
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from releases import app, promotion, small
+from shopwindow import library
+from shopwindow.problems import Level, sentence
+from shopwindow.shop import INTERFACE
+
+Json = Any
+Files = dict[str, Json]
+Edit = Callable[[Files], object]
+
+AT = "2026-11-24"
+LABEL = {"type": "object", "properties": {"size": {"type": "integer"}}, "additionalProperties": False}
+NOTICE: Json = {
+    "noticeId": 1,
+    "value": {"text": "red", "count": 3, "ratio": 1.5, "open": True, "rows": [{"n": 1}, {"n": 2}], "tags": ["a", "b"]},
+    "labels": {"a.b": {"size": 1}, "c": {"size": 2}},
+}
+
+PHONE, TABLET = "contracts/phone.yaml", "contracts/tablet.yaml"
+CONFIG, NOTICES = "v2/utility/mobileapp", "v1/notices"
+NOTICE_FILE = "notices/1.yaml"
+
+
+def contract(name: str, *fields: Json, request: str = CONFIG, version: str = "2.0") -> Json:
+    return {"app": name, "version": version, "reads": [{"request": request, "fields": list(fields)}]}
+
+
+TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
+
+
+def schema_of(value: Json) -> Json:
+    """Return a schema that admits a value and others like it: who changes a type changes the schema, too."""
+    schema: Json = {"type": TYPE_NAMES[type(value)]}
+    if isinstance(value, dict):
+        schema["properties"] = {key: schema_of(part) for key, part in value.items()}
+        schema["additionalProperties"] = False
+    if isinstance(value, list):
+        schema |= {"items": schema_of(value[0]), "minItems": 1}
+    return schema
+
+
+def notice_schema(notice: Json) -> Json:
+    """Return the schema of the notice: what it lacks may be there."""
+    value = notice.get("value", NOTICE["value"])
+    if isinstance(value, dict):
+        value = NOTICE["value"] | value
+    schema = schema_of({"noticeId": 1, "value": value})
+    schema["properties"]["labels"] = {"type": "object", "additionalProperties": LABEL}
+    schema["properties"]["publish"] = {"$ref": "publish.json"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "required": ["noticeId"]}
+
+
+def folder_of(folder: Path, files: Files) -> Path:
+    """Write a content folder, a value a line, so that places can be read."""
+    files = {**files, "schemas/notice.json": notice_schema(files[NOTICE_FILE])}
+    for path, value in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return folder
+
+
+def files_of(**more: Json) -> Files:
+    """The small shop, with a collection that admits anything."""
+    return {
+        **deepcopy(small()),
+        "collections.yaml": {
+            "notice": {"folder": "notices", "schema": "notice.json", "id": "noticeId", "path": NOTICES}
+        },
+        NOTICE_FILE: deepcopy(NOTICE),
+        **{f"promotions/{name}.yaml": promotion(id, legalDisclaimer="Once.") for name, id in (("a", 11), ("b", 12))},
+        **more,
+    }
+
+
+def checked(folder: Path, **more: Any) -> list[str]:
+    """Check a folder; its problems, each with its place."""
+    found = library.check(INTERFACE, folder, at=AT, jobs=1, **more)
+    return [
+        f"{one.path}:{one.place.line if one.place else 0}: {one.rule}: {sentence(one)}"
+        for one in (*found.problems, *found.warnings)
+        if one.level is Level.ERROR or one.rule.startswith("contract")
+    ]
+
+
+def config(files: Files, name: str = "phone") -> Json:
+    return files[f"apps/{name}.yaml"]["config"]
+
+
+def value(files: Files) -> Json:
+    return files[NOTICE_FILE]["value"]
+
+
+def setting(*steps: str, to: Json) -> Edit:
+    """Return an edit of the notice's value."""
+
+    def edit(files: Files) -> None:
+        at = value(files)
+        for step in steps[:-1]:
+            at = at[step]
+        at[steps[-1]] = to
+
+    return edit
+
+
+def without(*steps: str) -> Edit:
+    def edit(files: Files) -> None:
+        at = value(files)
+        for step in steps[:-1]:
+            at = at[step]
+        del at[steps[-1]]
+
+    return edit
+
+
+def of_notice(path: str, **more: Json) -> Files:
+    return {PHONE: contract("phone", {"path": f"notices[].{path}", **more}, request=NOTICES)}
+
+
+def of_config(path: str, *, request: str = CONFIG, **more: Json) -> Files:
+    return {PHONE: contract("phone", {"path": path, **more}, request=request)}
+
+
+def base_of_both(files: Files) -> None:
+    """Both apps take their configuration from one base."""
+    base = {"config": deepcopy(config(files))}
+    for name in ("phone", "tablet"):
+        files[f"apps/{name}.yaml"] = {
+            **{key: part for key, part in app(name).items() if key != "config"},
+            "extends": "_base.yaml",
+            "config": {"configVersion": name},
+        }
+    files["apps/_base.yaml"] = base
+    base["config"]["appLayout"] = ["shop", "bag"]
+
+
+Way = tuple[Files, Edit, list[str]]
+
+WAYS: dict[str, Way] = {
+    "a section that the app does not know": (
+        of_config("config.appLayout[]", enum=["shop", "offers"]),
+        lambda files: config(files)["appLayout"].append("bag"),
+        [
+            (
+                "apps/phone.yaml:18: contract.enum: config/appLayout/1: this breaks phone 2.0: appLayout[] "
+                "of v2/utility/mobileapp is 'bag', which the app does not know (contracts/phone.yaml:8) "
+                "(Name of a section); allowed: shop, offers"
+            )
+        ],
+    ),
+    "a word that the app does not know": (
+        of_config("loggingInfo.remoteEnabled", enum=["FALSE"]),
+        lambda files: config(files)["loggingInfo"].update(remoteEnabled="TRUE"),
+        [
+            (
+                "apps/phone.yaml:184: contract.enum: config/loggingInfo/remoteEnabled: this breaks phone "
+                "2.0: loggingInfo.remoteEnabled of v2/utility/mobileapp is 'TRUE', which the app does not "
+                "know (contracts/phone.yaml:8) (Whether the app sends its log to the service: TRUE or "
+                "FALSE); allowed: FALSE"
+            )
+        ],
+    ),
+    "one value of a map that the app does not know": (
+        of_config("featureConfig.*.landingUrl", enum=[f"shop://{key}" for key in config(small())["featureConfig"]]),
+        lambda files: config(files)["featureConfig"]["scan"].update(landingUrl="shop://camera"),
+        [
+            (
+                "apps/phone.yaml:84: contract.enum: config/featureConfig/scan/landingUrl: this breaks phone "
+                "2.0: featureConfig.*.landingUrl of v2/utility/mobileapp is 'shop://camera', which the app "
+                "does not know (contracts/phone.yaml:8) (Where the feature opens: a page of the website, or "
+                "a screen of the app by its own scheme); allowed: shop://shop, shop://scan, shop://registry, "
+                "shop://categories, shop://offers, shop://checkout, shop://bag, shop://search, "
+                "shop://stores, shop://myAccount; did you mean shop://scan?"
+            )
+        ],
+    ),
+    "a value of a base breaks both apps that build on it": (
+        of_config("appLayout[]", enum=["shop"])
+        | {TABLET: contract("tablet", {"path": "appLayout[]", "enum": ["shop"]})},
+        base_of_both,
+        [
+            (
+                "apps/_base.yaml:13: contract.enum: config/appLayout/1: this breaks phone 2.0 and tablet "
+                "2.0: appLayout[] of v2/utility/mobileapp is 'bag', which the app does not know "
+                "(contracts/phone.yaml:8, contracts/tablet.yaml:8) (Name of a section); allowed: shop; "
+                "apps/phone.yaml, apps/tablet.yaml build on this"
+            )
+        ],
+    ),
+    "a value that a view puts into an object of its own": (
+        of_config(
+            "promotionDetailsResponse[].coupon.couponNumber", enum=["4001"], request="v3/promotions?show=coupons"
+        ),
+        lambda files: files["promotions/coupon.yaml"]["coupon"].update(couponNumber="4003"),
+        [
+            (
+                "promotions/coupon.yaml:22: contract.enum: coupon/couponNumber: this breaks phone 2.0: "
+                "promotionDetailsResponse[].coupon.couponNumber of v3/promotions?show=coupons is '4003', "
+                "which the app does not know (contracts/phone.yaml:8) (Number below the bar code, in quotes; "
+                "no other coupon has it); allowed: 4001; did you mean 4001?"
+            )
+        ],
+    ),
+    "an optional property is gone": (
+        of_config("promotionDetailsResponse[].legalDisclaimer", request="v3/promotions?promoid=11"),
+        lambda files: files["promotions/a.yaml"].pop("legalDisclaimer"),
+        [
+            (
+                "promotions/a.yaml:1: contract.gone: this breaks phone 2.0: "
+                "promotionDetailsResponse[].legalDisclaimer of v3/promotions?promoid=11 is gone "
+                "(contracts/phone.yaml:8); allowed: a value"
+            )
+        ],
+    ),
+    "text where a number was": (
+        of_notice("value.count", type="integer"),
+        setting("count", to="three"),
+        [
+            (
+                "notices/1.yaml:5: contract.type: value/count: this breaks phone 2.0: notices[].value.count "
+                "of v1/notices is 'three', not a whole number (contracts/phone.yaml:8); allowed: a whole "
+                "number"
+            )
+        ],
+    ),
+    "a fraction where a whole number was": (
+        of_notice("value.count", type="integer"),
+        setting("count", to=3.5),
+        [
+            (
+                "notices/1.yaml:5: contract.type: value/count: this breaks phone 2.0: notices[].value.count "
+                "of v1/notices is 3.5, not a whole number (contracts/phone.yaml:8); allowed: a whole number"
+            )
+        ],
+    ),
+    "a point where a whole number was": (
+        of_notice("value.count", type="integer"),
+        setting("count", to=3.0),
+        [
+            (
+                "notices/1.yaml:5: contract.type: value/count: this breaks phone 2.0: notices[].value.count "
+                "of v1/notices is 3.0, not a whole number (contracts/phone.yaml:8); allowed: a whole number"
+            )
+        ],
+    ),
+    "a number where text was": (
+        of_notice("value.text", type="text"),
+        setting("text", to=5),
+        [
+            (
+                "notices/1.yaml:4: contract.type: value/text: this breaks phone 2.0: notices[].value.text of "
+                "v1/notices is 5, not text (contracts/phone.yaml:8); allowed: text"
+            )
+        ],
+    ),
+    "text where true or false was": (
+        of_notice("value.open", type="boolean"),
+        setting("open", to="yes"),
+        [
+            (
+                "notices/1.yaml:7: contract.type: value/open: this breaks phone 2.0: notices[].value.open of "
+                "v1/notices is 'yes', not true or false (contracts/phone.yaml:8); allowed: true or false"
+            )
+        ],
+    ),
+    "true where a number was": (
+        of_notice("value.ratio", type="number"),
+        setting("ratio", to=True),
+        [
+            (
+                "notices/1.yaml:6: contract.type: value/ratio: this breaks phone 2.0: notices[].value.ratio "
+                "of v1/notices is true, not a number (contracts/phone.yaml:8); allowed: a number"
+            )
+        ],
+    ),
+    "a list where an object was": (
+        of_notice("value", type="object"),
+        lambda files: files[NOTICE_FILE].update(value=[1]),
+        [
+            (
+                "notices/1.yaml:3: contract.type: value: this breaks phone 2.0: notices[].value of "
+                "v1/notices is a list, not an object (contracts/phone.yaml:8); allowed: an object"
+            )
+        ],
+    ),
+    "an object where a list was": (
+        of_notice("value.rows", type="list"),
+        setting("rows", to={"a": 1}),
+        [
+            (
+                "notices/1.yaml:8: contract.type: value/rows: this breaks phone 2.0: notices[].value.rows of "
+                "v1/notices is an object, not a list (contracts/phone.yaml:8); allowed: a list"
+            )
+        ],
+    ),
+    "an object where items are read": (
+        of_notice("value.rows[].n", type="integer"),
+        setting("rows", to={"a": 1}),
+        [
+            (
+                "contracts/phone.yaml:9: contract.path: reads/0/fields/0/path: notices[].value.rows in "
+                "answers of v1/notices is no list (The way to the value in the JSON answer: names with dots "
+                "between them, [] for every item of a list, * for every value of an object, quotes around a "
+                "name with a dot); allowed: a path without it"
+            )
+        ],
+    ),
+    "text in the items of a list": (
+        of_notice("value.tags[]", type="text"),
+        setting("tags", to=[1, 2]),
+        [
+            (
+                "notices/1.yaml:17: contract.type: value/tags/0: this breaks phone 2.0: "
+                "notices[].value.tags[] of v1/notices is 1, not text (contracts/phone.yaml:8); allowed: text"
+            ),
+            (
+                "notices/1.yaml:18: contract.type: value/tags/1: this breaks phone 2.0: "
+                "notices[].value.tags[] of v1/notices is 2, not text (contracts/phone.yaml:8); allowed: text"
+            ),
+        ],
+    ),
+    "one item lacks a value": (
+        of_notice("value.rows[].n", type="integer"),
+        setting("rows", to=[{"n": 1}, {}]),
+        [
+            (
+                "notices/1.yaml:12: contract.gone: value/rows/1: this breaks phone 2.0: "
+                "notices[].value.rows[].n of v1/notices is gone (contracts/phone.yaml:8); allowed: a whole "
+                "number"
+            )
+        ],
+    ),
+    "text where an object was": (
+        of_notice("value.rows[].n"),
+        setting("rows", to=["one"]),
+        [
+            (
+                "contracts/phone.yaml:9: contract.path: reads/0/fields/0/path: notices[].value.rows[] in "
+                "answers of v1/notices is no object, so it has no 'n' (The way to the value in the JSON "
+                "answer: names with dots between them, [] for every item of a list, * for every value of an "
+                "object, quotes around a name with a dot); allowed: [] behind a list; nothing behind a value"
+            )
+        ],
+    ),
+    "a value is gone": (
+        of_notice("value.text", type="text"),
+        without("text"),
+        [
+            (
+                "notices/1.yaml:3: contract.gone: value: this breaks phone 2.0: notices[].value.text of "
+                "v1/notices is gone (contracts/phone.yaml:8); allowed: text"
+            )
+        ],
+    ),
+    "a value is gone, whatever its type": (
+        of_notice("value.count"),
+        without("count"),
+        [
+            (
+                "notices/1.yaml:3: contract.gone: value: this breaks phone 2.0: notices[].value.count of "
+                "v1/notices is gone (contracts/phone.yaml:8); allowed: a value"
+            )
+        ],
+    ),
+    "what is around a value is gone": (
+        of_notice("value.text"),
+        lambda files: files[NOTICE_FILE].pop("value"),
+        [
+            (
+                "notices/1.yaml:1: contract.gone: this breaks phone 2.0: notices[].value.text of v1/notices "
+                "is gone (contracts/phone.yaml:8); allowed: a value"
+            )
+        ],
+    ),
+    "a value in one of many objects is gone": (
+        of_notice("labels.*.size", type="integer"),
+        lambda files: files[NOTICE_FILE]["labels"]["c"].clear(),
+        [
+            (
+                "notices/1.yaml:25: contract.gone: labels/c: this breaks phone 2.0: notices[].labels.*.size "
+                "of v1/notices is gone (contracts/phone.yaml:8); allowed: a whole number"
+            )
+        ],
+    ),
+    "a name with a dot": (
+        of_notice('labels."a.b".size', enum=["1"]),
+        lambda files: files[NOTICE_FILE]["labels"]["a.b"].update(size=7),
+        [
+            (
+                "notices/1.yaml:23: contract.enum: labels/a.b/size: this breaks phone 2.0: "
+                'notices[].labels."a.b".size of v1/notices is 7, which the app does not know '
+                "(contracts/phone.yaml:8); allowed: 1"
+            )
+        ],
+    ),
+    "a number that the app does not know": (
+        of_notice("value.count", enum=["3", "4"]),
+        setting("count", to=5),
+        [
+            (
+                "notices/1.yaml:5: contract.enum: value/count: this breaks phone 2.0: notices[].value.count "
+                "of v1/notices is 5, which the app does not know (contracts/phone.yaml:8); allowed: 3, 4"
+            )
+        ],
+    ),
+    "true where 1 is listed": (
+        of_notice("value.count", enum=["1", "3"]),
+        setting("count", to=True),
+        [
+            (
+                "notices/1.yaml:5: contract.enum: value/count: this breaks phone 2.0: notices[].value.count "
+                "of v1/notices is true, which the app does not know (contracts/phone.yaml:8); allowed: 1, 3"
+            )
+        ],
+    ),
+    "a document that is asked for by its id is gone": (
+        of_config("notices[].noticeId", request=f"{NOTICES}/1"),
+        lambda files: files[NOTICE_FILE].update(noticeId=2),
+        [
+            (
+                "contracts/phone.yaml:6: contract.refused: reads/0/request: this breaks phone 2.0: "
+                "v1/notices/1 is refused with 404: noticeId: there is no notice with this noticeId (A read, "
+                "by its path and query below base_url, as `shopwindow show` takes it); allowed: an answer; "
+                "without the request, if the app sends it no more"
+            )
+        ],
+    ),
+    "a document that is asked for by its id is not live": (
+        of_config("notices[].noticeId", request=f"{NOTICES}/1"),
+        lambda files: files[NOTICE_FILE].update(publish={"from": "2026-12-01"}),
+        [
+            (
+                "contracts/phone.yaml:6: contract.refused: reads/0/request: this breaks phone 2.0: "
+                "v1/notices/1 is refused with 404: noticeId: there is no notice with this noticeId (A read, "
+                "by its path and query below base_url, as `shopwindow show` takes it); allowed: an answer; "
+                "without the request, if the app sends it no more"
+            )
+        ],
+    ),
+    "a masked answer lacks a field": (
+        of_config("notices[].labels", request=f"{NOTICES}?_fields=labels"),
+        lambda files: files[NOTICE_FILE].pop("labels"),
+        [
+            (
+                "contracts/phone.yaml:8: contract.gone: reads/0/fields/0: this breaks phone 2.0: "
+                "notices[].labels of v1/notices?_fields=labels is gone (One value of the answer, or all "
+                "values that a path with [] or * leads to); allowed: a value"
+            )
+        ],
+    ),
+}
+"""Each with a contract, an edit that breaks it, and the problems."""
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_what_breaks_a_shipped_app_is_a_problem_at_the_value_s_place(tmp_path: Path, way: Way) -> None:
+    contracts, edit, expected = way
+    files = files_of(**contracts)
+    assert checked(folder_of(tmp_path, files)) == []
+    edit(files)
+    assert checked(folder_of(tmp_path, files)) == expected
+
+
+# -- what breaks nobody --------------------------------------------------------------------------------------------
+
+HARMLESS: dict[str, tuple[Files, Edit]] = {
+    "a field that nobody reads": (of_notice("value.text", type="text"), setting("more", to="new")),
+    "another type of what nobody reads": (of_notice("value.text"), setting("count", to="three")),
+    "items in another order": (
+        of_config("appLayout[]", enum=["shop", "bag"]),
+        lambda files: config(files).update(appLayout=["bag", "shop"]),
+    ),
+    "keys in another order": (
+        of_notice("value.text", type="text"),
+        lambda files: files[NOTICE_FILE].update(value=dict(reversed(value(files).items()))),
+    ),
+    "a value that another app does not know": (
+        {TABLET: contract("tablet", {"path": "appLayout[]", "enum": ["shop"]})},
+        lambda files: config(files)["appLayout"].append("bag"),
+    ),
+    "a value that the contract lists": (
+        of_config("appLayout[]", enum=["shop", "bag"]),
+        lambda files: config(files)["appLayout"].append("bag"),
+    ),
+    "a value that is gone, and that the app does without": (
+        of_notice("value.text", type="text", required=False),
+        without("text"),
+    ),
+    "what is around a value that the app does without": (
+        of_notice("value.text", required=False),
+        lambda files: files[NOTICE_FILE].pop("value"),
+    ),
+    "what the app does without, with what is in it": (
+        {
+            PHONE: contract(
+                "phone",
+                {"path": "notices[].value", "required": False},
+                {"path": "notices[].value.text"},
+                request=NOTICES,
+            )
+        },
+        lambda files: files[NOTICE_FILE].pop("value"),
+    ),
+    "a list that is empty": (
+        of_config("appLayout[]", type="text"),
+        lambda files: config(files).update(appLayout=[]),
+    ),
+    "another text, and another number": (
+        {
+            PHONE: contract(
+                "phone",
+                {"path": "notices[].value.text", "type": "text"},
+                {"path": "notices[].value.ratio", "type": "number"},
+                request=NOTICES,
+            )
+        },
+        lambda files: value(files).update(text="blue " * 20, ratio=7),
+    ),
+    "another document": (
+        of_notice("value.text", type="text"),
+        lambda files: files.update({"notices/2.yaml": {**NOTICE, "noticeId": 2}}),
+    ),
+    "a document of a list is gone": (
+        of_notice("value.text", type="text"),
+        lambda files: files[NOTICE_FILE].update(publish={"from": "2027-01-01"}),
+    ),
+}
+
+
+@pytest.mark.parametrize("change", HARMLESS.values(), ids=HARMLESS)
+def test_what_a_contract_does_not_name_may_change(tmp_path: Path, change: tuple[Files, Edit]) -> None:
+    contracts, edit = change
+    files = files_of(**contracts)
+    assert checked(folder_of(tmp_path, files)) == []
+    edit(files)
+    assert checked(folder_of(tmp_path, files)) == []
+
+
+def test_a_version_that_is_not_supported_holds_nobody_and_is_a_warning(tmp_path: Path) -> None:
+    old = contract("phone", {"path": "appLayout[]", "enum": ["nothing"]}, version="2.1")
+    assert checked(folder_of(tmp_path, files_of(**{PHONE: old}))) == [
+        "contracts/phone.yaml:3: contract.version: version: phone 2.1 is not supported, so nobody is held to this"
+        " (The version of the application, in quotes when it looks like a number. The contract counts while this"
+        " version is supported); allowed: 2.0; delete the contract of a version that is gone; did you mean 2.0?"
+    ]
+
+
+# -- contracts that are wrong --------------------------------------------------------------------------------------
+
+REQUEST = "(A read, by its path and query below base_url, as `shopwindow show` takes it)"
+READS = "allowed: a read that the content answers, as `shopwindow build --list` names them"
+PATH = (
+    "(The way to the value in the JSON answer: names with dots between them, [] for every item of a list, * for every"
+    " value of an object, quotes around a name with a dot)"
+)
+FORM = 'allowed: names with dots between them, [] for items, * for values: events[].id, sections.*.title, "a.b".c'
+
+
+def with_request(request: str) -> Json:
+    return contract("phone", {"path": "a"}, request=request)
+
+
+def with_path(path: str) -> Json:
+    return contract("phone", {"path": path})
+
+
+WRONG: dict[str, tuple[Json, str]] = {
+    "an app that does not exist": (
+        contract("phnoe", {"path": "appLayout"}),
+        "2: reference: app: no app has the name phnoe (The application that reads, by its name);"
+        " allowed: phone, tablet; did you mean phone?",
+    ),
+    "a request that does not exist": (
+        with_request("v2/utility/mobilap"),
+        "6: contract.request: reads/0/request: no operation has the path 'v2/utility/mobilap'"
+        f" {REQUEST}; {READS}; did you mean v2/utility/mobileapp?",
+    ),
+    "an operation that writes": (
+        with_request("v2/utility/mobileoptinout"),
+        f"6: contract.request: reads/0/request: POST v2/utility/mobileoptinout writes {REQUEST}; {READS}",
+    ),
+    "a GET that writes": (
+        with_request("v2/utility/mobilelog"),
+        f"6: contract.request: reads/0/request: GET v2/utility/mobilelog writes {REQUEST}; {READS}",
+    ),
+    "an operation that needs the database": (
+        with_request("order/v1/bags?bagGuid=1"),
+        f"6: contract.request: reads/0/request: GET order/v1/bags is answered by the running service alone"
+        f" {REQUEST}; {READS}",
+    ),
+    "a parameter that is missing": (
+        with_request("store/v1/events"),
+        "6: contract.request: reads/0/request: storeId: one of storeId, storeNumber, locationNumber is required"
+        f" {REQUEST}; allowed: a request that the interface admits",
+    ),
+    "a callback": (
+        with_request("v2/utility/mobileapp?callback=receive"),
+        "6: contract.request: reads/0/request: a script is no answer that a contract could look into"
+        f" {REQUEST}; allowed: the request without callback",
+    ),
+    "a whole address": (
+        with_request("https://api.shop.example/v2/utility/mobileapp"),
+        "6: schema.pattern: reads/0/request: 'https://api.shop.example/v2/utility/mobileapp' does not have the right"
+        f" form {REQUEST}; allowed: a path and query below base_url without spaces, such as v2/utility/mobileapp",
+    ),
+    "a path with two dots": (
+        with_path("appConfig..shop"),
+        "9: contract.path: reads/0/fields/0/path: the path 'appConfig..shop' cannot be read from character 10 on"
+        f" {PATH}; {FORM}",
+    ),
+    "a path that no answer has": (
+        with_path("appConfig.shop.appDisplayNmae"),
+        "9: contract.path: reads/0/fields/0/path: appConfig.shop in answers of v2/utility/mobileapp has no"
+        f" 'appDisplayNmae' {PATH}; allowed: appDisplayName, appIcon, featureLayout; did you mean appDisplayName?",
+    ),
+    "items of what is no list": (
+        with_path("configVersion[]"),
+        "9: contract.path: reads/0/fields/0/path: configVersion in answers of v2/utility/mobileapp is no list"
+        f" {PATH}; allowed: a path without it",
+    ),
+    "values of what is no object": (
+        with_path("appLayout.*"),
+        "9: contract.path: reads/0/fields/0/path: appLayout in answers of v2/utility/mobileapp is no object"
+        f" {PATH}; allowed: a path without it",
+    ),
+    "a name within a list": (
+        with_path("appLayout.shop"),
+        "9: contract.path: reads/0/fields/0/path: appLayout in answers of v2/utility/mobileapp is no object, so it"
+        f" has no 'shop' {PATH}; allowed: [] behind a list; nothing behind a value",
+    ),
+    "an unknown type": (
+        contract("phone", {"path": "appLayout[]", "type": "txt"}),
+        "10: schema.enum: reads/0/fields/0/type: 'txt' is not one of the allowed values (What the value is; left out:"
+        " anything); allowed: text, integer, number, boolean, object, list; did you mean text?",
+    ),
+    "no request": (
+        {"app": "phone", "version": "2.0", "reads": []},
+        "4: schema.minItems: reads: nothing is written here (The requests that the application sends, and the fields of"
+        " each answer that it needs); allowed: at least 1 in the list",
+    ),
+    "more than 200 requests": (
+        {"app": "phone", "version": "2.0", "reads": contract("phone", {"path": "appLayout"})["reads"] * 201},
+        "4: schema.maxItems: reads: a list of 201 is too long (The requests that the application sends, and the fields"
+        " of each answer that it needs); allowed: at most 200",
+    ),
+}
+
+
+@pytest.mark.parametrize(("wrong", "expected"), WRONG.values(), ids=WRONG)
+def test_a_contract_that_cannot_be_meant_is_a_problem_at_its_place(tmp_path: Path, wrong: Json, expected: str) -> None:
+    files = files_of(**{PHONE: wrong})
+    assert checked(folder_of(tmp_path, files)) == [f"contracts/phone.yaml:{expected}"]
+
+
+def test_two_contracts_of_one_version_are_a_problem(tmp_path: Path) -> None:
+    one = contract("phone", {"path": "appLayout"})
+    assert checked(folder_of(tmp_path, files_of(**{PHONE: one, TABLET: one}))) == [
+        "contracts/tablet.yaml:3: unique: version: the version phone 2.0 is also that of the contract in"
+        " contracts/phone.yaml:3 (The version of the application, in quotes when it looks like a number. The contract"
+        " counts while this version is supported); allowed: each once"
+    ]
+
+
+def test_where_a_collection_is_declared_with_a_fault_its_requests_are_no_second_problem(tmp_path: Path) -> None:
+    files = files_of(**of_notice("value.text"))
+    files["collections.yaml"]["notice"]["id"] = "noticeIt"
+    (only,) = checked(folder_of(tmp_path, files))
+    assert only.startswith("collections.yaml:")
