@@ -105,6 +105,7 @@ from shopwindow.release.repair import repair as repair_release
 from shopwindow.release.show import below_base_url
 from shopwindow.release.show import show as show_unbuilt
 from shopwindow.release.stored import interface_of
+from shopwindow.release.touched import TouchedContract, touched
 from shopwindow.release.verify import verify as verify_release
 from shopwindow.service import trial
 from shopwindow.starter import begin, document
@@ -910,12 +911,13 @@ class ReleaseDifference:
     that differ.
 
     ``lifetime``: the seconds after which caches have dropped the responses to other
-    queries by themselves.
+    queries by themselves. ``contracts``: what differs that a contract reads.
     """
 
     changes: Sequence[Change]
     urls: Sequence[str]
     lifetime: int
+    contracts: Sequence[TouchedContract] = ()
 
 
 def difference(
@@ -930,6 +932,7 @@ def difference(
         changes(before, after, interface),
         purged(before, after),
         longest_lifetime(before, interface),
+        touched(before, after, interface),
     )
 
 

@@ -15,6 +15,7 @@ from shopwindow.content.listing import shipped
 from shopwindow.library import ReleaseDifference
 from shopwindow.problems import number_of, pointer_text
 from shopwindow.release.changes import Change
+from shopwindow.release.touched import TouchedContract
 
 MAX_PRINTED_VALUE = 200
 """Characters of a value that `diff` prints: two of them are a few lines of a terminal.
@@ -22,6 +23,11 @@ MAX_PRINTED_VALUE = 200
 
 MAX_MARKDOWN = 60_000
 """Characters of a Markdown difference: GitHub refuses a comment of more than 65,536."""
+
+MAX_MARKDOWN_CONTRACTS = 50
+"""Answers of contracts that a Markdown difference lists: with MAX_PRINTED_VALUE
+characters each, every one escaped, they stay within a comment.
+"""
 
 _UNMARKED = frozenset(" ,.;:/'-")
 """Beside letters and digits, what stands for itself everywhere in Markdown."""
@@ -31,6 +37,8 @@ def text(difference: ReleaseDifference) -> Iterator[str]:
     """Yield the lines of a difference for a terminal."""
     for change in difference.changes:
         yield _sentence(change)
+    for touched in difference.contracts:
+        yield f"{touched.reader} reads this: {_read(touched)}"
     yield f"{number_of(len(difference.urls), 'URL')} to purge" + ":" * bool(
         difference.urls
     )
@@ -55,6 +63,7 @@ def markdown(difference: ReleaseDifference) -> Iterator[str]:
             yield f"And {number_of(len(documents) - number, 'more document')}."
             break
         yield section
+    yield from _contracts_section(difference)
     if not difference.urls:
         return
     yield ""
@@ -72,6 +81,20 @@ def markdown(difference: ReleaseDifference) -> Iterator[str]:
     yield "</details>"
 
 
+def _contracts_section(difference: ReleaseDifference) -> Iterator[str]:
+    """Yield the Markdown of the contracts that read what changes."""
+    if not difference.contracts:
+        return
+    yield ""
+    yield "#### Contracts that read this"
+    yield ""
+    for number, touched in enumerate(difference.contracts):
+        if number == MAX_MARKDOWN_CONTRACTS:
+            yield f"- and {number_of(len(difference.contracts) - number, 'more answer')}"
+            break
+        yield f"- {_escaped(touched.reader)}: {_escaped(_cut(_read(touched)))}"
+
+
 def html(difference: ReleaseDifference) -> Iterator[str]:
     """Yield a difference as a page that needs no other file."""
     templates = Environment(
@@ -87,6 +110,9 @@ def html(difference: ReleaseDifference) -> Iterator[str]:
     ]
     yield templates.get_template("difference.html").render(
         documents=documents,
+        contracts=[
+            (touched.reader, _read(touched)) for touched in difference.contracts
+        ],
         urls=difference.urls,
         lifetime=_lifetime(difference).capitalize(),
     )
@@ -109,6 +135,14 @@ def as_json(difference: ReleaseDifference) -> Iterator[str]:
         "changes": changes,
         "urls": list(difference.urls),
         "lifetime": difference.lifetime,
+        "contracts": [
+            {
+                "reader": touched.reader,
+                "request": touched.request,
+                "paths": list(touched.paths),
+            }
+            for touched in difference.contracts
+        ],
     }
     yield json.dumps(value, ensure_ascii=False, indent=2)
 
@@ -164,6 +198,11 @@ def _values(changes: Sequence[Change]) -> list[tuple[str, str, str]]:
     return rows
 
 
+def _read(touched: TouchedContract) -> str:
+    """Return what of an answer a contract reads, and differs."""
+    return f"{', '.join(touched.paths)} of {touched.request}"
+
+
 def _sentence(change: Change) -> str:
     name = f"{change.kind} {change.id}"
     place = f"{name}: {pointer_text(change.pointer)}" if change.pointer else name
@@ -178,7 +217,12 @@ def _value(value: Any) -> str:
     """Return a value as `diff` prints it. None is one that is not there: content has no
     null.
     """
-    text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
+    return _cut(
+        "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
+    )
+
+
+def _cut(text: str) -> str:
     is_short = len(text) <= MAX_PRINTED_VALUE
     return text if is_short else text[: MAX_PRINTED_VALUE - 1] + "…"
 

@@ -93,7 +93,7 @@ def changes(old: Path, new: Path, interface: Interface) -> list[Change]:
 
     Raises Failure.
     """
-    old_release, new_release = _opened(old, interface), _opened(new, interface)
+    old_release, new_release = opened(old, interface), opened(new, interface)
     urls = _urls(old_release, new_release)
     contents = old_release.content, new_release.content
     leaves = [*differences(*contents, interface), *_in_indexes(*contents, interface)]
@@ -270,7 +270,8 @@ class OpenedRelease:
     interface: Interface
 
 
-def _opened(release: Path, interface: Interface) -> OpenedRelease:
+def opened(release: Path, interface: Interface) -> OpenedRelease:
+    """Return a release with what is needed to answer from it. Raises Failure."""
     its_interface = interface_of(release, interface)
     return OpenedRelease(release, content_of(release, its_interface), its_interface)
 

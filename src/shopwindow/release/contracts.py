@@ -155,7 +155,7 @@ def _breaches(examined: Examined) -> list[Breach]:
     contracts = sha256(orjson.dumps(values)).hexdigest()
     state = examined.program, examined.schemas.digest, contracts
     digests = Digests(examined.content, examined.digests)
-    record = ReadRecord()
+    record, new_record = ReadRecord(), ReadRecord()
     for loaded in examined.kept.load(state):
         loaded.forget(digests)
         record.merge(loaded)
@@ -168,7 +168,8 @@ def _breaches(examined: Examined) -> list[Breach]:
             continue
         recorded.seen = set()
         found += breaches(interface, one, recorded)
-        record.note(number, recorded.seen, digests)
+        new_record.note(number, recorded.seen, digests)
     if not found:
+        record.merge(new_record)
         examined.kept.store(state, [record.encode()])
     return found

@@ -1,0 +1,278 @@
+"""Contracts in builds and in repeated checks: what was read is recorded, and answered again where it changes."""
+
+import json
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from releases import AT, build, built, shopwindow, small, tree, write
+from shopwindow import library
+from shopwindow.content.documents import Content
+from shopwindow.content.remembered import RememberedFiles
+from shopwindow.interface.call import Call
+from shopwindow.interface.contracts import CONTRACT
+from shopwindow.interface.operation import FromContent
+from shopwindow.problems import Failure, Misuse, sentence
+from shopwindow.shop import INTERFACE
+
+Json = Any
+
+CONTRACT_FILE = "contracts/phone.yaml"
+READS = [
+    {"request": "v2/utility/mobileapp", "fields": [{"path": "appLayout[]", "enum": ["shop", "bag"]}]},
+    {"request": "v2/store/event?storeId=1", "fields": [{"path": "storeEvents[].name", "type": "text"}]},
+    {"request": "v3/promotions?show=promotions", "fields": [{"path": "promotionDetailsResponse[].promoId"}]},
+]
+BROKEN = (
+    "apps/phone.yaml: config/appLayout/1: this breaks phone 2.0: appLayout[] of v2/utility/mobileapp is 'scan', which"
+    " the app does not know (contracts/phone.yaml:1) (Name of a section); allowed: shop, bag"
+)
+
+
+def shop() -> dict[str, Json]:
+    return {**deepcopy(small()), CONTRACT_FILE: {"app": "phone", "version": "2.0", "reads": READS}}
+
+
+def layout(files: dict[str, Json], *sections: str) -> dict[str, Json]:
+    files["apps/phone.yaml"]["config"]["appLayout"] = list(sections)
+    return files
+
+
+class Counted:
+    """The shop's interface, whose views note the requests that they answer."""
+
+    def __init__(self) -> None:
+        self.answered: list[str] = []
+        operations = [
+            replace(operation, source=replace(operation.source, view=self._counting(operation.source)))
+            if isinstance(operation.source, FromContent)
+            else operation
+            for operation in INTERFACE.operations
+        ]
+        self.interface = replace(INTERFACE, operations=tuple(operations))
+
+    def _counting(self, source: FromContent) -> Any:
+        def view(content: Content, call: Call) -> Json:
+            self.answered.append(call.request().target)
+            return source.view(content, call)
+
+        return view
+
+    def check(self, folder: Path, remembered: RememberedFiles | None = None) -> tuple[list[str], list[str]]:
+        """Check; return the problems, and what was answered."""
+        self.answered.clear()
+        found = library.check(self.interface, folder, at=AT, jobs=1, remembered=remembered)
+        return [f"{one.path}: {sentence(one)}" for one in found.problems], sorted(self.answered)
+
+
+ALL = sorted(["v2/utility/mobileapp", "v2/store/event?storeId=1", "v3/promotions?show=promotions"])
+
+
+def test_a_repeated_check_answers_only_what_would_read_something_else(tmp_path: Path) -> None:
+    counted, remembered, files = Counted(), RememberedFiles(), shop()
+    folder = write(tmp_path, files)
+    assert counted.check(folder, remembered) == ([], ALL)
+    assert counted.check(folder, remembered) == ([], [])
+    files["events/first.yaml"]["name"] = "Another name"
+    assert counted.check(write(folder, files), remembered) == ([], ["v2/store/event?storeId=1"])
+    files["stores/two.yaml"]["name"] = "A store that nobody reads"
+    assert counted.check(write(folder, files), remembered)[0] == []
+    layout(files, "bag", "shop")
+    assert counted.check(write(folder, files), remembered) == ([], ["v2/utility/mobileapp"])
+    files[CONTRACT_FILE]["reads"] = READS[1:]
+    assert counted.check(write(folder, files), remembered) == ([], ALL[:1] + ALL[2:])
+
+
+def test_a_warm_check_reports_what_a_cold_one_reports(tmp_path: Path) -> None:
+    counted, remembered, files = Counted(), RememberedFiles(), shop()
+    folder = write(tmp_path, files)
+    for sections in (["shop"], ["shop", "scan"], ["shop", "scan"], ["bag"], ["shop", "scan"]):
+        layout(files, *sections)
+        write(folder, files)
+        warm, _ = counted.check(folder, remembered)
+        cold, _ = counted.check(folder)
+        assert warm == cold == ([BROKEN] if "scan" in sections else [])
+
+
+def test_a_build_refuses_what_breaks_a_contract_and_leaves_current_as_it_is(tmp_path: Path) -> None:
+    content, out = tmp_path / "content", tmp_path / "dist"
+    first = built(write(content, shop()), out)
+    before = tree(out / "releases")
+    ran = build(write(content, layout(shop(), "shop", "scan")), out)
+    assert (ran.status, ran.err.splitlines()[0]) == (1, "1 problem, 3 warnings")
+    assert ran.out.endswith(BROKEN.removeprefix("apps/phone.yaml") + "\n")
+    assert (tree(out / "releases"), (out / "current").resolve().name) == (before, first)
+    note = json.loads((out / "last-build.json").read_text())
+    assert (note["status"], BROKEN.removeprefix("apps/phone.yaml: ") in note["description"]) == ("FAILED", True)
+
+
+def test_what_builds_record_and_a_fresh_build_make_no_difference(tmp_path: Path) -> None:
+    content, out = tmp_path / "content", tmp_path / "dist"
+    built(write(content, shop()), out)
+    assert (out / ".cache/contracts").is_file()
+    for more in ([], ["--no-cache"]):
+        assert build(write(content, layout(shop(), "shop", "scan")), out, *more).status == 1
+    second = built(write(content, layout(shop(), "bag", "shop")), out)
+    assert second == built(content, tmp_path / "other", "--no-cache")
+    assert build(write(content, layout(shop(), "shop", "scan")), out).status == 1
+
+
+def test_a_damaged_record_is_no_record(tmp_path: Path) -> None:
+    content, out = tmp_path / "content", tmp_path / "dist"
+    built(write(content, shop()), out)
+    (out / ".cache/contracts").write_bytes(b"nonsense")
+    assert build(write(content, layout(shop(), "shop", "scan")), out).status == 1
+
+
+def test_a_release_holds_its_contracts_and_the_difference_names_what_they_read(tmp_path: Path) -> None:
+    content, out = tmp_path / "content", tmp_path / "dist"
+    files = shop()
+    first = built(write(content, files), out)
+    files["apps/tablet.yaml"]["config"]["configVersion"] = "3"
+    second = built(write(content, files), out)
+    layout(files, "bag", "shop")
+    files["events/first.yaml"]["shortDesc"] = "Another text"
+    third = built(write(content, files), out)
+    assert library.difference(INTERFACE, out, first, second).contracts == []
+    (touched,) = library.difference(INTERFACE, out, second, third).contracts
+    assert (touched.reader, touched.request, touched.paths) == ("phone 2.0", "v2/utility/mobileapp", ("appLayout[]",))
+
+    read = "appLayout[] of v2/utility/mobileapp"
+    printed = {
+        form: shopwindow("diff", second, third, "--out", out, "--format", form).out
+        for form in ("text", "markdown", "html", "json")
+    }
+    assert f"phone 2.0 reads this: {read}" in printed["text"].splitlines()
+    assert "#### Contracts that read this\n\n- phone 2.0: " in printed["markdown"]
+    assert f"<li>phone 2.0: {read}</li>" in printed["html"]
+    assert json.loads(printed["json"])["contracts"] == [
+        {"reader": "phone 2.0", "request": "v2/utility/mobileapp", "paths": ["appLayout[]"]}
+    ]
+
+
+def test_a_contract_that_was_added_is_a_change_of_its_own(tmp_path: Path) -> None:
+    content, out = tmp_path / "content", tmp_path / "dist"
+    first = built(write(content, small()), out)
+    second = built(write(content, shop()), out)
+    lines = shopwindow("diff", first, second, "--out", out).out.splitlines()
+    assert lines == ["contract phone 2.0: appears", "0 URLs to purge"]
+
+
+def test_only_looking_at_content_that_breaks_a_contract_is_no_problem(tmp_path: Path) -> None:
+    folder = write(tmp_path, layout(shop(), "shop", "scan"))
+    shown = shopwindow("show", "v2/utility/mobileapp", "--app", "phone", "--content", folder)
+    assert (shown.status, json.loads(shown.out)["appLayout"]) == (0, ["shop", "scan"])
+    why = shopwindow("why", "phone", "config/appLayout/1", "--content", folder)
+    assert (why.status, "scan" in why.out) == (0, True)
+
+
+# -- contract record -----------------------------------------------------------------------------------------------
+
+
+def record(folder: Path, *requests: str, app: str = "phone", version: str = "2.0") -> Any:
+    return shopwindow("contract", "record", "--app", app, "--version", version, "--content", folder, *requests)
+
+
+def test_a_contract_is_recorded_and_holds(tmp_path: Path) -> None:
+    folder = write(tmp_path, small())
+    ran = record(folder, "v2/utility/mobileapp", "v3/promotions?show=coupons", "v2/store/event?storeId=1")
+    assert (ran.status, ran.out.splitlines()[0], ran.err) == (0, f"{folder}/contracts/phone-2.0.yaml", "")
+    text = (folder / "contracts/phone-2.0.yaml").read_text()
+    assert text.startswith("# Recorded from the content as it was.")
+    assert "      - {path: loggingInfo.maxLogCount, type: text}\n" in text
+    assert '      - {path: "promotionDetailsResponse[].coupon.couponNumber", type: text, required: false}\n' in text
+    assert '      - {path: "storeEvents[].eventId", type: integer}\n' in text
+    assert shopwindow("check", "--content", folder, "--at", AT).status == 0
+
+
+def test_a_recorded_contract_is_broken_by_what_is_gone(tmp_path: Path) -> None:
+    folder, files = tmp_path, small()
+    files["apps/phone.yaml"]["config"]["urlInterception"]["singleSignIn"] = ["/in"]
+    record(write(folder, files), "v2/utility/mobileapp")
+    value = library.check(INTERFACE, folder, at=AT, jobs=1).documents
+    assert value is not None
+    (contract,) = value.of(CONTRACT)
+    paths = [field["path"] for field in contract.value["reads"][0]["fields"]]
+    assert {"appLayout[]", "urlInterception.singleSignIn[]", "urlInterception.forcedSignOn[]"} <= set(paths)
+
+
+def test_a_recorded_contract_is_never_written_over_a_file(tmp_path: Path) -> None:
+    folder = write(tmp_path, small())
+    file = folder / "contracts/phone-2.0.yaml"
+    file.parent.mkdir()
+    file.write_text(
+        'app: phone\nversion: "1.0"\nreads: [{request: v2/utility/mobileapp, fields: [{path: appLayout}]}]\n'
+    )
+    before = file.read_text()
+    ran = record(folder, "v2/utility/mobileapp")
+    assert (ran.status, ran.err) == (
+        4,
+        f"shopwindow: {file} is there already, and is not replaced; add to it, or delete it first\n",
+    )
+    assert file.read_text() == before
+
+
+REFUSED = {
+    "an app": (
+        ({"app": "phnoe"}, "v2/utility/mobileapp"),
+        "--app 'phnoe': the applications are phone, tablet; did you mean phone?",
+    ),
+    "a version": (({"version": "3.0"}, "v2/utility/mobileapp"), "--version '3.0': the supported ones of phone are 2.0"),
+    "a request": (
+        ({}, "v2/utility/mobilap"),
+        "v2/utility/mobilap: no operation has the path 'v2/utility/mobilap'; allowed: a read that the content answers,"
+        " as `shopwindow build --list` names them; did you mean v2/utility/mobileapp?",
+    ),
+    "a write": (
+        ({}, "v2/utility/mobileoptinout"),
+        "v2/utility/mobileoptinout: POST v2/utility/mobileoptinout writes; allowed: a read that the content answers,"
+        " as `shopwindow build --list` names them",
+    ),
+    "a parameter": (
+        ({}, "v2/store/event"),
+        "v2/store/event: storeId: one of storeId, storeNumber is required; allowed: a request that the interface"
+        " admits",
+    ),
+    "another host": (
+        ({}, "https://other.example/v2/utility/mobileapp"),
+        "https://other.example/v2/utility/mobileapp: not below base_url, https://api.shop.example, and not below"
+        " order_base_url, https://orders.shop.example",
+    ),
+}
+
+
+@pytest.mark.parametrize(("asked", "expected"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_recorded_is_wrong_use(tmp_path: Path, asked: Any, expected: str) -> None:
+    reader, request = asked
+    ran = record(write(tmp_path, small()), request, **reader)
+    assert (ran.status, ran.out, ran.err.splitlines()[-1]) == (2, "", f"Error: {expected}")
+    assert not (tmp_path / "contracts").exists()
+
+
+def test_more_requests_than_a_contract_may_have_are_refused(tmp_path: Path) -> None:
+    folder = write(tmp_path, small())
+    documents = library.check(INTERFACE, folder, at=AT, jobs=1).documents
+    assert documents is not None
+    requests = [f"v2/store/event?storeId={number}" for number in range(1, 202)]
+    with pytest.raises(Misuse, match="201 requests, and a contract has at most 200"):
+        library.record_contract(INTERFACE, folder, documents, "phone", "2.0", requests)
+
+
+def test_a_version_with_a_contract_gets_no_second_one(tmp_path: Path) -> None:
+    folder = write(tmp_path, shop())
+    ran = record(folder, "v2/utility/mobileapp")
+    last = ran.err.splitlines()[-1]
+    assert (ran.status, last) == (2, "Error: --version contracts/phone.yaml is the contract of phone 2.0 already")
+
+
+def test_an_interface_without_contracts_says_so(tmp_path: Path) -> None:
+    kinds = tuple(kind for kind in INTERFACE.kinds if kind.name != CONTRACT)
+    bare = replace(INTERFACE, kinds=kinds)
+    folder = write(tmp_path, small())
+    documents = library.check(bare, folder, at=AT, jobs=1).documents
+    assert documents is not None
+    with pytest.raises((Misuse, Failure), match="has no contracts"):
+        library.record_contract(bare, folder, documents, "phone", "2.0", ["v2/utility/mobileapp"])
