@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shopwindow.interface.answer_paths import MOST_STEPS, Every, Steps, parse, text_of, walk
+from shopwindow.interface.answer_paths import MOST_STEPS, Every, PathSteps, parse, text_of, walk
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 STEPS = st.lists(NAMES | st.sampled_from(Every), min_size=1, max_size=8).map(tuple)
@@ -19,7 +19,7 @@ Json = Any
 
 
 @given(STEPS)
-def test_every_path_can_be_written_and_is_read_as_it_was_meant(steps: Steps) -> None:
+def test_every_path_can_be_written_and_is_read_as_it_was_meant(steps: PathSteps) -> None:
     assert parse(text_of(steps)) == steps
 
 
@@ -34,7 +34,7 @@ def test_any_text_is_a_path_that_is_written_the_same_way_or_is_refused_with_a_re
     assert parse(text_of(steps)) == steps if steps else reason.startswith(("cannot be read from", "has no step"))
 
 
-def ways(value: Json) -> Iterator[tuple[Steps, Json]]:
+def ways(value: Json) -> Iterator[tuple[PathSteps, Json]]:
     """The path to every part of a value, with the part."""
     yield (), value
     parts = value.items() if isinstance(value, dict) else ()
@@ -52,7 +52,7 @@ def test_a_path_leads_to_every_value_that_it_describes(answer: Json) -> None:
 
 
 @given(ANSWERS, STEPS)
-def test_what_a_path_reaches_stands_at_the_pointer_and_no_step_is_lost(answer: Json, steps: Steps) -> None:
+def test_what_a_path_reaches_stands_at_the_pointer_and_no_step_is_lost(answer: Json, steps: PathSteps) -> None:
     for pointer, value, left in walk(answer, steps):
         at = answer
         for step in pointer:

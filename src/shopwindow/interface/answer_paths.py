@@ -26,20 +26,22 @@ class Every(Enum):
     VALUE = "*"
 
 
-Step = str | Every
+PathStep = str | Every
 """A step of a path: a name, or every item or value."""
 
-Steps = tuple[Step, ...]
+PathSteps = tuple[PathStep, ...]
 
 MOST_STEPS = 40
-"""Steps of a path. The deepest answer of the department store needs 8."""
+"""PathSteps of a path. The deepest answer of the department store needs 8."""
 
 FORM = 'names with dots between them, [] for items, * for values: events[].id, sections.*.title, "a.b".c'
 """What a path looks like, for messages."""
 
 _BARE = r'[^\s.\[\]*"]+'
-_QUOTED = r'"(?:[^"\\]|\\["\\])+"'
-_STEP = re.compile(rf"(?P<dot>\.)?(?:(?P<name>{_BARE}|{_QUOTED})|(?P<value>\*))|\[\]")
+_QUOTED_NAME = r'"(?:[^"\\]|\\["\\])+"'
+_STEP = re.compile(
+    rf"(?P<dot>\.)?(?:(?P<name>{_BARE}|{_QUOTED_NAME})|(?P<value>\*))|\[\]"
+)
 _ESCAPED = re.compile(r'\\(["\\])')
 _ENTIRELY_BARE = re.compile(_BARE)
 
@@ -47,12 +49,12 @@ _OPEN_KEYWORDS = frozenset(("allOf", "anyOf", "oneOf", "if", "patternProperties"
 """Keywords under which a place may have more properties than it lists."""
 
 
-def parse(text: str) -> Steps:
+def parse(text: str) -> PathSteps:
     """Return the steps of a path.
 
     Raises ValueError, whose message continues a sentence that begins with the path.
     """
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     at = 0
     while at < len(text):
         match = _STEP.match(text, at)
@@ -78,7 +80,7 @@ def _unquoted(name: str) -> str:
     return _ESCAPED.sub(r"\1", name[1:-1]) if name.startswith('"') else name
 
 
-def text_of(steps: Iterable[Step]) -> str:
+def text_of(steps: Iterable[PathStep]) -> str:
     """Return the text of a path, the reverse of `parse`."""
     text = ""
     for step in steps:
@@ -89,7 +91,7 @@ def text_of(steps: Iterable[Step]) -> str:
     return text
 
 
-def _name(step: Step) -> str:
+def _name(step: PathStep) -> str:
     if isinstance(step, Every):
         return step.value
     if _ENTIRELY_BARE.fullmatch(step):
@@ -107,10 +109,10 @@ class Reached(NamedTuple):
 
     pointer: Pointer
     value: Json
-    left: Steps
+    left: PathSteps
 
 
-def walk(answer: Json, steps: Steps) -> Iterator[Reached]:
+def walk(answer: Json, steps: PathSteps) -> Iterator[Reached]:
     """Yield every value that a path leads to, and every place from which it leads no
     further.
 
@@ -143,7 +145,7 @@ class Unknown(NamedTuple):
     names: tuple[str, ...]
 
 
-def unknown(shape: Shape, steps: Steps) -> Unknown | None:
+def unknown(shape: Shape, steps: PathSteps) -> Unknown | None:
     """Return the first step of a path that a response's schema does not admit, or None.
 
     Where a schema leaves open what stands at a place, any path may lead on.
@@ -168,7 +170,7 @@ def unknown(shape: Shape, steps: Steps) -> Unknown | None:
     return None
 
 
-def _unknown_below_any(place: Shape, number: int, steps: Steps) -> Unknown | None:
+def _unknown_below_any(place: Shape, number: int, steps: PathSteps) -> Unknown | None:
     """Return what `unknown` does behind a `*`: None where one property admits the rest."""
     if place.keyword("additionalProperties") is not False:
         return None

@@ -5,7 +5,7 @@ one of its versions sends, and the fields of each answer that it needs. Whoever 
 builds content answers these requests from it (`release.contracts`).
 
 This module has what needs no content: the kind, a contract's value as `ReadRequest`s and
-`Field`s, and the rules that hold a contract to the interface. A request must be a read
+`ReadField`s, and the rules that hold a contract to the interface. A request must be a read
 that the content answers, and a path one that the answer's schema admits.
 """
 
@@ -22,7 +22,7 @@ from shopwindow.content.kinds import Kind, Reference
 from shopwindow.content.rules import RuleFindings, once
 from shopwindow.content.schema import Schemas
 from shopwindow.interface import answer_paths
-from shopwindow.interface.answer_paths import Every, Steps
+from shopwindow.interface.answer_paths import Every, PathSteps
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
 from shopwindow.interface.formats import JSON
@@ -58,7 +58,7 @@ def contract_kind(applications: Kind | None = None) -> Kind:
 
 
 @dataclass(frozen=True)
-class Field:
+class ReadField:
     """What an application reads at one path of an answer.
 
     ``path``: as the contract has it; ``steps``: as it is walked. ``type``: one of the
@@ -67,7 +67,7 @@ class Field:
     """
 
     path: str
-    steps: Steps
+    steps: PathSteps
     type: str
     nullable: bool
     choices: tuple[str, ...]
@@ -83,7 +83,7 @@ class ReadRequest:
     """
 
     text: str
-    fields: tuple[Field, ...]
+    fields: tuple[ReadField, ...]
     pointer: Pointer
 
 
@@ -108,8 +108,10 @@ def read_requests(
     return requests
 
 
-def _field(operation: Operation, field: Mapping[str, Any], pointer: Pointer) -> Field:
-    return Field(
+def _field(
+    operation: Operation, field: Mapping[str, Any], pointer: Pointer
+) -> ReadField:
+    return ReadField(
         path=field["path"],
         steps=steps_of(operation, field["path"]),
         type=field.get("type", ""),
@@ -120,7 +122,7 @@ def _field(operation: Operation, field: Mapping[str, Any], pointer: Pointer) -> 
     )
 
 
-def steps_of(operation: Operation, path: str) -> Steps:
+def steps_of(operation: Operation, path: str) -> PathSteps:
     """Return the steps of a path in the answers of an operation.
 
     What the interface calls the answer may stand first (`Operation.subject`). Raises

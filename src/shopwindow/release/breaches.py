@@ -17,7 +17,7 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface.answer import ERROR_CODES, selected, value_of
 from shopwindow.interface.answer_paths import Every, Reached, text_of, walk
 from shopwindow.interface.bind import bind
-from shopwindow.interface.contracts import Field, ReadRequest, as_request
+from shopwindow.interface.contracts import ReadField, ReadRequest, as_request
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Pointer, Refusal, nearest
 
@@ -31,7 +31,7 @@ TYPES_IN_WORDS = {
 }
 """The types of fields, as messages have them."""
 
-GONE = "contract.gone"
+VALUE_GONE = "contract.gone"
 """The rule of a value that an application needs and an answer lacks."""
 
 
@@ -55,7 +55,7 @@ class Breach(NamedTuple):
     allowed: str
     pointer: Pointer | None = None
     nearest: str = ""
-    field: Field | None = None
+    field: ReadField | None = None
 
     @property
     def place(self) -> Pointer:
@@ -91,7 +91,7 @@ def breaches(interface: Interface, asked: Asked, content: Content) -> Iterator[B
                 yield breach
 
 
-def _may_be_without(fields: Iterable[Field]) -> frozenset[tuple[Any, ...]]:
+def _may_be_without(fields: Iterable[ReadField]) -> frozenset[tuple[Any, ...]]:
     """Return the paths at which an application needs no value, or no object.
 
     What is below such a path is needed only where there is something.
@@ -102,7 +102,10 @@ def _may_be_without(fields: Iterable[Field]) -> frozenset[tuple[Any, ...]]:
 
 
 def _of_value(
-    asked: Asked, field: Field, reached: Reached, without: frozenset[tuple[Any, ...]]
+    asked: Asked,
+    field: ReadField,
+    reached: Reached,
+    without: frozenset[tuple[Any, ...]],
 ) -> Breach | None:
     """Return how a value breaks a contract, or None."""
     value, left = reached.value, reached.left
@@ -122,7 +125,7 @@ def _of_value(
             if not field.required or (*walked, step) in without:
                 return None
             wanted = TYPES_IN_WORDS.get(field.type, "a value")
-            return breach(GONE, "is gone", wanted)
+            return breach(VALUE_GONE, "is gone", wanted)
         wanted = "a list" if step is Every.ITEM else "an object"
         above = text_of(walked)
         what = (

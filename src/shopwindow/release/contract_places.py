@@ -1,7 +1,7 @@
 """From what breaks a contract to the file and the line that an editor mends.
 
 An editor mends a value of a document, not an answer. So the answer is traced to the
-document that it took the value from (`origins`), and `Locator` finds the line. A value
+document that it took the value from (`value_origins`), and `Locator` finds the line. A value
 of a streamed document is at that document's line. Where nothing can be traced, such as
 a document that is gone, the problem stands in the contract.
 
@@ -24,11 +24,16 @@ from shopwindow.interface.contracts import title_of
 from shopwindow.interface.index import HandedOut
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Place, Pointer, Problem
-from shopwindow.release.breaches import GONE, Asked, Breach, answer_of
-from shopwindow.release.origins import Origin, on_the_way, origin_around, origin_of
+from shopwindow.release.breaches import VALUE_GONE, Asked, Breach, answer_of
+from shopwindow.release.value_origins import (
+    ValueOrigin,
+    on_the_way,
+    origin_around,
+    origin_of,
+)
 
 ContentWithOrigins = Callable[[HandedOut], Content]
-"""Returns the content that was answered from, whose values know their `origins`."""
+"""Returns the content that was answered from, whose values know their `value_origins`."""
 
 
 def problems(
@@ -43,8 +48,8 @@ def problems(
     ``locator`` and ``files`` are of the content folder.
     """
     tracer = _Tracer(interface, with_origins)
-    places = _Places(interface.kind, locator, files)
-    in_documents: list[tuple[Breach, Origin | None]] = []
+    places = _ProblemPlaces(interface.kind, locator, files)
+    in_documents: list[tuple[Breach, ValueOrigin | None]] = []
     in_feeds: list[tuple[Breach, _Streamed]] = []
     for breach in breaches:
         source = tracer.source(breach)
@@ -78,7 +83,7 @@ class _Tracer:
     def _note(self, kind: str, id: str) -> None:
         self._handed_out.add(_Streamed(kind, id))
 
-    def source(self, breach: Breach) -> Origin | _Streamed | None:
+    def source(self, breach: Breach) -> ValueOrigin | _Streamed | None:
         """Return where the value that breaks a contract comes from; None where nothing
         says it.
         """
@@ -131,7 +136,7 @@ def _among(
 
 
 @dataclass(frozen=True)
-class _Places:
+class _ProblemPlaces:
     """Turns what breaks contracts into problems at places of files.
 
     What several contracts say about one place is one problem.
@@ -142,12 +147,12 @@ class _Places:
     files: Files
 
     def in_documents(
-        self, traced: Iterable[tuple[Breach, Origin | None]]
+        self, traced: Iterable[tuple[Breach, ValueOrigin | None]]
     ) -> list[Problem]:
         """Return the problems in documents; without an origin, in the contract."""
-        groups: dict[Any, list[tuple[Breach, Origin]]] = defaultdict(list)
+        groups: dict[Any, list[tuple[Breach, ValueOrigin]]] = defaultdict(list)
         for breach, traced_origin in traced:
-            origin = traced_origin or Origin(breach.asked.contract, breach.place)
+            origin = traced_origin or ValueOrigin(breach.asked.contract, breach.place)
             at_value = Finding(breach.rule, origin.pointer, "")
             layer, pointer = layer_of(origin.document, at_value)
             key = layer.path, layer.index, pointer, breach.rule, breach.what
@@ -161,7 +166,10 @@ class _Places:
         return [self.locator.described(problem) for problem in located]
 
     def _finding(
-        self, group: Sequence[tuple[Breach, Origin]], breach: Breach, origin: Origin
+        self,
+        group: Sequence[tuple[Breach, ValueOrigin]],
+        breach: Breach,
+        origin: ValueOrigin,
     ) -> Finding:
         found = self._found([one for one, _ in group], origin.document)
         return Finding(
@@ -170,7 +178,7 @@ class _Places:
             found,
             breach.allowed,
             nearest=breach.nearest,
-            on_key=breach.rule == GONE,
+            on_key=breach.rule == VALUE_GONE,
         )
 
     def in_feeds(self, traced: Iterable[tuple[Breach, _Streamed]]) -> list[Problem]:

@@ -33,8 +33,8 @@ from shopwindow.problems import Problem
 from shopwindow.release import contract_places, reads
 from shopwindow.release.breaches import Asked, Breach, breaches
 from shopwindow.release.order import OpenIndexes
-from shopwindow.release.origins import with_origins
 from shopwindow.release.reads import Digests, ReadRecord, Recorded
+from shopwindow.release.value_origins import with_origins
 
 
 class Kept(NamedTuple):
@@ -108,7 +108,7 @@ class Examined:
         ]
 
     def with_origins(self, handed_out: HandedOut) -> Content:
-        """Return the same content, whose values know their `origins`."""
+        """Return the same content, whose values know their `value_origins`."""
         documents, interface = with_origins(self.documents), self.interface
         content = live(documents, self.moment, interface.kinds, interface.clocks)
         return content.with_indexes(self.open(handed_out))

@@ -12,7 +12,7 @@ import orjson
 
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
-from shopwindow.interface.answer_paths import Steps, text_of, walk
+from shopwindow.interface.answer_paths import PathSteps, text_of, walk
 from shopwindow.interface.contracts import (
     CONTRACT,
     ReadRequest,
@@ -83,7 +83,7 @@ def _answer(release: OpenedRelease, request: ReadRequest, application: str) -> J
         return None
 
 
-def _reached(answer: Json, steps: Steps) -> bytes:
+def _reached(answer: Json, steps: PathSteps) -> bytes:
     """Return everything that a path leads to, as bytes that can be compared.
 
     Where it leads no further, only how far it goes counts, not what is there.

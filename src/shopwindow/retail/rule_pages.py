@@ -40,7 +40,7 @@ hours:
 """A second store."""
 
 
-_CONTRACT = "contracts/iphone-1.0.yaml"
+_CONTRACT_FILE = "contracts/iphone-1.0.yaml"
 _READER = """\
 app: iphone
 version: "1.0"
@@ -162,39 +162,39 @@ RETAIL_PAGES = (
         "contract.request",
         wrong=_READER.replace("v2/utility/mobileapp", "v2/utility/mobilelog"),
         right=_READER,
-        path=_CONTRACT,
+        path=_CONTRACT_FILE,
     ),
     RulePage(
         "contract.path",
         wrong=_READER.replace("configVersion", "configVersoin"),
         right=_READER,
-        path=_CONTRACT,
+        path=_CONTRACT_FILE,
     ),
     RulePage(
         "contract.version",
         wrong=_READER.replace("1.0", "0.9"),
         right=_READER,
-        path=_CONTRACT,
+        path=_CONTRACT_FILE,
     ),
     RulePage(
         "contract.gone",
         wrong="",
         right="legalDisclaimer: Once for each customer.\n",
         path=_PROMOTION,
-        beside=((_CONTRACT, _OF_PROMOTIONS),),
+        beside=((_CONTRACT_FILE, _OF_PROMOTIONS),),
     ),
     RulePage(
         "contract.type",
         wrong=_READER.replace("type: text", "type: integer"),
         right=_READER,
-        path=_CONTRACT,
+        path=_CONTRACT_FILE,
     ),
     RulePage(
         "contract.enum",
         wrong="appLayout: [shop, offers, stores, bag, scan]",
         right="appLayout: [shop, offers, stores, bag, settings]",
         path="apps/_shared.yaml",
-        beside=((_CONTRACT, _OF_LAYOUT),),
+        beside=((_CONTRACT_FILE, _OF_LAYOUT),),
     ),
     RulePage(
         "contract.refused",
@@ -204,7 +204,7 @@ RETAIL_PAGES = (
         beside=(
             ("collections.yaml", _NOTICES),
             ("schemas/notice.json", _NOTICE_SCHEMA),
-            (_CONTRACT, _OF_NOTICE),
+            (_CONTRACT_FILE, _OF_NOTICE),
         ),
     ),
     # -- the families' own rules

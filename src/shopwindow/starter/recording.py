@@ -18,7 +18,7 @@ from shopwindow.content.schema import Schemas
 from shopwindow.content.shape import Shape
 from shopwindow.content.yaml import Json
 from shopwindow.interface.answer import ERROR_CODES, selected, value_of
-from shopwindow.interface.answer_paths import Every, Steps, text_of
+from shopwindow.interface.answer_paths import Every, PathSteps, text_of
 from shopwindow.interface.bind import bind
 from shopwindow.interface.contracts import (
     CONTRACT,
@@ -173,7 +173,7 @@ def _fields(recording: Recording, request: str) -> Iterator[str]:
         yield _line(steps, seen)
 
 
-def _line(steps: Steps, seen: _Seen) -> str:
+def _line(steps: PathSteps, seen: _Seen) -> str:
     """Return a field without its braces."""
     parts = [f"path: {written.scalar(text_of(steps))}"]
     types = seen.types
@@ -188,15 +188,17 @@ def _line(steps: Steps, seen: _Seen) -> str:
     return ", ".join(parts)
 
 
-def _seen(answer: Json, shape: Shape) -> dict[Steps, _Seen]:
+def _seen(answer: Json, shape: Shape) -> dict[PathSteps, _Seen]:
     """Return what an answer has, by the paths that lead to values without parts.
 
     An object or a list counts as one only where it is empty wherever it stands.
     """
-    at: dict[Steps, _Seen] = {}
-    objects: Counter[Steps] = Counter()
+    at: dict[PathSteps, _Seen] = {}
+    objects: Counter[PathSteps] = Counter()
 
-    def visit(value: Json, steps: Steps, place: Shape | None, optional: bool) -> None:
+    def visit(
+        value: Json, steps: PathSteps, place: Shape | None, optional: bool
+    ) -> None:
         seen = at.setdefault(steps, _Seen())
         seen.count += 1
         seen.is_optional |= optional
@@ -231,7 +233,7 @@ def _seen(answer: Json, shape: Shape) -> dict[Steps, _Seen]:
     }
 
 
-def _inherited(at: Mapping[Steps, _Seen], steps: Steps) -> _Seen:
+def _inherited(at: Mapping[PathSteps, _Seen], steps: PathSteps) -> _Seen:
     """Return what was seen at a path, optional where something above it is."""
     seen = at[steps]
     seen.is_optional |= any(at[steps[:end]].is_optional for end in range(len(steps)))

@@ -19,7 +19,7 @@ from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer
 
 
-class Origin(NamedTuple):
+class ValueOrigin(NamedTuple):
     """A place of a document, as views see it: without what the file says otherwise."""
 
     document: Document
@@ -29,30 +29,34 @@ class Origin(NamedTuple):
 class _OfDocument:
     """What a value with an origin has beside its own type."""
 
-    origin: Origin
+    origin: ValueOrigin
 
 
-class _Object(_OfDocument, dict[str, Any]):
+class _TracedObject(_OfDocument, dict[str, Any]):
     pass
 
 
-class _List(_OfDocument, list[Any]):
+class _TracedList(_OfDocument, list[Any]):
     pass
 
 
-class _Text(_OfDocument, str):
+class _TracedText(_OfDocument, str):
     pass
 
 
-class _Integer(_OfDocument, int):
+class _TracedInteger(_OfDocument, int):
     pass
 
 
-class _Number(_OfDocument, float):
+class _TracedNumber(_OfDocument, float):
     pass
 
 
-_SUBCLASSES: dict[type, type] = {str: _Text, int: _Integer, float: _Number}
+_SUBCLASSES: dict[type, type] = {
+    str: _TracedText,
+    int: _TracedInteger,
+    float: _TracedNumber,
+}
 """By the very type: bool is a subclass of int, and has none."""
 
 
@@ -72,24 +76,24 @@ def _with_origins(document: Document) -> Document:
     def copied(value: Json, pointer: Pointer) -> Any:
         copy: Any
         if isinstance(value, dict):
-            copy = _Object(
+            copy = _TracedObject(
                 (key, copied(part, (*pointer, key))) for key, part in value.items()
             )
         elif isinstance(value, list):
-            copy = _List(
+            copy = _TracedList(
                 copied(part, (*pointer, index)) for index, part in enumerate(value)
             )
         elif type(value) in _SUBCLASSES:
             copy = _SUBCLASSES[type(value)](value)
         else:
             return value
-        copy.origin = Origin(document, pointer)
+        copy.origin = ValueOrigin(document, pointer)
         return copy
 
     return document._replace(value=copied(document.value, ()))
 
 
-def origin_of(answer: Any, pointer: Pointer) -> Origin | None:
+def origin_of(answer: Any, pointer: Pointer) -> ValueOrigin | None:
     """Return where the value at a place of an answer comes from, or the object that it
     stands in; None where neither has an origin.
 
@@ -103,7 +107,7 @@ def origin_of(answer: Any, pointer: Pointer) -> Origin | None:
     return None
 
 
-def origin_around(answer: Any, pointer: Pointer) -> Origin | None:
+def origin_around(answer: Any, pointer: Pointer) -> ValueOrigin | None:
     """Return the origin of the object that a place of an answer stands in, by what else
     it holds; None where nothing says it.
     """
@@ -126,7 +130,7 @@ def on_the_way(answer: Any, pointer: Pointer) -> Iterator[Any]:
         yield answer
 
 
-def _below(origin: Origin, rest: Pointer) -> Origin:
+def _below(origin: ValueOrigin, rest: Pointer) -> ValueOrigin:
     """Return the origin of what stands further down in the same document."""
     for length in range(len(rest), 0, -1):
         pointer = (*origin.pointer, *rest[:length])
@@ -134,11 +138,11 @@ def _below(origin: Origin, rest: Pointer) -> Origin:
             at(origin.document.value, pointer)
         except (KeyError, IndexError):
             continue
-        return Origin(origin.document, pointer)
+        return ValueOrigin(origin.document, pointer)
     return origin
 
 
-def _around(value: Any, step: Pointer) -> Origin | None:
+def _around(value: Any, step: Pointer) -> ValueOrigin | None:
     """Return the origin of an object that a view has put together, by what it holds.
 
     It is the place of a document from which most of its values were taken. Where the
@@ -151,7 +155,7 @@ def _around(value: Any, step: Pointer) -> Origin | None:
     document = next(
         each.document for each in _origins(value) if id(each.document) == document_id
     )
-    return _below(Origin(document, pointer), step)
+    return _below(ValueOrigin(document, pointer), step)
 
 
 def _parents(value: Any) -> Iterator[tuple[int, Pointer]]:
@@ -160,7 +164,7 @@ def _parents(value: Any) -> Iterator[tuple[int, Pointer]]:
         yield id(origin.document), origin.pointer[:-1]
 
 
-def _origins(value: Any) -> Iterator[Origin]:
+def _origins(value: Any) -> Iterator[ValueOrigin]:
     """Yield the origins of what an object or a list holds itself, not further down."""
     parts: Iterable[Any] = ()
     if isinstance(value, dict):
