@@ -39,7 +39,7 @@ FORM = 'names with dots between them, [] for items, * for values: events[].id, s
 
 _BARE = r'[^\s.\[\]*"]+'
 _QUOTED_NAME = r'"(?:[^"\\]|\\["\\])+"'
-_STEP = re.compile(
+_PATH_STEP = re.compile(
     rf"(?P<dot>\.)?(?:(?P<name>{_BARE}|{_QUOTED_NAME})|(?P<value>\*))|\[\]"
 )
 _ESCAPED = re.compile(r'\\(["\\])')
@@ -57,7 +57,7 @@ def parse(text: str) -> PathSteps:
     steps: list[PathStep] = []
     at = 0
     while at < len(text):
-        match = _STEP.match(text, at)
+        match = _PATH_STEP.match(text, at)
         # A name or a star stands behind a dot, except in the beginning.
         is_step = match is not None and (
             match[0] == "[]" or bool(match["dot"]) == bool(steps)
