@@ -13,6 +13,7 @@ from jsonschema import Draft4Validator
 
 from checkout import ROOT
 from shopwindow.cli import report, terminal
+from shopwindow.cli.report import ProblemReport
 from shopwindow.content.editing import Edit
 from shopwindow.content.fixing import Fix
 from shopwindow.content.rule_pages import RulePage
@@ -60,16 +61,16 @@ def test_a_problem_in_words_is_one_line(told: Problem, words: str) -> None:
 
 
 def test_text_is_a_line_a_problem() -> None:
-    assert report.text([FULL, BARE, problem(path="x\ny.yaml")], FOLDER).split("\n") == [
+    assert report.text(ProblemReport([FULL, BARE, problem(path="x\ny.yaml")], FOLDER)).split("\n") == [
         f"content/apps/_a.yaml:3:5: {sentence(FULL)}",
         "content/stores/x.yaml: a link to a folder",
         "content/x\\ny.yaml: something",
     ]
-    assert report.text([], FOLDER) == ""
+    assert report.text(ProblemReport([], FOLDER)) == ""
 
 
 def test_a_warning_says_so() -> None:
-    assert report.text([BARE, WARNING], FOLDER).split("\n") == [
+    assert report.text(ProblemReport([BARE, WARNING], FOLDER)).split("\n") == [
         "content/stores/x.yaml: a link to a folder",
         "content/stores/x.yaml:2:7: warning: odd quotes",
     ]
@@ -102,12 +103,12 @@ def test_a_summary_counts_problems_and_warnings(listed: list[Problem], more: rep
 )
 def test_what_is_not_listed_is_counted_in_every_format(more: report.More, words: str) -> None:
     line = f"and {words}; --max-problems N lists N of them"
-    assert report.text([], FOLDER, more) == line
-    assert report.github([], FOLDER, more) == f"::notice title=shopwindow::{line}"
-    (run,) = json.loads(report.sarif([], FOLDER, more))["runs"]
+    assert report.text(ProblemReport([], FOLDER, more)) == line
+    assert report.github(ProblemReport([], FOLDER, more)) == f"::notice title=shopwindow::{line}"
+    (run,) = json.loads(report.sarif(ProblemReport([], FOLDER, more)))["runs"]
     (notice,) = run["invocations"][0]["toolExecutionNotifications"]
     assert notice == {"level": "warning", "message": {"text": line}}
-    counted = json.loads(report.as_json([], FOLDER, more))
+    counted = json.loads(report.as_json(ProblemReport([], FOLDER, more)))
     assert (counted.get("more", 0), counted.get("moreAtLeast", False)) == (more.count, more.at_least)
     assert counted.get("moreWarnings", 0) == more.warnings
 
@@ -124,7 +125,7 @@ def excerpt(folder: Path, content: str | bytes, place: Place, path: str = "a.yam
 
 def laid_out(problems: list[Problem], folder: Path) -> list[str]:
     """The lines of the layout, without colors, in a terminal of 80 columns."""
-    return re.sub("\x1b[^m]*m", "", terminal.layout(problems, folder, width=80)).split("\n")
+    return re.sub("\x1b[^m]*m", "", terminal.layout(ProblemReport(problems, folder), width=80)).split("\n")
 
 
 EXCERPTS: list[tuple[str, Place, list[str]]] = [
@@ -221,7 +222,7 @@ def test_any_excerpt_is_two_short_lines(line: str, column: int, length: int) -> 
 
 
 def test_json_has_everything_that_is_known() -> None:
-    assert json.loads(report.as_json([FULL, BARE], FOLDER, fixes=FIXES, pages=PAGES)) == {
+    assert json.loads(report.as_json(ProblemReport([FULL, BARE], FOLDER, fixes=FIXES, pages=PAGES))) == {
         "problems": [
             {
                 "level": "error",
@@ -262,8 +263,10 @@ def test_json_has_everything_that_is_known() -> None:
             },
         ]
     }
-    assert json.loads(report.as_json([], FOLDER)) == {"problems": []}
-    levels = [problem["level"] for problem in json.loads(report.as_json([FULL, WARNING], FOLDER))["problems"]]
+    assert json.loads(report.as_json(ProblemReport([], FOLDER))) == {"problems": []}
+    levels = [
+        problem["level"] for problem in json.loads(report.as_json(ProblemReport([FULL, WARNING], FOLDER)))["problems"]
+    ]
     assert levels == ["error", "warning"]
 
 
@@ -271,28 +274,30 @@ def test_json_has_everything_that_is_known() -> None:
     ("pointer", "text"), [((), ""), (("a", 0), "/a/0"), (("",), "/"), (("a/b", "~"), "/a~1b/~0"), (("", ""), "//")]
 )
 def test_a_pointer_is_one_of_rfc_6901(pointer: tuple[str | int, ...], text: str) -> None:
-    assert json.loads(report.as_json([problem(pointer=pointer)], FOLDER))["problems"][0]["pointer"] == text
+    assert (
+        json.loads(report.as_json(ProblemReport([problem(pointer=pointer)], FOLDER)))["problems"][0]["pointer"] == text
+    )
     assert pointer_text(pointer) == text[1:]
 
 
 def test_github_marks_the_place_in_the_file() -> None:
-    assert report.github([FULL, BARE, WARNING], FOLDER).split("\n") == [
+    assert report.github(ProblemReport([FULL, BARE, WARNING], FOLDER)).split("\n") == [
         "::error file=content/apps/_a.yaml,line=3,col=5,endLine=3,endColumn=7,title=app.layout::" + sentence(FULL),
         "::error file=content/stores/x.yaml,title=tree.link::a link to a folder",
         "::warning file=content/stores/x.yaml,line=2,col=7,endLine=2,endColumn=8,title=text.quotes::odd quotes",
     ]
-    assert report.github([], FOLDER) == ""
+    assert report.github(ProblemReport([], FOLDER)) == ""
 
 
 def test_a_place_of_several_lines_is_marked_by_its_beginning() -> None:
-    assert report.github([problem(place=Place(3, 5, 9, 1))], FOLDER).startswith(
+    assert report.github(ProblemReport([problem(place=Place(3, 5, 9, 1))], FOLDER)).startswith(
         "::error file=content/a.yaml,line=3,col=5,title=rule::"
     )
 
 
 def test_what_github_would_read_as_its_own_is_escaped() -> None:
     told = problem("100% of\r\n::error::a,b:c", path="a,b:c%\nd\x1b[31m.yaml")
-    assert report.github([told], FOLDER) == (
+    assert report.github(ProblemReport([told], FOLDER)) == (
         "::error file=content/a%2Cb%3Ac%25%0Ad\\x1b[31m.yaml,title=rule::100%25 of\\r\\n::error::a,b:c"
     )
 
@@ -305,7 +310,7 @@ def test_what_github_would_read_as_its_own_is_escaped() -> None:
 def test_github_folds_what_is_beyond_ten(count: int, annotations: int, more: str | None, level: Level) -> None:
     told = [problem(f"number {number}", Place(1, 1, 1, 2), level=level) for number in range(count)]
     noun, mark = ("problem", "") if level is Level.ERROR else ("warning", "warning: ")
-    lines = [line for line in report.github(told, FOLDER).split("\n") if line]
+    lines = [line for line in report.github(ProblemReport(told, FOLDER)).split("\n") if line]
     assert [line.split(" ")[0] for line in lines[:annotations]] == [f"::{level}"] * annotations
     rest = lines[annotations:]
     words = f"::notice title=shopwindow::{more} {noun}{'s' * (count > 11)}: see this step's log"
@@ -316,7 +321,7 @@ def test_github_folds_what_is_beyond_ten(count: int, annotations: int, more: str
 def test_github_shows_ten_of_either_level() -> None:
     told = [problem(f"number {number}") for number in range(11)]
     told += [problem(f"number {number}", level=Level.WARNING) for number in range(11)]
-    commands = [line for line in report.github(told, FOLDER).split("\n") if line.startswith("::")]
+    commands = [line for line in report.github(ProblemReport(told, FOLDER)).split("\n") if line.startswith("::")]
     levels = [line.split("::")[1].split(" ")[0] for line in commands]
     assert levels == [*["error"] * 10, "notice", *["warning"] * 10, "notice"]
 
@@ -325,7 +330,7 @@ SARIF_SCHEMA = Path(os.environ.get("SHOPWINDOW_DATA", ROOT.parent / "shared/data
 
 
 def test_sarif_has_a_result_for_each_problem() -> None:
-    (run,) = json.loads(report.sarif([FULL, BARE, BARE], FOLDER))["runs"]
+    (run,) = json.loads(report.sarif(ProblemReport([FULL, BARE, BARE], FOLDER)))["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["app.layout", "tree.link"]
     assert run["columnKind"] == "unicodeCodePoints"
     region = {"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 8}
@@ -338,7 +343,7 @@ def test_sarif_has_a_result_for_each_problem() -> None:
         "locations": [{"physicalLocation": first}],
     }
     assert run["results"][1] == run["results"][2]
-    (warned,) = json.loads(report.sarif([WARNING], FOLDER))["runs"][0]["results"]
+    (warned,) = json.loads(report.sarif(ProblemReport([WARNING], FOLDER)))["runs"][0]["results"]
     assert (warned["level"], warned["ruleId"]) == ("warning", "text.quotes")
     assert run["results"][1]["locations"] == [
         {"physicalLocation": {"artifactLocation": {"uri": "content/stores/x.yaml"}}}
@@ -346,7 +351,7 @@ def test_sarif_has_a_result_for_each_problem() -> None:
 
 
 def test_sarif_has_the_fix_of_a_problem() -> None:
-    full, bare = json.loads(report.sarif([FULL, BARE], FOLDER, fixes=FIXES))["runs"][0]["results"]
+    full, bare = json.loads(report.sarif(ProblemReport([FULL, BARE], FOLDER, fixes=FIXES)))["runs"][0]["results"]
     (fix,) = full["fixes"]
     (change,) = fix["artifactChanges"]
     region = {"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 8}
@@ -357,7 +362,9 @@ def test_sarif_has_the_fix_of_a_problem() -> None:
 
 
 def test_sarif_names_files_by_uri_references() -> None:
-    (result,) = json.loads(report.sarif([problem(path="a b:c%é\n.yaml")], Path("/x y")))["runs"][0]["results"]
+    (result,) = json.loads(report.sarif(ProblemReport([problem(path="a b:c%é\n.yaml")], Path("/x y"))))["runs"][0][
+        "results"
+    ]
     (location,) = result["locations"]
     assert location["physicalLocation"]["artifactLocation"]["uri"] == "/x%20y/a%20b%3Ac%25%C3%A9%0A.yaml"
 
@@ -377,7 +384,7 @@ def test_sarif_names_files_by_uri_references() -> None:
 )
 def test_sarif_satisfies_its_schema(told: list[Problem]) -> None:
     validator = Draft4Validator(json.loads(SARIF_SCHEMA.read_bytes()), format_checker=Draft4Validator.FORMAT_CHECKER)
-    log = json.loads(report.sarif(told, FOLDER, fixes=FIXES))
+    log = json.loads(report.sarif(ProblemReport(told, FOLDER, fixes=FIXES)))
     assert [error.message for error in validator.iter_errors(log)] == []
     assert [error.message for error in validator.iter_errors(log | {"version": "2.0.0"})] != []
 

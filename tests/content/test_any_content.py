@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from shopwindow.cli import report
+from shopwindow.cli.report import ProblemReport
 from shopwindow.content import yaml
 from shopwindow.content.check import check
 from shopwindow.content.listing import shipped
@@ -96,7 +97,9 @@ def looked_at(folder: Path, files: dict[str, Any]) -> set[str]:
     checked = check(folder, SCHEMAS, INTERFACE)
     assert (checked.documents is None) == bool(checked.problems)
     assert [problem for problem in checked.problems if not (problem.found and problem.place)] == []
-    assert all(form(checked.problems, folder) for form in report.REPORT_FORMATS.values() if checked.problems)
+    assert all(
+        form(ProblemReport(checked.problems, folder)) for form in report.REPORT_FORMATS.values() if checked.problems
+    )
     return {problem.path for problem in checked.problems}
 
 

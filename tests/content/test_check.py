@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from checkout import ROOT
 from examples import examples
 from shopwindow.cli import report, terminal
+from shopwindow.cli.report import ProblemReport
 from shopwindow.content import yaml
 from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.documents import live as live_documents
@@ -331,10 +332,10 @@ def test_whatever_an_editor_writes_is_told_and_never_ends_in_a_traceback(
     make(nasty / "stores")
     told = problems(nasty, schemas)
     assert {problem.rule for problem in told} == rules
-    printed = re.sub("\x1b[^m]*m", "", terminal.layout(told, nasty)).split("\n")
+    printed = re.sub("\x1b[^m]*m", "", terminal.layout(ProblemReport(told, nasty))).split("\n")
     assert all(line.isprintable() or "\t" in line for line in printed)
     for form in report.REPORT_FORMATS.values():
-        assert form(told, nasty, report.NO_MORE).encode()
+        assert form(ProblemReport(told, nasty, report.NO_MORE)).encode()
 
 
 @pytest.mark.parametrize(("make", "rules"), NASTY.values(), ids=NASTY)
@@ -452,7 +453,7 @@ def test_any_change_to_a_file_of_the_sample_is_checked(
     told = problems(mutable, schemas, unchanged)
     put_back(mutable, path)
     assert all(problem.place is not None for problem in told)
-    assert terminal.layout(told, mutable).encode() or not told
+    assert terminal.layout(ProblemReport(told, mutable)).encode() or not told
 
 
 @settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -13,6 +13,7 @@ from jsonschema import Draft7Validator
 from releases import SAMPLE, shopwindow, tree
 from shopwindow import library
 from shopwindow.cli import report, terminal
+from shopwindow.cli.report import ProblemReport
 from shopwindow.editor.schemas import Association, associations
 from shopwindow.editor.vscode import SCHEMAS, SETTINGS
 from shopwindow.problems import Failure, Misuse
@@ -266,7 +267,7 @@ def test_the_problem_matcher_reads_what_check_prints(shop: Path) -> None:
     at_place, at_file = (re.compile(each["pattern"]["regexp"]) for each in tasks[0]["problemMatcher"])
     problems = library.check(INTERFACE, shop / "content").problems
     for printer in (report.text, terminal.layout):
-        printed = re.sub("\x1b[^m]*m", "", printer(problems, Path("content"))).splitlines()
+        printed = re.sub("\x1b[^m]*m", "", printer(ProblemReport(problems, Path("content")))).splitlines()
         placed = [match.groups()[:3] for line in printed if (match := at_place.match(line))]
         whole = [match[1] for line in printed if (match := at_file.match(line)) and not at_place.match(line)]
         assert placed == [("content/events/windows-light-up.yaml", "11", "9")]

@@ -1,16 +1,14 @@
 """Problems and warnings, printed: for a terminal, for programs, as GitHub's annotations,
 as SARIF.
 
-Each format is a function of the problems with the warnings behind them, the content
-folder and how many are not listed; REPORT_FORMATS names them. Only `lines` reads files: it shows the line that
-a problem is about, with carets below the place.
+Each format is a function of a ProblemReport; REPORT_FORMATS names them.
 """
 
 import json
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -71,9 +69,26 @@ NO_MORE = More()
 Fixes = Mapping[Problem, Fix]
 """The fixes of problems that have one."""
 
-NO_FIXES: Fixes = {}
 
-NO_PAGES: Pages = {}
+@dataclass(frozen=True)
+class ProblemReport:
+    """What is printed: problems with the warnings behind them, and the content folder
+    that they are of.
+
+    ``more``: how many are not listed. ``fixes``: those of problems that have one.
+    ``pages``: those of rules.
+    """
+
+    problems: Sequence[Problem]
+    root: Path
+    more: More = NO_MORE
+    fixes: Fixes = field(default_factory=dict)
+    pages: Pages = field(default_factory=dict)
+
+    @property
+    def ends(self) -> list[str]:
+        """What follows the list: how many are not in it, if any."""
+        return [str(self.more)] if self.more else []
 
 
 def summary(problems: Sequence[Problem], more: More = NO_MORE) -> str:
@@ -97,25 +112,16 @@ def _marked(problem: Problem) -> str:
     return f"{mark}{sentence(problem)}"
 
 
-def text(
-    problems: Sequence[Problem],
-    root: Path,
-    more: More = NO_MORE,
-    fixes: Fixes = NO_FIXES,
-    pages: Pages = NO_PAGES,
-) -> str:
+def text(report: ProblemReport) -> str:
     """Return a line for each problem."""
-    printed = [f"{where(problem, root)}: {_marked(problem)}" for problem in problems]
-    return "\n".join([*printed, *([str(more)] if more else [])])
+    printed = [
+        f"{where(problem, report.root)}: {_marked(problem)}"
+        for problem in report.problems
+    ]
+    return "\n".join([*printed, *report.ends])
 
 
-def as_json(
-    problems: Sequence[Problem],
-    root: Path,
-    more: More = NO_MORE,
-    fixes: Fixes = NO_FIXES,
-    pages: Pages = NO_PAGES,
-) -> str:
+def as_json(report: ProblemReport) -> str:
     """Return `{"problems": […]}`: lines and columns count from 1, and the end is
     exclusive. `level` tells warnings from problems; `fix` is null where none is certain;
     `page` is the command that explains the rule, or null.
@@ -126,13 +132,14 @@ def as_json(
     value: dict[str, Any] = {
         "problems": [
             {
-                **_plain(problem, root),
-                "fix": _plain_fix(fixes.get(problem)),
-                "page": page_command(problem, pages) or None,
+                **_plain(problem, report.root),
+                "fix": _plain_fix(report.fixes.get(problem)),
+                "page": page_command(problem, report.pages) or None,
             }
-            for problem in problems
+            for problem in report.problems
         ]
     }
+    more = report.more
     if more.count:
         value |= {"more": more.count, "moreAtLeast": more.at_least}
     if more.warnings:
@@ -179,13 +186,7 @@ def _plain_fix(fix: Fix | None) -> dict[str, Any] | None:
     return {"title": fix.title, "edits": edits}
 
 
-def github(
-    problems: Sequence[Problem],
-    root: Path,
-    more: More = NO_MORE,
-    fixes: Fixes = NO_FIXES,
-    pages: Pages = NO_PAGES,
-) -> str:
+def github(report: ProblemReport) -> str:
     """Return workflow commands for annotations: the first ten of each level, then how
     many more there are, as notices: those take no warning's place.
 
@@ -193,16 +194,17 @@ def github(
     """
     printed: list[str] = []
     for level, noun in ((Level.ERROR, "problem"), (Level.WARNING, "warning")):
-        of_level = [problem for problem in problems if problem.level is level]
+        of_level = [problem for problem in report.problems if problem.level is level]
         printed += [
-            _annotation(problem, root) for problem in of_level[:MAX_ANNOTATIONS]
+            _annotation(problem, report.root) for problem in of_level[:MAX_ANNOTATIONS]
         ]
         if rest := of_level[MAX_ANNOTATIONS:]:
             count = number_of(len(rest), f"more {noun}")
             printed.append(f"::notice title=shopwindow::{count}: see this step's log")
-            printed.append(text(rest, root))
-    if more:
-        printed.append(f"::notice title=shopwindow::{_escaped(str(more), '')}")
+            printed.append(text(ProblemReport(rest, report.root)))
+    printed += [
+        f"::notice title=shopwindow::{_escaped(end, '')}" for end in report.ends
+    ]
     return "\n".join(printed)
 
 
@@ -235,34 +237,31 @@ def _escaped(value: str, more: str) -> str:
     return value
 
 
-def sarif(
-    problems: Sequence[Problem],
-    root: Path,
-    more: More = NO_MORE,
-    fixes: Fixes = NO_FIXES,
-    pages: Pages = NO_PAGES,
-) -> str:
+def sarif(report: ProblemReport) -> str:
     """Return a log of SARIF 2.1.0, for code scanning."""
     from importlib.metadata import version
 
-    rules = sorted({problem.rule for problem in problems})
+    rules = sorted({problem.rule for problem in report.problems})
     driver = {
         "name": "shopwindow",
         "version": version("shopwindow"),
-        "rules": [_rule(rule, pages) for rule in rules],
+        "rules": [_rule(rule, report.pages) for rule in rules],
     }
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [
-            _result(problem, root, rules, fixes.get(problem)) for problem in problems
+            _result(problem, report.root, rules, report.fixes.get(problem))
+            for problem in report.problems
         ],
     }
-    if more:
-        notice = {"level": "warning", "message": {"text": str(more)}}
+    if report.ends:
+        notices = [
+            {"level": "warning", "message": {"text": end}} for end in report.ends
+        ]
         invocation = {
             "executionSuccessful": True,
-            "toolExecutionNotifications": [notice],
+            "toolExecutionNotifications": notices,
         }
         run["invocations"] = [invocation]
     log = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -316,7 +315,7 @@ def _region(place: Place) -> dict[str, int]:
     }
 
 
-REPORT_FORMATS: dict[str, Callable[..., str]] = {
+REPORT_FORMATS: dict[str, Callable[[ProblemReport], str]] = {
     "text": text,
     "lines": text,
     "json": as_json,

@@ -13,6 +13,7 @@ import click
 
 from shopwindow import library
 from shopwindow.cli import report, terminal
+from shopwindow.cli.report import ProblemReport
 from shopwindow.content.check import MAX_PROBLEMS, Checked
 from shopwindow.content.documents import Documents
 from shopwindow.content.mending import fixes_of
@@ -241,7 +242,7 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
     print_as = report.REPORT_FORMATS[form]
     if _is_laid_out(form):
         print_as = terminal.layout
-    printed = print_as(problems, root, more, fixes, pages)
+    printed = print_as(ProblemReport(problems, root, more, fixes, pages))
     if printed:
         click.echo(printed)
     if checked.problems and form in ("text", "lines"):
@@ -304,7 +305,7 @@ def print_warnings(checked: Checked, root: Path) -> None:
     listed = checked.warnings[:LISTED_WARNINGS]
     if not listed:
         return
-    click.echo(report.text(listed, root))
+    click.echo(report.text(ProblemReport(listed, root)))
     more = len(checked.warnings) - len(listed) + checked.more_warnings
     if more:
         noun = f"more warning{'s' * (more > 1)}"

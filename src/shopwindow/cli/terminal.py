@@ -14,15 +14,7 @@ from pathlib import Path
 
 import click
 
-from shopwindow.cli.report import (
-    NO_FIXES,
-    NO_MORE,
-    NO_PAGES,
-    Fixes,
-    More,
-    page_command,
-    where,
-)
+from shopwindow.cli.report import Fixes, ProblemReport, page_command, where
 from shopwindow.content.rule_pages import Pages
 from shopwindow.problems import (
     Level,
@@ -63,31 +55,25 @@ def is_used(stream: object) -> bool:
     return bool(is_terminal) and os.environ.get("TERM") != "dumb"
 
 
-def layout(
-    problems: Sequence[Problem],
-    root: Path,
-    more: More = NO_MORE,
-    fixes: Fixes = NO_FIXES,
-    pages: Pages = NO_PAGES,
-    width: int = 0,
-) -> str:
+def layout(report: ProblemReport, width: int = 0) -> str:
     """Return problems as a person reads them; an empty line stands between two.
 
     ``width``: of the terminal, in columns; 0: as it is.
     """
     columns = min(width or shutil.get_terminal_size().columns, MAX_LINE_WIDTH)
-    lines = _lines_of(problems, root)
+    root, fixes = report.root, report.fixes
+    lines = _lines_of(report.problems, root)
     printed = []
-    for problem in problems:
+    for problem in report.problems:
         place = problem.place
         line = lines.get((problem.path, place.line)) if place else None
         block = [_head(problem, root)]
         if place and line is not None:
             block += _excerpt(place, line, _COLORS[problem.level], columns)
-        for label, text, color in _parts(problem, fixes, pages):
+        for label, text, color in _parts(problem, fixes, report.pages):
             block += _labeled(label, text, color, columns)
         printed.append("\n".join(block) + "\n")
-    ends = [str(more)] if more else []
+    ends = report.ends
     if fixes:
         ends.append(f"check --fix writes {number_of(len(fixes), 'fix', 'es')}")
     return "\n".join([*printed, *ends])

@@ -15,7 +15,7 @@ LISTED_OBJECTS = 3
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedPointer:
     """What the pointer was moved to, and from."""
 
     id: str
@@ -24,7 +24,7 @@ class Moved:
 
 def roll_back(
     bucket: Bucket, id: str | None, reason: str = "", *, purges: bool = False
-) -> Moved:
+) -> MovedPointer:
     """Make an earlier release of a target the current one there, and pin it.
 
     ``id`` is the beginning of an id; None: the newest of the history that was never
@@ -43,7 +43,7 @@ def roll_back(
     moved = present.moved(chosen, "", entry, pin=True)
     moved = with_unpurged(moved, present.id, purges=purges)
     _move(bucket, version, moved)
-    return Moved(chosen, present.id)
+    return MovedPointer(chosen, present.id)
 
 
 def pin(bucket: Bucket, reason: str = "") -> str:

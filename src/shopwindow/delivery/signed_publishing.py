@@ -14,7 +14,7 @@ from tuf.api.metadata import Root, TargetFile
 from shopwindow.content.processes import Progress
 from shopwindow.delivery import activation, layout, pointer, publishing, released, roots
 from shopwindow.delivery import signing as signatures
-from shopwindow.delivery.activation import Moved, require_pointer
+from shopwindow.delivery.activation import MovedPointer, require_pointer
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.outgoing import Outgoing
 from shopwindow.delivery.publishing import Publication
@@ -79,7 +79,7 @@ def roll_back(
     *,
     force: bool = False,
     purges: bool = False,
-) -> tuple[Moved, Signature]:
+) -> tuple[MovedPointer, Signature]:
     """Make an earlier release current, and sign new metadata that names it.
 
     ``force``: also where the target was signed in the future, because the clock of the
