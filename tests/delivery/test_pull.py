@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from delivered import current, folder, on_disk, published, release
-from releases import SAMPLE, built, copied, history, shopwindow
+from releases import SAMPLE, built, copied, history, shopwindow, site, write
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.delivery import activation, layout
 from shopwindow.delivery.chunks import PAGES_BYTES
@@ -496,6 +496,21 @@ def test_old_releases_are_pruned(tmp_path: Path, target: FolderBucket, host: Rel
         entries = [{**entry, "when": "2026-01-01T00:00:00+00:00"} for entry in history(host.out)]
         (host.out / "history.jsonl").write_bytes(b"".join(orjson.dumps(entry) + b"\n" for entry in entries))
     assert len(host.ids()) == 2  # the newest by its build, and the one before, which was just current
+
+
+def test_a_host_hears_that_its_edge_must_be_configured_again(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    published(tmp_path, target)
+    assert shopwindow("pull", target.where, "--out", host.out).status == 0
+    assert shopwindow("edge", "worker", "--out", host.out).status == 0
+    write(tmp_path / "content", {"site.yaml": site(lifetimes={"default": {"maxAge": 61}})})
+    id = built(tmp_path / "content", tmp_path / "dist")
+    publish(outgoing(tmp_path / "dist"), target)
+    ran = shopwindow("pull", target.where, "--out", host.out)
+    again = "write it again, `shopwindow edge worker …`, with its options of then, and load it"
+    assert (ran.status, host.current()) == (0, id)
+    assert ran.out.splitlines()[1:] == [f"  worker's configuration is of another release: {again}"]
 
 
 def test_the_command_says_what_it_did(tmp_path: Path, target: FolderBucket, host: Releases) -> None:

@@ -19,6 +19,7 @@ from shopwindow.cli.steps import (
     setting,
 )
 from shopwindow.problems import Failure, number_of
+from shopwindow.release.edge_notes import stale_edges
 from shopwindow.release.publish import Releases
 from shopwindow.service import journal
 
@@ -148,6 +149,8 @@ def _pull_once(source: "ReleaseSource", releases: Releases, keep: int) -> None:
         progress=progress_bar("fetching"),
     )
     click.echo(_outcome(done))
+    for edge in stale_edges(releases, done.id) if done.activated else ():
+        click.echo(f"  {edge.again}")
     if done.activated:
         prune(releases, keep, datetime.now(UTC))
     if done.pinned:

@@ -186,11 +186,7 @@ def _print_next(done: Build, built: Built, out: str) -> None:
 def _print_edges(edges: Iterable[ConfiguredEdge]) -> None:
     """Print which edges must be configured again."""
     for edge in edges:
-        option = f" --write {quote(edge.file)}" if edge.file else ""
-        again = f"`shopwindow edge {edge.name} …{option}`, with its options of then"
-        click.echo(
-            f"  {edge.name}'s configuration is of another release: write it again, {again}, and load it"
-        )
+        click.echo(f"  {edge.again}")
 
 
 def _list_operations(content: str, at: str | None, jobs: int | None) -> None:

@@ -17,6 +17,7 @@ from shopwindow.delivery.pulling import Pulled, prune, pull
 from shopwindow.delivery.source import PullFault, ReleaseSource
 from shopwindow.interface.index import Index
 from shopwindow.problems import number_of
+from shopwindow.release.edge_notes import stale_edges
 from shopwindow.release.publish import Releases
 
 EVERY_SECONDS = 30.0
@@ -71,7 +72,7 @@ def follow(
     while not stopped.is_set():
         try:
             done = pull(source, releases, indexes=indexes, last=last, progress=go_on)
-            _inform(log, done, last)
+            _inform(log, releases, done, last)
             last = done
             if done.activated:
                 prune(releases, keep, datetime.now(UTC))
@@ -96,13 +97,15 @@ def pause(every: float, failures: int) -> float:
     return seconds * random.uniform(1 - PAUSE_JITTER, 1 + PAUSE_JITTER)
 
 
-def _inform(log: Log, done: Pulled, last: Pulled | None) -> None:
+def _inform(log: Log, releases: Releases, done: Pulled, last: Pulled | None) -> None:
     id, fetched = done.id[:12], done.fetched
     if done.activated:
         size = (
             f"{number_of(fetched.requests, 'object')}, {fetched.size / 1024:,.0f} KiB"
         )
         log.inform(f"release {id} is current; fetched {size}")
+        for edge in stale_edges(releases, done.id):
+            log.report(edge.again)
     elif done.pinned and (last is None or last.id != done.id):
         log.report(f"release {id} is here, but this host is pinned; unpin it")
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import orjson
@@ -37,6 +38,14 @@ class ConfiguredEdge:
     name: str
     file: str
     digest: str
+
+    @property
+    def again(self) -> str:
+        """What its operator does once the rules are others."""
+        option = f" --write {quote(self.file)}" if self.file else ""
+        command = f"`shopwindow edge {self.name} …{option}`, with its options of then"
+        configuration = f"{self.name}'s configuration is of another release"
+        return f"{configuration}: write it again, {command}, and load it"
 
 
 def record_edge(out: Path, name: str, file: Path | None) -> None:
