@@ -1,6 +1,9 @@
 """What tests of signed targets share: publishers that sign, alone and two at once, and hosts that verify."""
 
 import os
+import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from delivered import current, release
+from objectstores import lacking
 from releases import shopwindow
 from shopwindow.delivery import layout, roots, signed_publishing, upkeep
 from shopwindow.delivery.bucket import Bucket, Headers, Stored, Version
@@ -206,3 +210,34 @@ def race(target: str, key: str, races: int, tmp_path: Path) -> None:
             assert pulled(bucket, keys, tmp_path / "host") == ids[winner]
             signed_publishing.publish(outgoing(tmp_path / "Older"), bucket, signing(keys), force=True)
     assert refused == []
+
+
+def wrongly(off: str, *arguments: str | Path) -> str:
+    """The sentence with which a command ends on a machine whose clock is so much off."""
+    if not shutil.which("faketime"):
+        lacking("faketime is not installed")
+    command = ["faketime", "-f", off, sys.executable, "-m", "shopwindow", *map(str, arguments)]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (4, "", 1), ended
+    return ended.stderr.removeprefix("shopwindow: ").rstrip("\n")
+
+
+def signed_and_pulled(target: str, work: Path) -> tuple[tuple[str | Path, ...], tuple[str | Path, ...]]:
+    """Publish to a target, pull from it, and select another release; the commands that a wrong clock is to refuse.
+
+    A timestamp is good for a day, so that a host that is ahead takes it for expired.
+    """
+    keys, out, host = work / "keys", work / "dist", work / "host"
+    publish = ("publish", target, "--keys", keys, "--out", out)
+    pull = ("pull", target, "--root", keys / "root.json", "--out", host)
+    release(work)
+    for command in (("keys", "init", keys, "--expires", "timestamp=1"), publish, pull):
+        done = shopwindow(*command)
+        assert done.status == 0, done
+    release(work, "Second")
+    return publish, pull
+
+
+def stored(target: str) -> dict[str, bytes]:
+    bucket = at(target)
+    return {item.key: read.data for item in bucket.listing("") if (read := bucket.read(item.key))}

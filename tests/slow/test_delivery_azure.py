@@ -14,7 +14,7 @@ from objectstores import BUCKET, Store, azure, reached
 from releases import shopwindow
 from shopwindow.delivery import layout
 from shopwindow.delivery.bucket import Bucket, Headers, Version
-from signers import live, race
+from signers import live, race, signed_and_pulled, stored, wrongly
 
 TEXT = Headers("text/plain", "no-cache")
 RACERS = 8
@@ -66,3 +66,12 @@ def test_a_signed_release_over_its_life(there: Store, tmp_path: Path) -> None:
 
 def test_of_two_signers_one_wins_and_hosts_always_verify(there: Store, tmp_path: Path) -> None:
     race(f"az://{BUCKET}/signers", layout.TIMESTAMP, 3, tmp_path)
+
+
+def test_a_clock_that_is_a_day_off_signs_nothing_though_the_store_takes_it(there: Store, tmp_path: Path) -> None:
+    target = f"az://{BUCKET}/clocks"
+    publish, _ = signed_and_pulled(target, tmp_path)
+    before = stored(target)
+    assert "set this machine's clock. If it is right" in wrongly("-1d", *publish)
+    assert "so nothing was changed; set the one that is wrong" in wrongly("+1d", *publish)
+    assert stored(target) == before

@@ -59,6 +59,11 @@ def answering(answer: Callable[[int], Answer], patch: pytest.MonkeyPatch) -> Ite
     [
         (404, "NoSuchBucket", "there is no such bucket; create it, or correct the target's address"),
         (403, "RequestTimeTooSkewed", "the store's clock and this machine's differ too much; set this machine's clock"),
+        (
+            403,
+            "Request date header too old: 'Fri, 04 Oct 2019 18:02:12 GMT'",
+            "set this machine's clock",
+        ),  # Azure's words
         (403, "InvalidAccessKeyId", "the store does not accept the credentials; set AWS_ACCESS_KEY_ID"),
         (403, "SignatureDoesNotMatch", "the store does not accept the credentials; set AWS_ACCESS_KEY_ID"),
         (400, "ExpiredToken", "the store does not accept the credentials; set AWS_ACCESS_KEY_ID"),

@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,12 +14,11 @@ import pytest
 
 import mortal_signer
 from delivered import current, release
-from objectstores import BUCKET, Store, lacking, reached, s3
-from releases import shopwindow
+from objectstores import BUCKET, Store, reached, s3
 from shopwindow.delivery import layout
 from shopwindow.delivery.source import PullFault
 from shopwindow.release.publish import Releases
-from signers import at, keys_in, live, pulled, race
+from signers import at, keys_in, live, pulled, race, signed_and_pulled, stored, wrongly
 
 KILLS = int(os.environ.get("SHOPWINDOW_KILLS", "100"))
 """Publishers that are killed at a directory; a tenth as many at the store, where each takes ten times as long."""
@@ -115,37 +113,6 @@ def test_a_signer_that_is_killed_at_a_store_leaves_what_hosts_can_verify(there: 
 
 
 # -- clocks that are a day off ---------------------------------------------------------------------------------------
-
-
-def wrongly(off: str, *arguments: str | Path) -> str:
-    """The sentence with which a command ends on a machine whose clock is so much off."""
-    if not shutil.which("faketime"):
-        lacking("faketime is not installed")
-    command = ["faketime", "-f", off, sys.executable, "-m", "shopwindow", *map(str, arguments)]
-    ended = subprocess.run(command, capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (4, "", 1), ended
-    return ended.stderr.removeprefix("shopwindow: ").rstrip("\n")
-
-
-def signed_and_pulled(target: str, work: Path) -> tuple[tuple[str | Path, ...], tuple[str | Path, ...]]:
-    """Publish to a target, pull from it, and select another release; the commands that a wrong clock is to refuse.
-
-    A timestamp is good for a day, so that a host that is ahead takes it for expired.
-    """
-    keys, out, host = work / "keys", work / "dist", work / "host"
-    publish = ("publish", target, "--keys", keys, "--out", out)
-    pull = ("pull", target, "--root", keys / "root.json", "--out", host)
-    release(work)
-    for command in (("keys", "init", keys, "--expires", "timestamp=1"), publish, pull):
-        done = shopwindow(*command)
-        assert done.status == 0, done
-    release(work, "Second")
-    return publish, pull
-
-
-def stored(target: str) -> dict[str, bytes]:
-    bucket = at(target)
-    return {item.key: read.data for item in bucket.listing("") if (read := bucket.read(item.key))}
 
 
 @pytest.mark.parametrize(

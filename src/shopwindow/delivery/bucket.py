@@ -27,6 +27,7 @@ import obstore
 from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, S3Store
 
+from shopwindow.delivery.clocks import time_at
 from shopwindow.delivery.targets import DeliveryTarget
 from shopwindow.problems import Failure
 
@@ -166,8 +167,8 @@ class Bucket(Protocol):
         """Delete objects. One that does not exist is no mistake."""
 
     def clock(self) -> datetime | None:
-        """Return the time at the store; None: the store compares it itself, with the
-        date that each request is signed with (S3, Azure).
+        """Return the time at the store; None: it cannot say, or compares clocks itself,
+        as S3 does with each request.
         """
 
 
@@ -176,13 +177,20 @@ class ObjectBucket:
 
     ``store`` is one of the library's. ``hasty`` is the same one, which gives up sooner:
     whole objects are read from it first, and from the other where it is overloaded.
-    With such a reading every command begins.
+    With such a reading every command begins. ``address``: whose answers say what time
+    it is there; empty: the store compares clocks itself.
     """
 
     def __init__(
-        self, store: Any, where: str, prefix: str = "", hasty: Any = None
+        self,
+        store: Any,
+        where: str,
+        prefix: str = "",
+        hasty: Any = None,
+        address: str = "",
     ) -> None:
         self._store = store
+        self._address = address
         self._hasty = hasty or store
         self._prefix = f"{prefix}/" if prefix else ""
         self.where = where
@@ -318,7 +326,7 @@ class ObjectBucket:
                     continue  # a directory's library says so; stores do not
 
     def clock(self) -> datetime | None:
-        return None
+        return time_at(self._address) if self._address else None
 
 
 def _first(result: Any, limit: int) -> bytes:
@@ -384,7 +392,19 @@ def open_bucket(target: DeliveryTarget, environment: Mapping[str, str]) -> Objec
             str(target),
             target.prefix,
             opened(HASTY_RETRIES, HASTY_RETRYING),
+            _address(target, environment),
         )
+
+
+def _address(target: DeliveryTarget, environment: Mapping[str, str]) -> str:
+    """Return the address of a store that does not compare clocks itself, or nothing."""
+    if target.scheme == "gs":
+        return "https://storage.googleapis.com"
+    if target.scheme != "az":
+        return ""
+    account = environment.get("AZURE_STORAGE_ACCOUNT_NAME", "")
+    there = f"https://{account}.blob.core.windows.net" if account else ""
+    return environment.get("AZURE_STORAGE_ENDPOINT", there)
 
 
 def _plain(endpoint: str, allowed: str) -> bool:
@@ -414,7 +434,7 @@ _OVERLOADED = r"5\d\d (?:Service Unavailable|Internal|Bad Gateway|Gateway)|SlowD
 _STORE_REFUSALS = (
     (r"NoSuchBucket|ContainerNotFound|InvalidBucketName|bucket does not exist",
      "there is no such bucket; create it, or correct the target's address"),
-    (r"RequestTimeTooSkewed|RequestExpired|x-ms-date",
+    (r"RequestTimeTooSkewed|RequestExpired|x-ms-date|date header too old",
      "the store's clock and this machine's differ too much; set this machine's clock"),
     (r"InvalidAccessKeyId|SignatureDoesNotMatch|InvalidAuthenticationInfo|ExpiredToken|InvalidToken",
      f"the store does not accept the credentials; {_CREDENTIALS}"),
