@@ -233,6 +233,35 @@ def test_what_does_not_fit_is_reported_by_its_line_and_nothing_changes(
     assert (feed.read_bytes(), FeedMarks(feed).file.read_bytes()) == before
 
 
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text("a\u0007\u202e")
+    | st.just("brand"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["kind", "since", "mark", "upsert", "delete", "end", "id", "name"]), inner)
+    ),
+    max_leaves=8,
+)
+heads = st.fixed_dictionaries({name: st.one_of(st.just(right), values) for name, right in HEAD.items()})
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(head=st.one_of(values, heads, st.just(HEAD)), rest=st.lists(values, max_size=4), cut=st.integers(0, 60))
+def test_whatever_a_file_holds_the_feed_changes_or_faults_are_reported(
+    schemas: Schemas, head: Json, rest: list[Json], cut: int
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        feed = marked(Path(name), brand(1))
+        before = feed.read_bytes()
+        data = lines(head, *rest, {"end": len(rest)})
+        done = applied(feed, schemas, data[:-cut] if cut > 30 else data)
+        assert isinstance(done, AppliedCounts) or (done and feed.read_bytes() == before)
+
+
 def test_a_gap_between_two_files_is_reported(tmp_path: Path, schemas: Schemas) -> None:
     feed = marked(tmp_path, brand(1))
     assert applied(feed, schemas, changes(ONE), changes(since="m3", mark="m4")) == [

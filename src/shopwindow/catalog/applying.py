@@ -159,8 +159,8 @@ class ChangesImport:
         marks = current
         for file, head in planned:
             if head.since not in marks:
-                at = planned[0][0] == file
-                where = f"{self._feed} goes" if at else "the changes before go"
+                is_first = marks is current
+                where = f"{self._feed} goes" if is_first else "the changes before go"
                 found = (
                     f"since {shown(head.since)}, and {where} up to {shown(marks[-1])}"
                 )

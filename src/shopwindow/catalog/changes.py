@@ -94,7 +94,7 @@ def read_head(
         for label, text in (("since", since), ("mark", mark))
         if not (isinstance(text, str) and text)
     ]
-    if name not in kinds:
+    if not isinstance(name, str) or name not in kinds:
         close = nearest(str(name), kinds)
         meant = f"; did you mean {close}?" if close else ""
         faults.append(f"kind: {shown(name)}; allowed: {', '.join(kinds)}{meant}")

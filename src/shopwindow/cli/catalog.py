@@ -26,7 +26,7 @@ from shopwindow.content import yaml
 from shopwindow.content.listing import COMPRESSED
 from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Malformed
-from shopwindow.problems import Failure, number_of, pointer_text
+from shopwindow.problems import Failure, number_of, one_line, pointer_text
 
 
 @click.group()
@@ -170,7 +170,7 @@ def _apply(
     if counts is None:
         click.echo(f"{feed}: has these changes already; nothing was written")
     else:
-        click.echo(f"{feed}: {_applied(counts)}")
+        click.echo(one_line(f"{feed}: {_applied(counts)}"))
 
 
 def _applied(counts: AppliedCounts) -> str:
@@ -198,7 +198,7 @@ def mark(feed: str, name: str | None) -> None:
     if not current:
         click.echo(f"{feed}: no mark, or it was changed since it had one", err=True)
         sys.exit(PROBLEMS)
-    click.echo(f"{feed}: {current[-1]}")
+    click.echo(one_line(f"{feed}: {current[-1]}"))
 
 
 def _require_feed(feed: Path) -> None:
