@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks.catalog import SITE, STORES, feeds
@@ -39,6 +40,7 @@ NAMES = {
     "local:2": "2 workers of a cluster",
 }
 AT = "2026-11-24T12:00:00Z"
+MEASURED = ("seconds", "writer", "workers")
 
 
 @contextmanager
@@ -56,36 +58,41 @@ def executor_of(workers: str) -> Iterator[Executor]:
 def one(folder: Path, out: Path, workers: str) -> dict[str, dict[str, float]]:
     """What the check and the index take, in this process and in the workers.
 
-    Runs in a process of its own. The time of workers counts when they have ended.
+    Runs in a process of its own.
     """
-    done = {}
-    with executor_of(workers) as executor:
-        checked, done["check"] = _timed(
-            lambda: library.check(INTERFACE, folder, at=AT, executor=executor)
-        )
+    checked, check = _timed(
+        workers,
+        lambda executor: library.check(INTERFACE, folder, at=AT, executor=executor),
+    )
     assert checked.documents is not None, checked.problems[:3]
     live = library.live_at(INTERFACE, checked.documents, AT)
     given = checked.documents.feeds["catalog"]
-    with executor_of(workers) as executor:
-        rows, done["index"] = _timed(
-            lambda: CATALOG.build(given, live, out, executor=executor)
-        )
+    rows, index = _timed(
+        workers, lambda executor: CATALOG.build(given, live, out, executor=executor)
+    )
     (out.parent / "rows").write_text(rows)
-    return done
+    return {"check": check, "index": index}
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
-    started, before = time.perf_counter(), _processor()
-    result = work()
-    after = _processor()
-    return result, {
-        "seconds": time.perf_counter() - started,
-        "writer": after - before,
-    }
+def _timed(
+    workers: str, work: Callable[[Executor], Any]
+) -> tuple[Any, dict[str, float]]:
+    """Work with an Executor, and return the result and what it took, in seconds.
+
+    The time of the workers has that of their start.
+    """
+    of_workers = _processor(resource.RUSAGE_CHILDREN)
+    with executor_of(workers) as executor:
+        own, started = _processor(resource.RUSAGE_SELF), time.perf_counter()
+        result = work(executor)
+        took = time.perf_counter() - started
+        own = _processor(resource.RUSAGE_SELF) - own
+    of_workers = _processor(resource.RUSAGE_CHILDREN) - of_workers
+    return result, {"seconds": took, "writer": own, "workers": of_workers}
 
 
-def _processor() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
+def _processor(whose: int) -> float:
+    used = resource.getrusage(whose)
     return used.ru_utime + used.ru_stime
 
 
@@ -122,28 +129,28 @@ def main() -> int:
 
 
 def report(size: int, rounds: int, work: Path) -> None:
-    """Measure, taking turns, and print a Markdown table."""
-    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
-    writer: dict[tuple[str, str], list[float]] = defaultdict(list)
+    """Measure, taking turns, and print a Markdown table of medians."""
+    took: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     rows = set()
     for _ in range(rounds):
         for workers in WORKERS:
-            for stage, took in measured(work / "content", work, workers).items():
-                seconds[stage, workers].append(took["seconds"])
-                writer[stage, workers].append(took["writer"])
+            for step, values in measured(work / "content", work, workers).items():
+                for name, value in values.items():
+                    took[step, workers, name].append(value)
             rows.add((work / "rows").read_text())
     print(f"{size:,} products, {rounds} rounds; the same rows: {len(rows) == 1}\n")
     print(
-        "| Step | Workers | Seconds | Speed-up | Processor time of the writer | Its share |"
+        "| Step | Workers | Seconds | Speed-up | Processor: writer | Processor: workers | Writer's share |"
     )
-    print("|---|---|--:|--:|--:|--:|")
-    for stage in ("check", "index"):
-        alone, total = min(seconds[stage, "1"]), min(writer[stage, "1"])
+    print("|---|---|--:|--:|--:|--:|--:|")
+    for step in ("check", "index"):
+        alone = median(took[step, "1", "seconds"])
         for workers in WORKERS:
-            clock, own = seconds[stage, workers], writer[stage, workers]
+            clock, writer, others = (took[step, workers, name] for name in MEASURED)
+            share = median(writer) / (median(writer) + median(others))
             print(
-                f"| {stage} | {NAMES[workers]} | {spread(clock, 1)} | {alone / min(clock):.2f} "
-                f"| {spread(own, 1)} | {min(own) / total:.2f} |"
+                f"| {step} | {NAMES[workers]} | {spread(clock, 1)} | {alone / median(clock):.2f} "
+                f"| {spread(writer, 1)} | {spread(others, 1)} | {share:.2f} |"
             )
 
 
