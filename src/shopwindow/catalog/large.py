@@ -183,7 +183,13 @@ class LargeCheck:
         self.lines = checked.lines
 
         part = checked.report
-        self.report.add(_moved(problem, before) for problem in part.problems)
+        for problem in part.problems:
+            if len(self.report.problems) < self.around.limit:
+                self.report.add([_moved(problem, before)])
+            elif problem.absent:
+                self.report.add_unlisted(problem.absent, problem.path)
+            else:
+                self.report.more += 1
         for common, group in part.groups.items():
             problems = [_moved(problem, before) for problem in group.problems]
             moved = LineGroup(group.lines, problems)

@@ -33,7 +33,7 @@ from shopwindow.cli.steps import (
 )
 from shopwindow.interface.operation import FromContent, FromStore, Operation
 from shopwindow.library import Build
-from shopwindow.problems import number_of
+from shopwindow.problems import Misuse, number_of
 from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
 from shopwindow.release.edge_notes import ConfiguredEdge
@@ -100,6 +100,8 @@ def build(
     # A build creates many objects and drops few: the collector would walk them over and
     # over.
     gc.disable()
+    if listing and cluster:
+        raise Misuse("cluster", "it does not go with --list, which builds nothing")
     if listing:
         _list_operations(content, at, jobs)
         return

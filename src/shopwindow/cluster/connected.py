@@ -30,12 +30,12 @@ from shopwindow.cluster import tasks
 from shopwindow.cluster.tasks import Run, Written
 from shopwindow.content.executor import PartItem, PartResult, Work, own_name
 from shopwindow.content.scratch import scratch
-from shopwindow.problems import Failure, Misuse
+from shopwindow.problems import Failure, Misuse, number_of
 
-ADDRESS = re.compile(
+SCHEDULER_ADDRESS = re.compile(
     r"(?:(?:tcp|tls|ws|wss)://)?[^/\s:]+:[0-9]+|\S+://\[[^]]+\]:[0-9]+"
 )
-LOCAL = re.compile(r"local:([1-9][0-9]?)")
+LOCAL_WORKERS = re.compile(r"local:([1-9][0-9]?)")
 
 CONNECTING_SECONDS = 10
 """How long a scheduler may take to answer, and to have its first worker. One that is
@@ -56,7 +56,7 @@ With fewer, one that is slow keeps all others waiting at the end; each costs a f
 some milliseconds.
 """
 
-MOST_ITEMS = 16
+ITEMS_A_TASK = 16
 """Items of a task, at most: so much is lost with a worker."""
 
 AHEAD = 3
@@ -68,11 +68,12 @@ who writes.
 Say = Callable[[str], None]
 """Called with a sentence for the operator."""
 
+_LEFT_AS_IT_WAS = "nothing was published, `current` is as it was"
 
-_Result = tuple[Written, str]
+_TaskDone = tuple[Written, str]
 """The file of a task's results, and the worker that wrote it."""
 
-_Waiting = tuple[Future[_Result], int]
+_HandedOver = tuple[Future[_TaskDone], int]
 """A task that was handed over, and how many items it has."""
 
 
@@ -101,7 +102,7 @@ class Cluster:
         Raises Failure where the scheduler or all workers are lost, or a worker does not
         fit; and what ``work`` raises.
         """
-        waiting: deque[_Waiting] = deque()
+        waiting: deque[_HandedOver] = deque()
         self.parts.clear()
         started = time.monotonic()
         try:
@@ -118,14 +119,14 @@ class Cluster:
         stage: str,
         work: Work[Any, Any],
         items: Sequence[Any],
-        waiting: deque[_Waiting],
+        waiting: deque[_HandedOver],
     ) -> Iterator[Any]:
         if not items:
             return
         name = f"{stage}-work-{own_name()}"
         function = tasks.write(self.folder, name, iter([dumps(work)]))
         threads = max(1, sum(self.client.nthreads().values()))
-        length = max(1, min(MOST_ITEMS, len(items) // (threads * TASKS_A_THREAD)))
+        length = max(1, min(ITEMS_A_TASK, len(items) // (threads * TASKS_A_THREAD)))
         for start in range(0, len(items), length):
             some = items[start : start + length]
             waiting.append((self._submitted(stage, start, function, some), len(some)))
@@ -136,14 +137,14 @@ class Cluster:
 
     def _submitted(
         self, stage: str, start: int, work: Written, items: Sequence[Any]
-    ) -> Future[_Result]:
+    ) -> Future[_TaskDone]:
         """Hand over a task. Dask's dashboard shows it as `shopwindow-STAGE`."""
         key = f"shopwindow-{stage}-{start}-{work.name}-{self.run.token}"
         return self.client.submit(
             _task, self.run, work, stage, items, key=key, pure=False
         )
 
-    def _next(self, waiting: deque[_Waiting]) -> Iterator[Any]:
+    def _next(self, waiting: deque[_HandedOver]) -> Iterator[Any]:
         """Yield the results of the oldest task."""
         self._wait_for([future for future, _ in waiting])
         future, count = waiting[0]
@@ -152,7 +153,7 @@ class Cluster:
         self.parts[worker] += 1
         yield from tasks.results_in(self.run, written, count)
 
-    def _wait_for(self, futures: Sequence[Future[_Result]]) -> None:
+    def _wait_for(self, futures: Sequence[Future[_TaskDone]]) -> None:
         """Wait until the first task is done, as long as there are workers.
 
         Raises what a later task has raised meanwhile: the first may never end.
@@ -177,7 +178,7 @@ class Cluster:
             if time.monotonic() - alone_since > WITHOUT_WORKERS_SECONDS:
                 raise Failure(
                     f"the cluster {self.address} has no workers any more; "
-                    f"{_NOTHING}. Start some, and repeat the command"
+                    f"{_LEFT_AS_IT_WAS}. Start some, and repeat the command"
                 )
 
     def _say_who_worked(self, stage: str, seconds: float) -> None:
@@ -185,7 +186,8 @@ class Cluster:
             f"{worker} {parts}" for worker, parts in sorted(self.parts.items())
         )
         total = self.parts.total()
-        self.say(f"{stage}: {total} tasks in {seconds:.1f} s: {by_worker}")
+        tasks_done = number_of(total, "task")
+        self.say(f"{stage}: {tasks_done} in {seconds:.1f} s: {by_worker}")
 
     def follow_workers(self) -> None:
         """Say when a worker joins or is lost."""
@@ -213,20 +215,17 @@ class Cluster:
             count, last = killed.allowed_failures + 1, killed.last_worker.address
             raise Failure(
                 f"{stage}: a task took its worker with it again and again, {count} in "
-                f"all, the last {last}; {_NOTHING}. Is there enough memory? The logs of "
+                f"all, the last {last}; {_LEFT_AS_IT_WAS}. Is there enough memory? The logs of "
                 "the workers say more"
             ) from None
         except (FutureCancelledError, ClosedClientError, CommClosedError):
             raise Failure(
-                f"the scheduler {self.address} is gone; {_NOTHING}. Start it, and "
+                f"the scheduler {self.address} is gone; {_LEFT_AS_IT_WAS}. Start it, and "
                 "repeat the command"
             ) from None
 
 
-_NOTHING = "nothing was published, `current` is as it was"
-
-
-def _task(run: Run, work: Written, stage: str, items: Sequence[Any]) -> _Result:
+def _task(run: Run, work: Written, stage: str, items: Sequence[Any]) -> _TaskDone:
     """Do a task. Runs in a worker."""
     worker = get_worker().address
     try:
@@ -257,8 +256,10 @@ def connect(
     Raises Misuse for what is no address, and Failure where there is no scheduler, where
     it has no workers, or where one of them does not fit.
     """
-    local = LOCAL.fullmatch(address)
-    is_remote = ADDRESS.fullmatch(address) and not address.startswith("local:")
+    local = LOCAL_WORKERS.fullmatch(address)
+    is_remote = SCHEDULER_ADDRESS.fullmatch(address) and not address.startswith(
+        "local:"
+    )
     if not (local or is_remote):
         raise Misuse(
             "cluster",
@@ -288,8 +289,9 @@ def connect(
         cluster = Cluster(client, address, run, say)
         workers = client.nthreads()
         say(
-            f"cluster {address}: {len(workers)} workers with "
-            f"{sum(workers.values())} threads; dashboard {client.dashboard_link}"
+            f"cluster {address}: {number_of(len(workers), 'worker')} with "
+            f"{number_of(sum(workers.values()), 'thread')}; dashboard "
+            f"{client.dashboard_link}"
         )
         cluster.follow_workers()
         try:

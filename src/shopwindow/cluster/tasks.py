@@ -24,7 +24,7 @@ from shopwindow.content.executor import Work, own_name
 from shopwindow.content.listing import below
 from shopwindow.problems import Failure
 
-PACKAGE = Path(__file__).resolve().parents[1]
+OWN_MODULES = Path(__file__).resolve().parents[1]
 """The folder of this program's own modules."""
 
 DECIDING = ("jsonschema", "jsonschema-rs", "orjson", "pyyaml")
@@ -67,8 +67,8 @@ def versions() -> tuple[tuple[str, str], ...]:
     release differ.
     """
     digest = sha256()
-    for name in below(PACKAGE, ".py"):
-        data = (PACKAGE / name).read_bytes()
+    for name in below(OWN_MODULES, ".py"):
+        data = (OWN_MODULES / name).read_bytes()
         digest.update(f"{name}\0{len(data)}\0".encode() + data)
     python = ".".join(map(str, sys.version_info[:2]))
     libraries = [(name, _installed(name)) for name in DECIDING]
@@ -90,7 +90,7 @@ def listing(folder: Path) -> str:
     digest = sha256()
     for name in below(folder):
         if not any(part.startswith(".") for part in Path(name).parts):
-            status = (folder / name).stat()
+            status = (folder / name).lstat()
             line = f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n"
             digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
