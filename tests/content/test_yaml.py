@@ -153,6 +153,9 @@ REFUSED: list[tuple[str, str, str, str]] = [
         "an object in braces goes on without a comma, or is not closed",
         "`{a: 1, b: 2}`",
     ),
+    ("a: {b: c‸[], d: e}", "yaml.syntax", "a text with [ in it, within brackets or braces", QUOTES),
+    ("a: [b‸{c}]", "yaml.syntax", "a text with { in it, within brackets or braces", QUOTES),
+    ("a: ['b'‸['c']]", "yaml.syntax", "a list in brackets goes on without a comma, or is not closed", "`[a, b]`"),
     (
         "a: [b‸:, c]",
         "yaml.syntax",

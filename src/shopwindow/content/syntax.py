@@ -136,7 +136,7 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
         return *_SECOND_BOM, place_after(text[:position])
 
     if message in _UNCLOSED:
-        return _unclosed(message, here, beginning)
+        return _unclosed(message, text, here, beginning)
     if message in _MISFITS:
         if _begins_line(text, here):
             return *_MISFITS[message], _place(here)
@@ -208,9 +208,15 @@ def _in_halves(pair: re.Match[str], here: Any) -> tuple[str, str, Place]:
     return found, f"the character itself, or \\U{code:08X}", _place(here)
 
 
-def _unclosed(message: str, here: Any, beginning: Any) -> tuple[str, str, Place]:
+def _unclosed(
+    message: str, text: str, here: Any, beginning: Any
+) -> tuple[str, str, Place]:
     """Explain a list in brackets or an object in braces that does not end."""
     value, allowed = _UNCLOSED[message]
+    char, before = _at(text, here), text[here.index - 1 : here.index]
+    if char and char in "[{" and not before.isspace() and before not in "\"'}],:":
+        found = f"a text with {char} in it, within brackets or braces"
+        return found, _IN_QUOTES, _place(here)
     if here.line == beginning.line:
         found = f"{value} goes on without a comma, or is not closed"
         return found, allowed, _place(here)

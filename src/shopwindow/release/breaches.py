@@ -83,8 +83,14 @@ def breaches(interface: Interface, asked: Asked, content: Content) -> Iterator[B
         allowed = "an answer; without the request, if the app sends it no more"
         yield Breach(asked, "contract.refused", what, allowed)
         return
-    without = _may_be_without(request.fields)
-    for field in request.fields:
+    yield from breaches_in(answer, asked)
+
+
+def breaches_in(answer: Json, asked: Asked) -> Iterator[Breach]:
+    """Yield every value of an answer that breaks the contract which asked for it."""
+    fields = asked.request.fields
+    without = _may_be_without(fields)
+    for field in fields:
         for reached in walk(answer, field.steps):
             breach = _of_value(asked, field, reached, without)
             if breach is not None:
