@@ -192,7 +192,7 @@ def test_a_catalog_that_was_changed_is_damaged(small: Path, out: Path) -> None:
     faults = ("not the bytes that were built", "not the rows that the release id covers")
     assert (ran.status, ran.out) == (1, "".join(f"{NAME}: {fault}\n" for fault in faults))
     catalog(out, id).unlink()
-    assert shopwindow("verify", "--out", out).out == f"{NAME}: No such file or directory\n"
+    assert shopwindow("verify", "--out", out).out.startswith(f"{NAME}: No such file or directory\n")
 
 
 @pytest.mark.parametrize("harm", [lambda path: path.unlink(), lambda path: path.write_bytes(b"no catalog")])

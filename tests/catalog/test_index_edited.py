@@ -1,6 +1,6 @@
 """An index that is changed row by row means what one built from nothing means."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from index_edits import EDITS, RANKS_KEPT, EditedCatalog, runs, same
+from shopwindow.catalog.index.opened import open_index
 from shopwindow.catalog.index.updating import change
+from shopwindow.catalog.protocol import ProductQuery
 
 SIZE = 120
 
@@ -71,6 +73,49 @@ def test_files_with_the_digests_of_before_are_not_read(built: Path, tmp_path: Pa
         recommendations=unreadable,
     )
     assert change(tmp_path / "again", tmp_path, sources, built, 1000)
+
+
+ANSWERS: dict[str, Callable[[Any], Any]] = {
+    "products": lambda catalog: [catalog.product(id) for id in (2, 4, 100, 999)],
+    "several products": lambda catalog: catalog.products([6, 8, 10, 999]),
+    "families": lambda catalog: catalog.families(list(range(2, 80, 2))),
+    "categories": lambda catalog: [catalog.category(id) for id in (1, 4, 99)],
+    "roots": lambda catalog: catalog.roots(),
+    "featured": lambda catalog: catalog.featured(),
+    "names of facets": lambda catalog: sorted(catalog.facet_names()),
+    "brands": lambda catalog: [catalog.brands([id]) for id in range(1, 6)],
+    "brands of two": lambda catalog: catalog.brands([1], 2),
+    "lists": lambda catalog: [catalog.browse(id, ProductQuery()) for id in range(1, 6)],
+    "a sorted list": lambda catalog: catalog.browse(1, ProductQuery(sort="price_ascending")),
+    "a search": lambda catalog: catalog.search("woolen", ProductQuery()),
+}
+
+
+@pytest.mark.parametrize("what", ANSWERS)
+def test_an_answer_is_another_only_where_a_part_that_it_read_is(built: Path, tmp_path: Path, what: str) -> None:
+    """For each edit: equal parts, equal answers. A search has read the whole."""
+    old, kept = open_index(built), 0
+    parts: list[str] = []
+    before = ANSWERS[what](old.following(parts.append))
+    for name in EDITS:
+        edited = EditedCatalog(1, SIZE)
+        for _ in range(5):
+            getattr(edited, name)()
+        edited.written(tmp_path / name, built)
+        new = open_index(tmp_path / name)
+        if "" in parts:
+            continue
+        if all(old.part_digest(part) == new.part_digest(part) for part in parts):
+            assert ANSWERS[what](new) == before
+            kept += 1
+    assert parts
+    assert ("" in parts) == (what in ("a search", "a sorted list"))
+    assert kept > 0 or "" in parts
+
+
+def test_a_part_that_is_none_has_no_digest(built: Path) -> None:
+    with pytest.raises(KeyError):
+        open_index(built).part_digest("weather")
 
 
 class Unreadable:

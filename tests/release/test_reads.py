@@ -394,6 +394,55 @@ def test_what_is_asked_of_content_is_answered_as_it_is_and_recorded(
     assert recorded.seen == {read}
 
 
+class ByParts:
+    """An index that tells its parts apart."""
+
+    def __init__(self, **parts: str) -> None:
+        self.parts = parts
+
+    def following(self, report: Callable[[str], None]) -> "Followed":
+        return Followed(self, report)
+
+    def part_digest(self, part: str) -> str:
+        return self.parts[part]
+
+
+class Followed:
+    """What a view may ask of it."""
+
+    def __init__(self, index: ByParts, report: Callable[[str], None]) -> None:
+        self.index, self.report = index, report
+
+    def part(self, name: str) -> str:
+        self.report(name)
+        return self.index.parts[name]
+
+    def all(self) -> dict[str, str]:
+        self.report("")
+        return self.index.parts
+
+
+def test_an_index_is_recorded_by_its_parts(content: Path) -> None:
+    plain = live(content).with_indexes({"catalog": ByParts(shoes="one", lamps="two")})
+    recorded = Recorded(plain)
+    assert recorded.index("catalog").part("shoes") == "one"
+    assert recorded.seen == {("index", "catalog", "exists"), ("index", "catalog", "shoes")}
+    assert recorded.index("catalog").all() == {"shoes": "one", "lamps": "two"}
+    assert ("index", "catalog") in recorded.seen
+
+
+def test_a_part_of_an_index_has_a_digest_of_its_own(content: Path) -> None:
+    reads = [("index", "catalog"), *(("index", "catalog", part) for part in ("exists", "shoes", "gone"))]
+
+    def digests(index: ByParts | None, rows: dict[str, str]) -> list[str]:
+        found = Digests(live(content).with_indexes({"catalog": index} if index else {}), rows)
+        return [found.of(read) for read in reads]
+
+    assert digests(ByParts(shoes="one"), {"catalog": "rows"}) == ["rows", "exists", "one", ""]
+    assert digests(ByParts(shoes="one"), {"catalog": "others"}) == ["others", "exists", "one", ""]
+    assert digests(None, {}) == ["none", "none", "none", "none"]
+
+
 def test_everything_that_content_offers_to_views_is_recorded() -> None:
     engines_own = {"with_indexes", "site", "clocks", "kinds", "identities", "encode"}
     offered = {name for name in vars(Content) if not name.startswith("_")} - engines_own

@@ -24,6 +24,30 @@ A build records so which documents an answer depends on.
 """
 
 
+class OpenedByParts(Protocol):
+    """What an opened index may offer, so that a change of one part of it leaves the
+    answers that a build has rendered from others.
+
+    Without it, an answer that asks an index counts as a reader of the whole file.
+    """
+
+    def following(self, report: Callable[[str], None]) -> Any:
+        """Return what views may ask in its stead.
+
+        It calls ``report`` with the name of each part that it returns something of,
+        whether that exists or not; with an empty name where it is the whole index.
+        """
+        ...
+
+    def part_digest(self, part: str) -> str:
+        """Return a digest of the part with this name.
+
+        Equal ones in two indexes of one program mean equal answers. Raises KeyError
+        where it is the name of no part.
+        """
+        ...
+
+
 class Index(Protocol):
     """What the engine requires of an index.
 

@@ -8,7 +8,8 @@ digest has changed has the same answer, since views are pure, and keeps its file
 
 Derived tables are recorded by key, so one changed event leads to new answers about the
 stores that it is at, and no others. A derivation that is no table is recorded as
-everything that it is derived from.
+everything that it is derived from. An index is recorded by the parts that it tells
+apart (`interface.index.OpenedByParts`).
 
 A ReadRecord holds this in numbers, for the Reads and for the answers. `prerender`
 numbers the answers, so a record is void as soon as a number means another answer: see
@@ -19,6 +20,7 @@ has its own.
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -28,11 +30,15 @@ import orjson
 
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
+from shopwindow.interface.index import OpenedByParts
 
 Read = tuple[Any, ...]
 """One thing that a view asked a Content for: the verb's name, then its arguments, all
 of them JSON values.
 """
+
+_EXISTS = "exists"
+"""The part of an index that whoever asks for it has read: that there is one."""
 
 DerivedKey = TypeVar("DerivedKey")
 DerivedValue = TypeVar("DerivedValue")
@@ -92,8 +98,17 @@ class Recorded(Content):
         return self._content.clock(name)
 
     def index(self, name: str) -> Any:
-        self.seen.add(("index", name))
-        return self._content.index(name)
+        opened = self._content.index(name)
+        # Of the class, for one that is opened when asked would be opened by a look at it.
+        follow = getattr(type(opened), "following", None)
+        if follow is None:
+            self.seen.add(("index", name))
+            return opened
+        self.seen.add(("index", name, _EXISTS))
+        return follow(opened, partial(self._read_part, name))
+
+    def _read_part(self, name: str, part: str) -> None:
+        self.seen.add(("index", name, part) if part else ("index", name))
 
 
 class _RecordedTable(Mapping[DerivedKey, DerivedValue]):
@@ -173,13 +188,27 @@ class Digests:
 
     def _digest(self, read: Read) -> str:
         if read[0] == "index":
-            return self._indexes.get(read[1], "none")
+            return self._index_digest(*read[1:])
         try:
             value = returned(self._content, read)
         except (KeyError, ImportError, AttributeError):
             return ""
         data = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
         return sha256(data).hexdigest()[:DIGEST_DIGITS]
+
+    def _index_digest(self, name: str, part: str | None = None) -> str:
+        """Return the digest of an index, or of a part of it."""
+        if name not in self._indexes:
+            return "none"
+        if part is None:
+            return self._indexes[name]
+        if part == _EXISTS:
+            return part
+        opened: OpenedByParts = self._content.index(name)
+        try:
+            return opened.part_digest(part)[:DIGEST_DIGITS]
+        except (KeyError, AttributeError):  # another program had such a part
+            return ""
 
 
 def returned(content: Content, read: Read) -> Json:

@@ -40,6 +40,12 @@ from shopwindow.catalog.index import searching as search
 from shopwindow.catalog.index.facets import Combinations, keep
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.catalog.index.packing import Packing
+from shopwindow.catalog.index.parts_read import (
+    ALL_LISTED,
+    PartsRead,
+    listed_digest,
+    part_digest,
+)
 from shopwindow.catalog.index.rows import average
 from shopwindow.catalog.index.searching import SearchedPhrase
 from shopwindow.catalog.index.words import stem
@@ -262,6 +268,17 @@ class OpenedCatalog:
         its document.
         """
         yield from self.database.execute(DIGEST_QUERIES[kind])
+
+    def following(self, report: Callable[[str], None]) -> PartsRead:
+        """Return a catalog that reports which of its parts it returns."""
+        return PartsRead(self, report)
+
+    def part_digest(self, part: str) -> str:
+        """Return a digest of a part that `following` reported."""
+        name, _, id = part.partition(" ")
+        if name == "listed":
+            return listed_digest(self.browse(int(id), ALL_LISTED))
+        return part_digest(self.rows, part)
 
     # -- categories and lists --
 
