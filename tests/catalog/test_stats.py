@@ -1,6 +1,7 @@
 """Facts about `catalog stats`: every count is that of the documents."""
 
 import json
+import shutil
 import tracemalloc
 from pathlib import Path
 
@@ -133,3 +134,17 @@ def test_without_a_release_the_command_says_so(tmp_path: Path) -> None:
     ran = shopwindow("catalog", "stats", "--out", tmp_path / "dist")
     assert (ran.status, ran.out) == (4, "")
     assert "dist" in ran.err
+
+
+@pytest.mark.parametrize("command", [["stats"], ["explain", "black coat"]], ids=["stats", "explain"])
+def test_a_damaged_catalog_is_a_sentence(sample_out: Path, tmp_path: Path, command: list[str]) -> None:
+    out = shutil.copytree(sample_out, tmp_path / "dist", symlinks=True)
+    file = (out / "current" / "catalog.sqlite").resolve()
+    data = bytearray(file.read_bytes())
+    half = len(data) // 2
+    data[half // 2 : half + half // 2] = b"\xff" * half
+    file.unlink()
+    file.write_bytes(data)
+    ran = shopwindow("catalog", *command, "--out", out)
+    assert (ran.status, ran.out) == (4, "")
+    assert "`shopwindow build --no-cache` writes it again" in ran.err

@@ -1,5 +1,6 @@
 """`catalog explain`: why a phrase finds what it finds, in this order."""
 
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -25,7 +26,7 @@ from shopwindow.catalog.index.explaining import (
 from shopwindow.cli.explain import EXPLAINED_AS, INDENTED
 from shopwindow.cli.steps import CONTENT_DIR, OUT, documents_of, interface
 from shopwindow.content.documents import Content
-from shopwindow.problems import number_of, one_line
+from shopwindow.problems import Failure, number_of, one_line
 
 MOST_EXPLAINED = 1000
 """Products that are explained, at most: ten pages of the most that a client asks for."""
@@ -43,10 +44,16 @@ UNBUILT = click.option(
 @contextmanager
 def catalog_content(out: str, content: str, unbuilt: bool) -> Iterator[Content]:
     """Yield content that answers from a catalog: the current release's, or the content
-    folder's as it is.
+    folder's as it is. Raises Failure for a file that is damaged.
     """
     if not unbuilt:
-        yield library.released_content(interface(), Path(out))
+        try:
+            yield library.released_content(interface(), Path(out))
+        except sqlite3.DatabaseError as error:
+            raise Failure(
+                f"{out}: the catalog of the current release is damaged: {error}; "
+                "`shopwindow build --no-cache` writes it again"
+            ) from None
         return
     documents = documents_of(content)
     with library.indexed_content(interface(), Path(content), documents) as answering:
