@@ -308,9 +308,8 @@ WAYS: dict[str, Way] = {
         [
             (
                 "contracts/phone.yaml:9: contract.path: reads/0/fields/0/path: notices[].value.rows in "
-                "answers of v1/notices is no list (The way to the value in the JSON answer: names with dots "
-                "between them, [] for every item of a list, * for every value of an object, quotes around a "
-                "name with a dot); allowed: a path without it"
+                "answers of v1/notices is no list (The way to the value in the JSON answer); "
+                "allowed: a path without it"
             )
         ],
     ),
@@ -346,8 +345,7 @@ WAYS: dict[str, Way] = {
             (
                 "contracts/phone.yaml:9: contract.path: reads/0/fields/0/path: notices[].value.rows[] in "
                 "answers of v1/notices is no object, so it has no 'n' (The way to the value in the JSON "
-                "answer: names with dots between them, [] for every item of a list, * for every value of an "
-                "object, quotes around a name with a dot); allowed: [] behind a list; nothing behind a value"
+                "answer); allowed: [] behind a list; nothing behind a value"
             )
         ],
     ),
@@ -558,10 +556,7 @@ def test_a_version_that_is_not_supported_holds_nobody_and_is_a_warning(tmp_path:
 
 REQUEST = "(A read, by its path and query below base_url, as `shopwindow show` takes it)"
 READS = "allowed: a read that the content answers, as `shopwindow build --list` names them"
-PATH = (
-    "(The way to the value in the JSON answer: names with dots between them, [] for every item of a list, * for every"
-    " value of an object, quotes around a name with a dot)"
-)
+PATH = "(The way to the value in the JSON answer)"
 FORM = 'allowed: names with dots between them, [] for items, * for values: events[].id, sections.*.title, "a.b".c'
 
 

@@ -16,6 +16,7 @@ from shopwindow.interface.call import Call
 from shopwindow.interface.contracts import CONTRACT
 from shopwindow.interface.operation import FromContent
 from shopwindow.problems import Failure, Misuse, sentence
+from shopwindow.release.touched import touched
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -151,6 +152,16 @@ def test_a_release_holds_its_contracts_and_the_difference_names_what_they_read(t
     assert json.loads(printed["json"])["contracts"] == [
         {"reader": "phone 2.0", "request": "v2/utility/mobileapp", "paths": ["appLayout[]"]}
     ]
+
+
+def test_where_a_program_lacks_what_a_contract_asks_for_the_difference_leaves_it_out(tmp_path: Path) -> None:
+    content, out = tmp_path / "content", tmp_path / "dist"
+    files = shop()
+    first = built(write(content, files), out)
+    second = built(write(content, layout(files, "bag", "shop")), out)
+    others = tuple(each for each in INTERFACE.operations if each.name != "promotions_v3")
+    bare = replace(INTERFACE, operations=others)
+    assert touched(out / "releases" / first, out / "releases" / second, bare) == []
 
 
 def test_a_contract_that_was_added_is_a_change_of_its_own(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def touched(old: Path, new: Path, interface: Interface) -> list[TouchedContract]
         return []
     found = []
     for contract in _held(after.interface, after.content):
-        for request in read_requests(after.interface, contract):
+        for request in _requests(after.interface, contract):
             answers = [
                 _answer(release, request, contract["app"])
                 for release in (before, after)
@@ -73,6 +73,16 @@ def _held(interface: Interface, content: Content) -> list[Json]:
         for contract in content.documents(CONTRACT)
         if is_supported(interface, contract, applications)
     ]
+
+
+def _requests(interface: Interface, contract: Json) -> list[ReadRequest]:
+    """Return the requests of a contract; none where this program lacks an operation
+    that the program of the release had.
+    """
+    try:
+        return read_requests(interface, contract)
+    except (Refusal, ValueError):
+        return []
 
 
 def _answer(release: OpenedRelease, request: ReadRequest, application: str) -> Json:
