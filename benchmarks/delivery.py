@@ -24,8 +24,8 @@ from benchmarks.measure import Command, Run
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from objectstores import BUCKET, KEYS, Between, Store, between, s3
-from shopwindow.delivery.bucket import open_bucket
 from shopwindow.delivery.connections import concurrently
+from shopwindow.delivery.opening import open_bucket
 from shopwindow.delivery.targets import parse
 
 NAME = re.compile(r"^name: .*$", re.MULTILINE)

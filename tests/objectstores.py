@@ -24,7 +24,8 @@ import pytest
 
 from children import ends_with_us
 from nginx import ADDRESS, free_port
-from shopwindow.delivery.bucket import Bucket, open_bucket
+from shopwindow.delivery.bucket import Bucket
+from shopwindow.delivery.opening import open_bucket
 from shopwindow.delivery.targets import parse
 
 KEYS = {"AWS_ACCESS_KEY_ID": "PUBLISHER", "AWS_SECRET_ACCESS_KEY": "secret-of-the-publisher"}

@@ -3,24 +3,21 @@
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from delivered import NAMES, assert_decides, assert_lives, current, on_disk, read, release
-from nginx import ADDRESS
-from objectstores import BUCKET, KEYS, READER, Store, at, between, reached, s3
+from objectstores import BUCKET, READER, Store, at, between, reached, s3
 from releases import built, event, shopwindow, site, store, write
 from shopwindow.delivery import layout, released
-from shopwindow.delivery.bucket import HASTY_RETRIES, LARGE_BYTES, Bucket, Headers, Version
+from shopwindow.delivery.bucket import LARGE_BYTES, Bucket, Headers, Version
 from shopwindow.delivery.outgoing import Outgoing, outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.problems import Failure
@@ -74,7 +71,8 @@ def _peak_of_sending(work: Path, size: int) -> int:
     with open(file, "wb") as opened:
         opened.truncate(size)
     script = (
-        "import os, re; from pathlib import Path; from shopwindow.delivery.bucket import *;"
+        "import os, re; from pathlib import Path; from shopwindow.delivery.bucket import Headers;"
+        "from shopwindow.delivery.opening import open_bucket;"
         "from shopwindow.delivery.targets import parse;"
         f"bucket = open_bucket(parse('s3://{BUCKET}/large'), os.environ);"
         f"print(bucket.create('{size}', Path({str(file)!r}), Headers('a/b', 'no-cache')));"
@@ -282,41 +280,3 @@ def test_every_refusal_is_one_sentence_that_says_what_to_do(there: Store, tmp_pa
     assert "holds something else (photos); publish to a prefix of its own" in refused(
         f"s3://{BUCKET}/something-else", out, environment
     )
-
-
-@contextmanager
-def answering(answers: Sequence[bytes]) -> Iterator[list[int]]:
-    """A store at AWS_ENDPOINT_URL that gives these answers, one a connection, the last again and again.
-
-    Yields the numbers of its connections.
-    """
-    connections: list[int] = []
-
-    def serve(listener: socket.socket) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = listener.accept()
-                with client:
-                    connections.append(len(connections))
-                    client.recv(1 << 16)
-                    client.sendall(answers[min(connections[-1], len(answers) - 1)])
-
-    with closing(socket.create_server((ADDRESS, 0))) as listener, pytest.MonkeyPatch.context() as patch:
-        threading.Thread(target=serve, args=[listener], daemon=True).start()
-        for name, text in {**KEYS, "AWS_ENDPOINT_URL": f"http://{ADDRESS}:{listener.getsockname()[1]}"}.items():
-            patch.setenv(name, text)
-        yield connections
-
-
-def test_a_command_gives_up_soon_where_nobody_answers() -> None:
-    with answering([b""]) as connections, pytest.raises(Failure, match="the store is not reached"):
-        at("").read("current.json")
-    assert len(connections) == HASTY_RETRIES + 1
-
-
-def test_a_command_waits_for_a_store_that_is_overloaded() -> None:
-    head = b"HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-    overloaded = [head % b"503 Service Unavailable"] * (HASTY_RETRIES + 3)
-    with answering([*overloaded, head % b"404 Not Found"]) as connections:
-        assert at("").read("current.json") is None
-    assert len(connections) == len(overloaded) + 1

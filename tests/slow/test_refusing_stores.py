@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from shopwindow.delivery.bucket import BACKOFF, Bucket, Headers, open_bucket
+from shopwindow.delivery.bucket import Bucket, Headers
+from shopwindow.delivery.opening import BACKOFF, HASTY_RETRIES, open_bucket
 from shopwindow.delivery.targets import parse
 from shopwindow.problems import Failure
 
@@ -20,7 +21,7 @@ TEXT = Headers("text/plain", "no-cache")
 KEYS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
 
 Answer = tuple[int, str]
-"""Status, and the code of S3's error document."""
+"""Status, and the code of S3's error document; 0: none, the store hangs up."""
 
 
 @contextmanager
@@ -32,6 +33,9 @@ def answering(answer: Callable[[int], Answer], patch: pytest.MonkeyPatch) -> Ite
         def go(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
             status, code = answer(next(count))
+            if status == 0:
+                self.close_connection = True
+                return
             body = f"<Error><Code>{code}</Code><Message>No.</Message></Error>".encode() if code else b""
             self.send_response(status)
             self.send_header("ETag", '"1"')
@@ -118,6 +122,24 @@ def test_a_store_that_stays_overloaded_is_asked_for_some_seconds(monkeypatch: py
     ):
         bucket.create("objects/a", b"a", TEXT)
     assert (len(asked), time.monotonic() - started > 1) == (9, True)
+
+
+def test_a_command_gives_up_soon_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def away(number: int) -> Answer:
+        asked.append(number)
+        return 0, ""
+
+    with answering(away, monkeypatch) as bucket, pytest.raises(Failure, match="the store is not reached"):
+        bucket.read("current.json")
+    assert len(asked) == HASTY_RETRIES + 1
+
+
+def test_a_command_begins_patiently_where_a_store_is_overloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = HASTY_RETRIES + 3
+    with answering(lambda number: (503, "SlowDown") if number <= busy else (404, "NoSuchKey"), monkeypatch) as bucket:
+        assert bucket.read("current.json") is None
 
 
 def test_without_the_extra_a_sentence_says_what_to_install(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from shopwindow.cli.steps import (
     BAGS_DAYS,
     CONTENT_DIR,
     DATABASE_URL,
+    KEEP,
     LOG_DIR,
     LOGS_DAYS,
     MAILS_DAYS,
@@ -40,14 +41,7 @@ from shopwindow.service.maintenance import maintain as run
     help="due: build once the content changes by itself, as at the end of a publish window; "
     "always: build each time.",
 )
-@click.option(
-    "--keep",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="How many of the newest releases stay.",
-)
+@KEEP
 @DATABASE_URL
 @LOG_DIR
 @TEMPLATES_DIR

@@ -12,6 +12,7 @@ import click
 
 from shopwindow.cli.steps import (
     CONTENT_DIR,
+    KEEP,
     NOT_ACTIVATED,
     OUT,
     interface,
@@ -60,14 +61,7 @@ FLOOR = setting(
 @CONTENT_DIR
 @ROOT_OPTION
 @FLOOR
-@click.option(
-    "--keep",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="How many of the newest releases stay on this host.",
-)
+@KEEP
 @click.option(
     "--follow",
     is_flag=True,

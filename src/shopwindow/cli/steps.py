@@ -104,6 +104,14 @@ OUT = click.option(
     metavar="DIR",
     help="The output directory, which holds the releases.",
 )
+KEEP = click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many of the newest releases stay.",
+)
 JOBS = click.option(
     "--jobs",
     type=click.IntRange(1, 256),

@@ -15,56 +15,23 @@ what is there then with what they wrote.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 import obstore
 from obstore import exceptions
-from obstore.store import AzureStore, GCSStore, S3Store
 
 from shopwindow.delivery.clocks import time_at
-from shopwindow.delivery.targets import DeliveryTarget
+from shopwindow.delivery.store_refusals import OVERLOADED, refused, require_bucket
 from shopwindow.problems import Failure
 
 LARGE_BYTES = 64 * 1024 * 1024
 """Files from this size on are sent in parts, without being read into memory. The
 library holds smaller ones in memory, as many as there are connections.
 """
-
-REQUEST_RETRIES = 8
-"""How often a request is repeated. A store that is overloaded (503) recovers within the
-20 s or so that this takes; a pipeline repeats the rest.
-"""
-
-BACKOFF = {
-    "init_backoff": timedelta(seconds=0.2),
-    "max_backoff": timedelta(seconds=5),
-    "base": 4,
-}
-"""Each wait is by chance between 0.2 s and four times the one before, so that many
-connections do not come back at once.
-"""
-
-RETRYING = timedelta(seconds=60)
-"""After this a request is not repeated any more, however few attempts there were."""
-
-HASTY_RETRIES = 3
-"""How often a reading is repeated with which a command begins. Where nobody listens,
-that takes 1 to 3 s: an address that is wrong stays so, and a follower comes back.
-"""
-
-HASTY_RETRYING = timedelta(seconds=4)
-"""After this such a reading is not repeated. A connection that nobody answers is given
-up after 5 s, which is the library's limit, and one attempt is enough to know.
-"""
-
-REQUEST_SECONDS = timedelta(seconds=120)
-"""The longest that one request takes: a part of 5 MB at half a megabit a second."""
 
 MAX_READ_BYTES = 64 * 1024 * 1024
 """Bytes that are read of an object at once. The largest is what lists the chunks of a
@@ -196,11 +163,11 @@ class ObjectBucket:
         self.where = where
 
     def read(self, key: str) -> Stored | None:
-        with _refused(self.where, "read"):
+        with refused(self.where, "read"):
             try:
                 result = self._get(key)
             except FileNotFoundError as error:
-                _require_bucket(error)
+                require_bucket(error)
                 return None
             data = _first(result, MAX_READ_BYTES)
             if len(data) > MAX_READ_BYTES:
@@ -211,13 +178,13 @@ class ObjectBucket:
         if "e_tag" not in version:
             return False
         condition: Any = {"if_none_match": version["e_tag"]}
-        with _refused(self.where, "read"):
+        with refused(self.where, "read"):
             try:
                 self._get(key, condition)
             except exceptions.NotModifiedError:
                 return True
             except FileNotFoundError as error:
-                _require_bucket(error)
+                require_bucket(error)
             return False
 
     def _get(self, key: str, options: Any = None) -> Any:
@@ -225,32 +192,32 @@ class ObjectBucket:
         try:
             return obstore.get(self._hasty, self._prefix + key, options=options)
         except exceptions.GenericError as error:
-            if not re.search(_OVERLOADED, str(error)):
+            if not re.search(OVERLOADED, str(error)):
                 raise
         return obstore.get(self._store, self._prefix + key, options=options)
 
     def read_range(self, key: str, start: int, size: int) -> bytes | None:
         bounds: Any = {"range": (start, start + size)}
-        with _refused(self.where, "read"):
+        with refused(self.where, "read"):
             try:
                 name = self._prefix + key
                 result = obstore.get(self._store, name, options=bounds)
             except FileNotFoundError as error:
-                _require_bucket(error)
+                require_bucket(error)
                 return None
             return _first(result, size)
 
     def stream(self, key: str) -> Iterator[bytes] | None:
-        with _refused(self.where, "read"):
+        with refused(self.where, "read"):
             try:
                 result = obstore.get(self._store, self._prefix + key)
             except FileNotFoundError as error:
-                _require_bucket(error)
+                require_bucket(error)
                 return None
         return self._bits(result)
 
     def _bits(self, result: Any) -> Iterator[bytes]:
-        with _refused(self.where, "read"):
+        with refused(self.where, "read"):
             for bit in result.stream(min_chunk_size=BIT_BYTES):
                 yield bytes(bit)
 
@@ -275,7 +242,7 @@ class ObjectBucket:
         The library sends parts without a condition. Two publishers that do so at once
         store the same bytes, since keys are digests.
         """
-        with _refused(self.where, "write"):
+        with refused(self.where, "write"):
             try:
                 obstore.head(self._store, self._prefix + key)
             except FileNotFoundError:
@@ -287,7 +254,7 @@ class ObjectBucket:
             "Content-Type": headers.content_type,
             "Cache-Control": headers.cache_control,
         }
-        with _refused(self.where, "write"):
+        with refused(self.where, "write"):
             try:
                 obstore.put(
                     self._store,
@@ -301,14 +268,14 @@ class ObjectBucket:
             return True
 
     def listing(self, prefix: str) -> Iterator[Listed]:
-        with _refused(self.where, "list"):
+        with refused(self.where, "list"):
             for batch in obstore.list(self._store, self._prefix + prefix):
                 for meta in batch:
                     key = meta["path"].removeprefix(self._prefix)
                     yield Listed(key, meta["size"], meta["last_modified"])
 
     def folders(self, prefix: str) -> list[str]:
-        with _refused(self.where, "list"):
+        with refused(self.where, "list"):
             result = obstore.list_with_delimiter(
                 self._store, (self._prefix + prefix) or None
             )
@@ -319,7 +286,7 @@ class ObjectBucket:
     def delete(self, keys: Iterable[str]) -> None:
         remaining = iter(keys)
         while batch := list(islice(remaining, DELETED_AT_ONCE)):
-            with _refused(self.where, "delete from"):
+            with refused(self.where, "delete from"):
                 try:
                     obstore.delete(self._store, [self._prefix + key for key in batch])
                 except FileNotFoundError:
@@ -353,131 +320,3 @@ def too_large(where: str, key: str) -> str:
 def _version(meta: Any) -> Version:
     parts = {"e_tag": meta["e_tag"], "version": meta["version"]}
     return {name: text for name, text in parts.items() if text}
-
-
-# -- opening ---------------------------------------------------------------------------
-
-
-def open_bucket(target: DeliveryTarget, environment: Mapping[str, str]) -> ObjectBucket:
-    """Return the bucket of a target; nothing is sent yet.
-
-    Raises Failure where it cannot be meant: plain http beyond this machine.
-    """
-    options: dict[str, Any] = {"client_options": {"timeout": REQUEST_SECONDS}}
-    if target.scheme == "s3":
-        endpoint = environment.get("AWS_ENDPOINT_URL", "")
-        if _plain(endpoint, environment.get("AWS_ALLOW_HTTP", "")):
-            options["client_options"]["allow_http"] = True
-        if not environment.get("AWS_REGION") and not environment.get(
-            "AWS_DEFAULT_REGION"
-        ):
-            options["region"] = "us-east-1"  # what stores beside Amazon's expect
-    elif target.scheme == "az":
-        endpoint = environment.get("AZURE_STORAGE_ENDPOINT", "")
-        if _plain(endpoint, environment.get("AZURE_ALLOW_HTTP", "")):
-            options["client_options"]["allow_http"] = True
-
-    def opened(retries: int, retrying: timedelta) -> Any:
-        library = {"s3": S3Store, "az": AzureStore, "gs": GCSStore}[target.scheme]
-        repeated = {
-            "max_retries": retries,
-            "retry_timeout": retrying,
-            "backoff": BACKOFF,
-        }
-        return library(target.bucket, retry_config=repeated, **options)
-
-    with _refused(str(target), "open"):
-        return ObjectBucket(
-            opened(REQUEST_RETRIES, RETRYING),
-            str(target),
-            target.prefix,
-            opened(HASTY_RETRIES, HASTY_RETRYING),
-            _address(target, environment),
-        )
-
-
-def _address(target: DeliveryTarget, environment: Mapping[str, str]) -> str:
-    """Return the address of a store that does not compare clocks itself, or nothing."""
-    if target.scheme == "gs":
-        return "https://storage.googleapis.com"
-    if target.scheme != "az":
-        return ""
-    account = environment.get("AZURE_STORAGE_ACCOUNT_NAME", "")
-    there = f"https://{account}.blob.core.windows.net" if account else ""
-    return environment.get("AZURE_STORAGE_ENDPOINT", there)
-
-
-def _plain(endpoint: str, allowed: str) -> bool:
-    """Return whether an endpoint is without TLS. Raises Failure where that is unsafe."""
-    address = urlsplit(endpoint)
-    if address.scheme != "http":
-        return False
-    host = address.hostname or ""
-    is_here = host in ("localhost", "::1") or host.startswith("127.")
-    if not is_here and allowed.lower() not in ("true", "1"):
-        raise Failure(
-            f"{endpoint}: plain http lets everybody on the way read and change what is "
-            "sent; use https, or set AWS_ALLOW_HTTP=true for a network of your own"
-        )
-    return True
-
-
-# -- what stores refuse ----------------------------------------------------------------
-
-_CREDENTIALS = (
-    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (az: AZURE_STORAGE_ACCOUNT_NAME and "
-    "AZURE_STORAGE_ACCOUNT_KEY; gs: GOOGLE_APPLICATION_CREDENTIALS)"
-)
-
-_OVERLOADED = r"5\d\d (?:Service Unavailable|Internal|Bad Gateway|Gateway)|SlowDown"
-
-_STORE_REFUSALS = (
-    (r"NoSuchBucket|ContainerNotFound|InvalidBucketName|bucket does not exist",
-     "there is no such bucket; create it, or correct the target's address"),
-    (r"RequestTimeTooSkewed|RequestExpired|x-ms-date|date header too old",
-     "the store's clock and this machine's differ too much; set this machine's clock"),
-    (r"InvalidAccessKeyId|SignatureDoesNotMatch|InvalidAuthenticationInfo|ExpiredToken|InvalidToken",
-     f"the store does not accept the credentials; {_CREDENTIALS}"),
-    (r"169\.254\.|metadata\.google|MissingCredential|Missing(?: access)? key|"
-     r"must be specified|invalid_grant",
-     f"there are no credentials; {_CREDENTIALS}"),
-    (r"PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint",
-     "the bucket is in another region; set AWS_REGION to it"),
-    (r"AccessDenied|AuthorizationFailure|AuthorizationPermissionMismatch|403 Forbidden",
-     "the credentials do not permit it; a publisher lists, reads and writes, `--prune` deletes, "
-     "and a host that pulls lists and reads"),
-    (r"AuthenticationFailed|401 Unauthorized",
-     f"the store does not accept the credentials; {_CREDENTIALS}"),
-    (r"kind: Connect|dns error|kind: Timeout|operation timed out|error sending request",
-     "the store is not reached; look at AWS_ENDPOINT_URL and at the network"),
-    (_OVERLOADED,
-     "the store is overloaded or out of order; run it again later"),
-    (r"NotImplemented|501 Not Implemented",
-     "the store cannot do conditional writes, and without them two publishers overwrite "
-     "each other; use one that can"),
-)  # fmt: skip
-"""Pattern of an answer → what is wrong and what to do. The first that fits counts."""
-
-
-@contextmanager
-def _refused(where: str, verb: str) -> Iterator[None]:
-    """Raise a Failure in an operator's words where a store refuses something.
-
-    ``verb`` completes "cannot …".
-    """
-    try:
-        yield
-    except (exceptions.BaseError, FileNotFoundError, ValueError) as error:
-        text = str(error)
-        for pattern, meaning in _STORE_REFUSALS:
-            if re.search(pattern, text):
-                raise Failure(f"{where}: cannot {verb} it: {meaning}") from None
-        first = text.partition("\n\nDebug source")[0]
-        line = " ".join(re.sub(r"<[^>]*>", " ", first).split())
-        raise Failure(f"{where}: cannot {verb} it: {line[:300]}") from None
-
-
-def _require_bucket(error: Exception) -> None:
-    """Raise the error again where it is the bucket that does not exist."""
-    if re.search(_STORE_REFUSALS[0][0], str(error)):
-        raise error
