@@ -25,7 +25,7 @@ CHUNKS = (4, 16, 64, 256)
 """KiB of a chunk. SQLite's pages have 16 KiB in a catalog, and 4 KiB by default."""
 
 END = re.compile(rb"[\x93-\x94][\x00-\x7f]")
-"""Where a chunk ends by its content: with chunks of 1.3 KB on average, a product's row
+"""Where a chunk ends by its content: with chunks of 1 KB on average, a product's row
 has several.
 """
 

@@ -25,10 +25,9 @@ in content.json fewer.
 """
 
 PAGES_BYTES = 16 * 1024
-"""Bytes of a chunk of pages: one page of a catalog's index. Of 50,000 products, 582 MB,
-a new price changes 0.6 MB of them, and a price in a hundred 56 MB, where pages move.
-Four pages would be 1.3 MB and 433 MB. The list of chunks has 3 MB, and would have 0.8
-(`python -m benchmarks.catalog_chunks`).
+"""Bytes of a chunk of pages: one page of a catalog's index. Of 50,000 products, 151 MB,
+a new price changes 0.6 MB of them; four pages would be 1.2 MB. The list of chunks has
+0.8 MB (docs/explain/decisions/chunks-at-a-target.md).
 """
 
 MAX_CHUNK_BYTES = 4 * 1024 * 1024
