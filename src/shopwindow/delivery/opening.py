@@ -89,7 +89,19 @@ def open_bucket(target: DeliveryTarget, environment: Mapping[str, str]) -> Objec
             str(target),
             target.prefix,
             opened(HASTY_RETRIES, HASTY_RETRYING),
+            _address(target, environment),
         )
+
+
+def _address(target: DeliveryTarget, environment: Mapping[str, str]) -> str:
+    """Return the address of a store that does not compare clocks itself, or nothing."""
+    if target.scheme == "gs":
+        return "https://storage.googleapis.com"
+    if target.scheme != "az":
+        return ""
+    account = environment.get("AZURE_STORAGE_ACCOUNT_NAME", "")
+    there = f"https://{account}.blob.core.windows.net" if account else ""
+    return environment.get("AZURE_STORAGE_ENDPOINT", there)
 
 
 def _is_plain(endpoint: str, allowed: str) -> bool:

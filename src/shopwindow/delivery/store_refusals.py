@@ -18,7 +18,7 @@ OVERLOADED = r"5\d\d (?:Service Unavailable|Internal|Bad Gateway|Gateway)|SlowDo
 _STORE_REFUSALS = (
     (r"NoSuchBucket|ContainerNotFound|InvalidBucketName|bucket does not exist",
      "there is no such bucket; create it, or correct the target's address"),
-    (r"RequestTimeTooSkewed|RequestExpired|x-ms-date",
+    (r"RequestTimeTooSkewed|RequestExpired|x-ms-date|date header too old",
      "the store's clock and this machine's differ too much; set this machine's clock"),
     (r"InvalidAccessKeyId|SignatureDoesNotMatch|InvalidAuthenticationInfo|ExpiredToken|InvalidToken",
      f"the store does not accept the credentials; {CREDENTIALS_NEEDED}"),
