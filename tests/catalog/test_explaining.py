@@ -226,7 +226,7 @@ def why(catalog: OpenedCatalog, phrase: str, id: int, limit: int = 10, **query: 
 def test_why_a_product_is_not_found(shop: OpenedCatalog) -> None:
     assert why(shop, "desk", 999) == "the catalog has no such product"
     assert why(shop, "desk", 10) == "it is not active, and only active ones are found"
-    assert why(shop, "desk", 1) == "it is among the first"
+    assert why(shop, "desk", 1) == "it is found, at place 1"
     assert why(shop, "desk", 7, limit=1) == "it is found, at place 2"
     assert why(shop, "oak desk", 8) == "it has nothing for oak, desk"
     assert why(shop, "zxcvb", 8) == "no word of the phrase stands for anything that products have"

@@ -147,7 +147,7 @@ def explanation_lines(explanation: SearchExplanation) -> Iterator[str]:
         absent = explanation.product
         yield ""
         yield f"product {absent.id}: {absent.why}"
-        if absent.found:
+        if absent.found and absent.found not in explanation.products:
             yield from _product_lines(absent.found)
 
 

@@ -11,7 +11,7 @@ from shopwindow.catalog.index.stats import CatalogStats, Lacking, stats_of
 from shopwindow.cli.catalog_explain import UNBUILT, catalog_content
 from shopwindow.cli.explain import EXPLAINED_AS, INDENTED
 from shopwindow.cli.steps import CONTENT_DIR, OUT, progress_bar
-from shopwindow.problems import Misuse, number_of
+from shopwindow.problems import Misuse, number_of, one_line
 
 
 @click.command()
@@ -34,7 +34,7 @@ def stats(form: str, out: str, content: str, unbuilt: bool) -> None:
     if form == "json":
         click.echo(orjson.dumps(asdict(counted), option=INDENTED))
     else:
-        click.echo("\n".join(stats_lines(counted)))
+        click.echo("\n".join(map(one_line, stats_lines(counted))))
 
 
 def stats_lines(stats: CatalogStats) -> Iterator[str]:

@@ -192,7 +192,7 @@ class ProductReason:
 
 @dataclass(frozen=True)
 class AbsenceReason:
-    """Why a product is not among the first ones, as a sentence.
+    """Where a product that was named stands, or why it is not found, as a sentence.
 
     ``lacks``: the words of the phrase that it has nothing for. ``found``: where it
     stands, if the phrase finds it.
@@ -223,7 +223,7 @@ class SearchExplanation:
         scored: products that have a score; the others follow by their static rank.
         products: the first ones, in order.
         next: the first that is cut off; None: there is none.
-        product: why the product that was named is not among them, or that it is.
+        product: where the product that was named stands, or why it is not found.
     """
 
     phrase: str
@@ -283,7 +283,7 @@ def explain(
         scored=len(places.with_score),
         products=tuple(reasons[:limit]),
         next=reasons[limit] if len(reasons) > limit else None,
-        product=None if product is None else places.of_product(product, limit),
+        product=None if product is None else places.of_product(product),
     )
 
 
@@ -413,7 +413,7 @@ class _ResultPlaces:
 
     # -- a product that was named --
 
-    def of_product(self, id: int, limit: int) -> AbsenceReason:
+    def of_product(self, id: int) -> AbsenceReason:
         """Return where a product stands, or why it was not found."""
         rank = self._catalog.ranks((id,)).get(id)
         if rank is None:
@@ -421,23 +421,19 @@ class _ResultPlaces:
         if rank > self._catalog.active:
             return AbsenceReason(id, "it is not active, and only active ones are found")
         if rank in self._narrowed:
-            return self._found(id, rank, limit)
+            return self._found(id, rank)
         if rank in self._searched.ranks:
             return AbsenceReason(id, f"left out by {self._filters_against(rank)}")
         if rank in self._searched.result.ranks:
             return AbsenceReason(id, "left out by the price limit of the phrase")
         return self._lacking(id, rank)
 
-    def _found(self, id: int, rank: int, limit: int) -> AbsenceReason:
+    def _found(self, id: int, rank: int) -> AbsenceReason:
         everything = len(self._narrowed)
         ordered = self._searched.ordered(self._catalog, self._narrowed, everything)
         place = ordered.index(rank) + 1
         (reason,) = self.reasons((id,), place)
-        is_shown = place <= limit
-        among = (
-            "it is among the first" if is_shown else f"it is found, at place {place:,}"
-        )
-        return AbsenceReason(id, among, found=reason)
+        return AbsenceReason(id, f"it is found, at place {place:,}", found=reason)
 
     def _filters_against(self, rank: int) -> str:
         """Return which filters of the query a product does not pass."""
