@@ -1,0 +1,247 @@
+"""Building a release of a content folder."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
+from shopwindow.content.documents import Content, Documents
+from shopwindow.content.executor import Executor
+from shopwindow.content.listing import COLLECTIONS
+from shopwindow.content.records import MAX_UNPACKED_BYTES
+from shopwindow.edge.rules import digest, rules
+from shopwindow.interface.collections import Declared
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.operation import Operation
+from shopwindow.library.checking import (
+    checked_content,
+    declared,
+    first_problem,
+    moment_of,
+    refused_by_contracts,
+)
+from shopwindow.library.showing import live_at
+from shopwindow.library.steps import Steps, no_steps
+from shopwindow.problems import (
+    Failure,
+    Misuse,
+    failures,
+)
+from shopwindow.release import activation, build_notes
+from shopwindow.release.build import Built
+from shopwindow.release.build import build as build_release
+from shopwindow.release.contracts import (
+    ContractsBroken,
+    Examined,
+    hold,
+    kept_in_file,
+    not_kept,
+)
+from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
+from shopwindow.release.indexes import temporary
+from shopwindow.release.order import MAX_FILES, BuildOrder, BuiltIndexes
+from shopwindow.release.origin import origin
+from shopwindow.release.prerender import planned_operations
+from shopwindow.release.program import program_digest
+from shopwindow.release.publish import OutputBusy, Releases
+
+
+@dataclass(frozen=True)
+class Build:
+    """What `build` did.
+
+    ``checked`` holds the problems; where there are any, ``built`` is None and nothing
+    was written. ``activated``: the new release became the current one in this build.
+    ``current`` is the release that is current now, and ``pinned`` whether it stays so
+    until somebody activates another. ``previous`` was current before. ``edges``: those
+    whose configuration is of other rules than the current release's.
+    """
+
+    checked: Checked
+    built: Built | None = None
+    activated: bool = False
+    current: str | None = None
+    pinned: bool = False
+    previous: str | None = None
+    edges: tuple[ConfiguredEdge, ...] = ()
+
+
+def build(
+    interface: Interface,
+    content: Path,
+    out: Path,
+    *,
+    at: str | None = None,
+    jobs: int | None = None,
+    most: int = MAX_PROBLEMS,
+    unpacked: int = MAX_UNPACKED_BYTES,
+    fresh: bool = False,
+    allowed: int = MAX_FILES,
+    steps: Steps = no_steps,
+    executor: Executor | None = None,
+) -> Build:
+    """Check a content folder, write a release to ``out`` and activate it, unless
+    `current` is pinned.
+
+    ``at`` is the instant whose content counts, as `moment_of` reads it. A ``fresh``
+    build reads and writes everything again; the release is the same. ``allowed`` is how
+    many files there may be; the other arguments are those of `check`. How the build
+    ended is recorded in last-build.json, and while it is at work, in building.json.
+
+    Raises Misuse, Failure (a full disk, a damaged release) or OutputBusy, where another
+    process changes ``out``.
+    """
+    if out.absolute().is_relative_to(content.absolute()):
+        lies_within = f"{out} lies within --content {content}"
+        raise Misuse("out", f"{lies_within}, whose every file is content")
+    started = datetime.now(UTC)
+    releases = Releases(out)
+    program = program_digest(interface, content / COLLECTIONS, without=(content, out))
+    cached = None if fresh else out / ".cache" / "documents"
+    options = CheckOptions(
+        jobs,
+        steps("checking"),
+        cached,
+        program,
+        most=most,
+        unpacked=unpacked,
+        at=at,
+        executor=executor,
+    )
+
+    def ordered(documents: Documents, declared: Declared) -> BuildOrder:
+        note = {
+            "built": datetime.now(UTC).isoformat(timespec="microseconds"),
+            **origin(content),
+            "started": started.isoformat(timespec="milliseconds"),
+        }
+        return BuildOrder(
+            declared.interface,
+            documents,
+            declared.schemas,
+            moment_of(at, documents),
+            lambda live: digest(rules(declared.interface, live, declared.schemas)),
+            program,
+            note,
+            jobs,
+            fresh,
+            steps("rendering"),
+            allowed,
+            lambda: datetime.now(UTC),
+            executor,
+            partial(hold_build, declared.unread),
+        )
+
+    def hold_build(
+        unread: Sequence[str],
+        order: BuildOrder,
+        published: Content,
+        indexes: BuiltIndexes,
+    ) -> None:
+        examined = Examined(
+            order.interface,
+            order.schemas,
+            content,
+            unread,
+            order.documents,
+            order.moment,
+            published,
+            indexes.digests,
+            indexes.open,
+            program,
+            not_kept() if fresh else kept_in_file(out / ".cache" / "contracts"),
+            most,
+        )
+        hold(examined)
+
+    def record(
+        status: str, description: str = "", cause: str = "", release: str = ""
+    ) -> None:
+        ended = datetime.now(UTC)
+        build_notes.record_build(
+            out, started, ended, status, description, cause, release
+        )
+
+    with build_notes.at_work(out, started):
+        try:
+            prepared = declared(interface, content)
+            with failures(out):
+                checked = checked_content(prepared, content, options)
+            if checked.documents is None:
+                record("FAILED", first_problem(checked), build_notes.CONTENT_AT_FAULT)
+                return Build(checked)
+
+            # Nothing reads the sources any more, and every process of the build would
+            # have them.
+            checked.sources.clear()
+            with releases.lock(make=True):
+                releases.reconcile()
+                previous = releases.current()
+                built = build_release(ordered(checked.documents, prepared), releases)
+                activated = activation.activate_built(
+                    releases, built.id, datetime.now(UTC)
+                )
+                record("SUCCESS", release=built.id)
+                current = releases.current()
+                return Build(
+                    checked,
+                    built,
+                    activated,
+                    current,
+                    releases.pinned(),
+                    previous,
+                    stale_edges(releases, current) if current else (),
+                )
+        except ContractsBroken as broken:
+            refused = refused_by_contracts(checked, broken)
+            record("FAILED", first_problem(refused), build_notes.CONTENT_AT_FAULT)
+            return Build(refused)
+        except OutputBusy:
+            raise  # another build is at work, and records its own end
+        except (Failure, OSError) as failure:
+            record("FAILED", str(failure))
+            raise
+
+
+@contextmanager
+def indexed_content(
+    interface: Interface,
+    content: Path,
+    documents: Documents,
+    *,
+    at: str | None = None,
+    jobs: int | None = None,
+) -> Iterator[Content]:
+    """Yield checked documents that are live, answering from indexes that are built for
+    this and deleted at the end.
+
+    The arguments are those of `show` and `check`.
+    """
+    prepared = declared(interface, content).interface
+    published = live_at(prepared, documents, at)
+    with temporary(prepared.indexes, documents.feeds, published, jobs) as answering:
+        yield answering
+
+
+def counted(
+    interface: Interface,
+    content: Path,
+    documents: Documents,
+    *,
+    at: str | None = None,
+    jobs: int | None = None,
+) -> Iterator[tuple[Operation, int | None]]:
+    """Yield every operation with the number of files that a build would render of it.
+
+    None: the operation is dynamic. The arguments are those of `show` and `check`.
+    """
+    interface = declared(interface, content).interface
+    published = live_at(interface, documents, at)
+    with temporary(interface.indexes, documents.feeds, published, jobs) as indexed:
+        planned = planned_operations(interface, indexed)
+        files = {each.operation.name: each.files for each in planned}
+    for operation in interface.operations:
+        yield operation, files.get(operation.name)

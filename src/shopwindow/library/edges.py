@@ -1,0 +1,222 @@
+"""What is printed from an interface and its current release: configurations of edges, documents
+for client developers, keys of applications.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shopwindow.content.documents import Content
+from shopwindow.content.schema import Schemas
+from shopwindow.edge import keys as api_keys
+from shopwindow.edge import nginx, openapi, varnish, worker, xsd
+from shopwindow.edge.nginx import EdgeLimits
+from shopwindow.edge.rules import rules
+from shopwindow.interface.collections import schemas_with
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.loading import template_folders
+from shopwindow.library.checking import check, schemas
+from shopwindow.library.operating import folder_of_release
+from shopwindow.library.showing import unknown_application
+from shopwindow.problems import (
+    Failure,
+    Misuse,
+)
+from shopwindow.release.changes import (
+    content_of,
+)
+from shopwindow.release.edge_notes import record_edge
+from shopwindow.release.stored import interface_of
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A new API key, and its digest for the content (SHA-256, hex).
+
+    ``application_checked``: False where the content has problems, so that nobody could
+    look the application up.
+    """
+
+    key: str
+    digest: str
+    application_checked: bool
+
+
+def new_key(interface: Interface, content: Path, application: str) -> NewKey:
+    """Generate an API key for an application.
+
+    While the content has problems, nobody can say which applications it has. One of
+    the problems may be that this application lacks its first key, so a key is generated
+    all the same. Raises Misuse where the content has no such application.
+    """
+    documents = check(interface, content).documents
+    if documents is None:
+        return NewKey(*api_keys.new_key(), application_checked=False)
+    names = []
+    if interface.applications is not None:
+        identity = str(interface.kind[interface.applications].identity)
+        kind_documents = documents.of(interface.applications)
+        names = [str(document.value[identity]) for document in kind_documents]
+    if application not in names:
+        raise Misuse("", unknown_application(application, names))
+    return NewKey(*api_keys.new_key(), application_checked=True)
+
+
+def nginx_configuration(
+    interface: Interface,
+    content: Path,
+    out: Path,
+    keys: Path | None,
+    *,
+    service: str = "127.0.0.1:8000",
+    listen: str = "80",
+    limits: EdgeLimits | None = None,
+    templates: Path | None = None,
+) -> tuple[str, list[str]]:
+    """Return nginx's configuration for the current release, for its http context, and
+    warnings about the keys.
+
+    ``keys`` is a file with a line `<application> <key>` each; None only where the
+    interface asks for no key. The configuration holds these keys, so nobody else may
+    read it. ``service`` is the address of what answers the rest, ``listen`` where nginx
+    listens. ``templates`` is a folder whose nginx.conf is used instead of the program's
+    own.
+
+    Raises Failure for keys that cannot be read, and Misuse for an address or a template
+    that cannot be used.
+    """
+    folders = _edge_templates(interface, nginx.NGINX_TEMPLATE, templates)
+    if keys is None and interface.applications:
+        raise Misuse(
+            "keys", "is needed: a file with a line `<application> <key>` for each key"
+        )
+    current = _current_release(interface, content, out)
+    try:
+        text = keys.read_text(encoding="utf-8-sig") if keys else ""
+        applications, warnings = api_keys.read_keys(
+            text, current.interface, current.content
+        )
+    except (OSError, ValueError) as error:
+        raise Failure(f"{keys}: {error}") from None
+
+    edge_rules = rules(current.interface, current.content, current.schemas)
+    files = (out / "current" / "files").absolute()
+    try:
+        configuration = nginx.configuration(
+            edge_rules,
+            applications,
+            files,
+            service,
+            listen,
+            folders,
+            limits=limits or EdgeLimits(),
+        )
+    except ValueError as error:
+        raise Misuse("", str(error)) from None
+    return configuration, warnings
+
+
+def varnish_configuration(
+    interface: Interface,
+    content: Path,
+    out: Path,
+    *,
+    service: str = "127.0.0.1:8000",
+    purgers: Sequence[str] = ("127.0.0.1", "::1"),
+    templates: Path | None = None,
+) -> str:
+    """Return Varnish's configuration for the current release, a whole VCL file.
+
+    ``service`` is the address of what Varnish fetches from: `shopwindow serve`, or an
+    nginx before it. ``purgers`` are addresses or networks that may send PURGE.
+    ``templates`` is a folder whose varnish.vcl is used instead of the program's own.
+
+    Raises Failure, and Misuse for an address or a template that cannot be used.
+    """
+    folders = _edge_templates(interface, varnish.VARNISH_TEMPLATE, templates)
+    current = _current_release(interface, content, out)
+    edge_rules = rules(current.interface, current.content, current.schemas)
+    try:
+        return varnish.configuration(edge_rules, service, purgers, folders)
+    except ValueError as error:
+        raise Misuse("", str(error)) from None
+
+
+def worker_module(
+    interface: Interface, content: Path, out: Path, *, templates: Path | None = None
+) -> str:
+    """Return the worker for the current release, a JavaScript module for Cloudflare or
+    workerd.
+
+    ``templates`` is a folder whose worker.js is used instead of the program's own.
+    Raises Failure, and Misuse for a template that cannot be used.
+    """
+    folders = _edge_templates(interface, worker.WORKER_TEMPLATE, templates)
+    current = _current_release(interface, content, out)
+    edge_rules = rules(current.interface, current.content, current.schemas)
+    return worker.module(edge_rules, folders)
+
+
+def _edge_templates(
+    interface: Interface, name: str, templates: Path | None
+) -> list[Path]:
+    """Return the folders to search for an edge's template. Raises Misuse."""
+    if templates and not (templates / name).is_file():
+        raise Misuse("templates", f"{templates}: there is no {name} in it")
+    return template_folders(interface, *([templates] if templates else []))
+
+
+def edge_configured(out: Path, edge: str, file: Path | None = None) -> None:
+    """Note that an edge was configured for the current release.
+
+    ``edge``: nginx, varnish or worker. ``file``: where its configuration was written;
+    None: it was printed. Builds and activations then say when it must be written again.
+    Raises nothing.
+    """
+    record_edge(out, edge, file)
+
+
+def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str, Any]:
+    """Return the interface as an OpenAPI 3.1 document, with examples from the current
+    release.
+
+    Raises Failure.
+    """
+    current = _current_release(interface, content, out)
+    document: dict[str, Any] = openapi.document(
+        current.interface, current.content, current.schemas
+    )
+    return document
+
+
+def xml_schemas(interface: Interface, content: Path, out: Path) -> dict[str, str]:
+    """Return an XML Schema (XSD 1.0) for each XML response, by its file's name.
+
+    ``content`` and ``out`` are as for `openapi_document`. Raises Failure.
+    """
+    current = _current_release(interface, content, out)
+    return xsd.documents(current.interface, current.schemas)
+
+
+@dataclass(frozen=True)
+class _CurrentRelease:
+    """The content of the current release; interface and schemas have its collections."""
+
+    interface: Interface
+    schemas: Schemas
+    content: Content
+
+
+def _current_release(interface: Interface, content: Path, out: Path) -> _CurrentRelease:
+    """Read the current release. Raises Failure.
+
+    Schemas of the folder ``content``, where it is there, come before the program's own.
+    """
+    release = folder_of_release(out, "current")
+    extended = interface_of(release, interface)
+    return _CurrentRelease(
+        extended,
+        schemas_with(schemas(interface, content), extended),
+        content_of(release, extended),
+    )

@@ -1,0 +1,153 @@
+"""Looking at content that nobody has built: answers, dates, and the pages of rules."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from shopwindow.content.calendar import Calendar
+from shopwindow.content.calendar import calendar as calendar_of
+from shopwindow.content.documents import Content, Documents, live
+from shopwindow.content.rule_pages import Pages, by_name
+from shopwindow.interface.answer import Response
+from shopwindow.interface.formats import RESPONSE_FORMATS, Format
+from shopwindow.interface.interface import Interface
+from shopwindow.library.checking import declared, moment_of
+from shopwindow.problems import (
+    Misuse,
+    nearest,
+)
+from shopwindow.release.indexes import on_demand
+from shopwindow.release.show import below_base_url
+from shopwindow.release.show import show as show_unbuilt
+from shopwindow.starter.recording import Recording, text_of_contract, write_contract
+
+CALENDAR_DAYS = 90
+"""Days that a calendar covers unless another end is named: a season of a department
+store.
+"""
+
+
+def live_at(interface: Interface, documents: Documents, at: str | None) -> Content:
+    """Return the documents that are live at an instant, without their indexes.
+
+    ``at`` is what `moment_of` reads.
+    """
+    return live(documents, moment_of(at, documents), interface.kinds, interface.clocks)
+
+
+def show(
+    interface: Interface,
+    content: Path,
+    documents: Documents,
+    request: str,
+    *,
+    at: str | None = None,
+    app: str | None = None,
+    form: str = "json",
+) -> Response:
+    """Return the response to a request, answered from checked documents instead of a
+    release.
+
+    ``documents`` are those that `check` returned for ``content``. ``request`` is a path
+    and query below the base URL, or the whole URL. ``at`` is what `moment_of` reads.
+    ``app`` names the application that asks, by default the first; ``form`` the format:
+    json or xml. A Refusal becomes the response that a client would get.
+
+    Raises Misuse, also for an operation that only the running service answers.
+    """
+    format = require_format(form)
+    prepared = declared(interface, content)
+    published = live_at(prepared.interface, documents, at)
+    names = prepared.interface.application_names(published)
+    if app is not None and app not in names:
+        raise Misuse("app", unknown_application(app, names))
+    application = app or next(iter(names), None)
+    return show_unbuilt(
+        prepared.interface,
+        prepared.schemas,
+        documents,
+        published,
+        request,
+        application,
+        format,
+    )
+
+
+def record_contract(
+    interface: Interface,
+    content: Path,
+    documents: Documents,
+    app: str,
+    version: str,
+    requests: Sequence[str],
+    *,
+    at: str | None = None,
+) -> Path:
+    """Write a first contract of an application's version; return the file.
+
+    ``documents`` and ``at`` are as for `show`, and so is each of the ``requests``. Every
+    value of their answers becomes a field. Raises Misuse for an application, a version
+    or a request that cannot be meant, and Failure where the file is there.
+    """
+    prepared = declared(interface, content)
+    extended = prepared.interface
+    published = live_at(extended, documents, at)
+    below = [below_base_url(each, extended, documents.site.value) for each in requests]
+    with on_demand(extended.indexes, documents.feeds, published) as opened:
+        recording = Recording(
+            extended,
+            prepared.schemas,
+            documents,
+            published.with_indexes(opened(None)),
+            app,
+            version,
+        )
+        text = text_of_contract(recording, below)
+    return write_contract(content, recording, text)
+
+
+def calendar(
+    interface: Interface,
+    content: Path,
+    documents: Documents,
+    *,
+    start: str | None = None,
+    end: str | None = None,
+) -> Calendar:
+    """Return what goes live, ends, starts and expires in checked documents.
+
+    ``start`` and ``end`` are instants, as `moment_of` reads them; by default now, and
+    CALENDAR_DAYS after the start. Raises Misuse where the end is not after the start.
+    """
+    first = moment_of(start, documents)
+    last = (
+        first + timedelta(days=CALENDAR_DAYS)
+        if end is None
+        else moment_of(end, documents)
+    )
+    if last <= first:
+        raise Misuse("to", f"{end}: must be after {start or 'now'}")
+    kinds = declared(interface, content).interface.kinds
+    return calendar_of(documents, kinds, first, last)
+
+
+def rule_pages(interface: Interface) -> Pages:
+    """Return what there is to know about each rule, by its name."""
+    return by_name(interface.pages)
+
+
+def require_format(name: str) -> Format:
+    """Return the format of that name. Raises Misuse."""
+    formats = {format.name: format for format in RESPONSE_FORMATS}
+    if name not in formats:
+        raise Misuse("as", f"{name!r}: the formats are {', '.join(formats)}")
+    return formats[name]
+
+
+def unknown_application(name: str, names: Sequence[str]) -> str:
+    """Return a sentence that lists the applications that there are, and names the
+    nearest.
+    """
+    close = nearest(name, names)
+    suggestion = f"; did you mean {close}?" if close else ""
+    return f"{name!r}: the applications are {', '.join(names)}{suggestion}"
