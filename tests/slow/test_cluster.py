@@ -194,7 +194,7 @@ def test_a_scheduler_that_is_gone_is_one_sentence_and_the_last_release_stays(
     before = current(out)
     feed = shop / "catalog" / "products" / "0.jsonl"
     feed.write_text(feed.read_text().replace("Thing 3", "Another 3"))
-    building = Building(shop, out, "--cluster", dask.address, "--cluster-folder", folder)
+    building = Building(shop, out, "--no-cache", "--cluster", dask.address, "--cluster-folder", folder)
     building.says("feeds: ")
     worker.send_signal(signal.SIGSTOP)
     dask.scheduler.kill()

@@ -65,6 +65,18 @@ are being read. More would only pile up results, as workers may be faster than t
 who writes.
 """
 
+SILENCED = (
+    "asyncio",
+    "distributed",
+    "distributed.client",
+    "distributed.gc",
+    "tornado.application",
+)
+"""Loggers whose warnings and tracebacks would stand beside what `Say` gets of the same
+events. They stay silent: where a scheduler is lost, some write after the connection has
+been closed.
+"""
+
 Say = Callable[[str], None]
 """Called with a sentence for the operator."""
 
@@ -272,7 +284,8 @@ def connect(
             "is missing: with a scheduler's address it names a folder that all workers "
             "see under the same path",
         )
-    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # `say` says it
+    for logger in SILENCED:
+        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     with ExitStack() as stack:
         settings = {"distributed.comm.timeouts.connect": CONNECTING_SECONDS}
         stack.enter_context(dask.config.set(settings))
