@@ -84,7 +84,8 @@ def test_whatever_becomes_current_is_followed(tmp_path: Path, target: FolderBuck
         assert within(10, lambda: host.current() == second)
         activated(host, first, "activate")
         assert within(10, lambda: host.current() == second)
-    assert said.faults == []
+    # The follower may have met the activation at work, and then says so once.
+    assert [fault for fault in said.faults if "another build or activation is at work" not in fault] == []
     assert next(line for line in said.well if "is current" in line).startswith(f"release {first[:12]} is current; ")
 
 
