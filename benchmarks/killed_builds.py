@@ -12,6 +12,7 @@ system holds in memory: what a power failure does is not tried here.
 import argparse
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -170,6 +171,8 @@ def cases(content: Path, work: Path, jobs: int = 1) -> list[Case]:
         event.read_text(encoding="utf-8").replace("name: ", "name: Changed, ", 1),
         encoding="utf-8",
     )
+    if (edited / "catalog").is_dir():
+        _dearer(edited / "catalog")
     time.sleep(SETTLED)
     first = Case("first build", content, None, None, "", jobs)
     second = Case("second build", edited, base, None, "", jobs)
@@ -183,6 +186,17 @@ def cases(content: Path, work: Path, jobs: int = 1) -> list[Case]:
         Case(f"first build{name}", content, None, None, old, jobs),
         Case(f"second build{name}", edited, base, old, new, jobs),
     ]
+
+
+def _dearer(catalog: Path) -> None:
+    """Raise the price of one product, so that the index is changed, too."""
+    for path in sorted(catalog.rglob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        dearer = re.sub(r"(regular: )(\d)", r"\g<1>9\2", text, count=1)
+        if dearer != text:
+            path.write_text(dearer, encoding="utf-8")
+            return
+    raise RuntimeError(f"no product with a price in {catalog}")
 
 
 def _build(case: Case, out: Path) -> str:
