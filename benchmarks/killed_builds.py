@@ -59,6 +59,7 @@ KNOWN = {
 KNOWN |= {
     ".cache/reads",
     ".cache/catalog",
+    ".cache/contracts",
     ".cache/catalog-chunks",
     ".trash",
     "last-build.json",
