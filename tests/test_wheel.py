@@ -69,6 +69,14 @@ def test_the_sample_and_the_lock_file_travel_in_the_wheel(wheel: Path) -> None:
     assert "requirements.lock" in held
 
 
+def test_vendored_scripts_travel_in_the_wheel_with_their_licenses(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if "/static/" in name}
+    folders = [ROOT / "src/shopwindow" / package / "static" for package in ("preview", "service")]
+    assert held == {name.removeprefix("src/") for folder in folders for name in names(folder)}
+    assert {"shopwindow/service/static/redoc.LICENSE", "shopwindow/preview/static/htmx.LICENSE"} <= held
+
+
 def test_tests_stay_out_of_the_wheel(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         tops = {name.split("/")[0] for name in archive.namelist()}
