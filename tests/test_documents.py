@@ -74,6 +74,15 @@ def test_a_link_that_leads_nowhere_is_recognized(tmp_path: Path) -> None:
     assert broken(page) == ["gone.md", "there.md#no"]
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("docs/")])
+def test_a_page_of_the_site_links_to_no_page_outside_of_it(name: str) -> None:
+    """Sphinx has a page for each Markdown file in docs/, and knows no other."""
+    page = ROOT / name
+    linked = [(page.parent / link.partition("#")[0]).resolve() for link in LINK.findall(prose(page)) if ".md" in link]
+    outside = [path for path in linked if not path.is_relative_to(ROOT / "docs") and path.is_relative_to(ROOT)]
+    assert outside == []
+
+
 def test_every_page_is_linked_from_another() -> None:
     linked = {
         (page.parent / link.partition("#")[0]).resolve() for page in PAGES for link in LINK.findall(prose(page)) if link
