@@ -109,24 +109,30 @@ class Scoring:
             text: a line for each field of `WEIGHTS`.
         """
         fields = [line.split() for line in text.split("\n")]
-        matches = self._matches(fields)
-        in_field: dict[tuple[int, int], float] = {}  # field, clause → its worth there
-        for field, _, _, number, worth in matches:
-            key = field, number
-            in_field[key] = max(in_field.get(key, 0.0), worth)
-
+        matches: list[Match] = []
+        in_name: set[tuple[int, int]] = set()  # place of a word, number of its clause
         best, further = [1.0] * len(self.weights), [0.0] * len(self.weights)
-        for (_, number), worth in in_field.items():
-            if best[number] > 1.0:  # an earlier field matches, too
-                further[number] += min(best[number], worth)
-            best[number] = max(best[number], worth)
+        nearness_of, exact = self.nearness_by_stem.get, self.exact
+        for field, field_words in enumerate(fields):
+            weight = WEIGHTS[field]
+            of_field: dict[int, float] = {}  # number of a clause → its best worth here
+            for place, word in enumerate(field_words):
+                pairs = nearness_of(stem(word))
+                if pairs is None:
+                    continue
+                bonus = EXACT_BONUS if word in exact else 1.0
+                for number, nearness in pairs:
+                    worth = weight * nearness * bonus
+                    matches.append((field, place, word, number, worth))
+                    of_field[number] = max(of_field.get(number, 0.0), worth)
+                    if field == NAME_FIELD:
+                        in_name.add((place, number))
+            for number, worth in of_field.items():
+                if best[number] > 1.0:  # an earlier field matches, too
+                    further[number] += min(best[number], worth)
+                best[number] = max(best[number], worth)
         total = self._weighted(best, further)
 
-        in_name = {
-            (place, number)
-            for field, place, _, number, _ in matches
-            if field == NAME_FIELD
-        }
         if not in_name:
             total = round(total, SCORE_DIGITS)
             return Score(total, matches, best, further, 0, 0.0, ends_name=False)
@@ -139,22 +145,6 @@ class Scoring:
         total += side_by_side + FILLED_NAME * filled + NAME_END * ends_name
         total = round(total, SCORE_DIGITS)
         return Score(total, matches, best, further, side_by_side, filled, ends_name)
-
-    def _matches(self, fields: Sequence[Sequence[str]]) -> list[Match]:
-        """Return the words of all fields that stand for a clause."""
-        matches: list[Match] = []
-        nearness_of, exact = self.nearness_by_stem.get, self.exact
-        for field, field_words in enumerate(fields):
-            weight = WEIGHTS[field]
-            for place, word in enumerate(field_words):
-                pairs = nearness_of(stem(word))
-                if pairs is None:
-                    continue
-                bonus = EXACT_BONUS if word in exact else 1.0
-                for number, nearness in pairs:
-                    worth = weight * nearness * bonus
-                    matches.append((field, place, word, number, worth))
-        return matches
 
     def _weighted(self, best: Sequence[float], further: Sequence[float]) -> float:
         """Return the mean worth of the clauses by their weights."""
