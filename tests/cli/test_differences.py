@@ -11,7 +11,7 @@ import pytest
 from releases import built, shopwindow
 from shopwindow.cli import differences
 from shopwindow.library import ReleaseDifference
-from shopwindow.release.changes import Change
+from shopwindow.release.changes import ValueChange
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 EVENT = "events/windows-light-up.yaml"
@@ -57,7 +57,7 @@ def test_markdown_shows_values_as_they_are(releases: tuple[Path, str, str]) -> N
 
 
 def test_markdown_fits_into_a_comment() -> None:
-    changes = [Change("event", str(number), ("name",), "*" * 500, "!" * 500) for number in range(500)]
+    changes = [ValueChange("event", str(number), ("name",), "*" * 500, "!" * 500) for number in range(500)]
     urls = [f"https://api.example/v2/event/{number}" for number in range(10_000)]
     printed = "\n".join(differences.markdown(ReleaseDifference(changes, urls, 60)))
     assert len(printed) < 65_536

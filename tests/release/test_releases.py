@@ -34,7 +34,7 @@ from releases import (
 )
 from shopwindow.content.documents import CONTENT_FORMAT
 from shopwindow.problems import Failure
-from shopwindow.release.changes import Change, changes, longest_lifetime, purged
+from shopwindow.release.changes import ValueChange, changes, longest_lifetime, purged
 from shopwindow.release.publish import Releases
 from shopwindow.release.verify import verify
 from shopwindow.shop import INTERFACE
@@ -582,30 +582,30 @@ def backwards(value: Json) -> Json:
     return dict(reversed(value.items()))
 
 
-DIFFERENCES: dict[str, tuple[Mapping[str, Json | None], list[Change]]] = {
+DIFFERENCES: dict[str, tuple[Mapping[str, Json | None], list[ValueChange]]] = {
     "nothing": ({}, []),
     "an event's name": (
         {"events/first.yaml": {**FIRST, "name": "Renamed"}},
-        [Change("event", "20", ("name",), "Event 20", "Renamed", EVENTS_OF_1)],
+        [ValueChange("event", "20", ("name",), "Event 20", "Renamed", EVENTS_OF_1)],
     ),
     "two values of an event, one of them new": (
         {"events/first.yaml": {**FIRST, "finish": "2026-12-04 20:00", "attributes": {"WC_EVENT": ["TRUE"]}}},
         [
-            Change("event", "20", ("finish",), "2026-12-04 19:00", "2026-12-04 20:00", EVENTS_OF_1),
-            Change("event", "20", ("attributes",), None, {"WC_EVENT": ["TRUE"]}, EVENTS_OF_1),
+            ValueChange("event", "20", ("finish",), "2026-12-04 19:00", "2026-12-04 20:00", EVENTS_OF_1),
+            ValueChange("event", "20", ("attributes",), None, {"WC_EVENT": ["TRUE"]}, EVENTS_OF_1),
         ],
     ),
     "an event that disappears": (
         {"events/second.yaml": None},
-        [Change("event", "10", (), {**SECOND}, None, EVENTS_OF_2)],
+        [ValueChange("event", "10", (), {**SECOND}, None, EVENTS_OF_2)],
     ),
     "an event that moves to the other store": (
         {"events/first.yaml": {**FIRST, "stores": {"storeId": [2]}}},
-        [Change("event", "20", ("stores", "storeId", 0), 1, 2, tuple(sorted((*EVENTS_OF_1, *EVENTS_OF_2))))],
+        [ValueChange("event", "20", ("stores", "storeId", 0), 1, 2, tuple(sorted((*EVENTS_OF_1, *EVENTS_OF_2))))],
     ),
     "a promotion that appears, and is not told of by coupons": (
         {"promotions/more.yaml": promotion(9)},
-        [Change("promotion", "9", (), None, promotion(9), PROMOTIONS)],
+        [ValueChange("promotion", "9", (), None, promotion(9), PROMOTIONS)],
     ),
     "a coupon's heading": (
         {
@@ -615,7 +615,7 @@ DIFFERENCES: dict[str, tuple[Mapping[str, Json | None], list[Change]]] = {
             }
         },
         [
-            Change(
+            ValueChange(
                 "promotion",
                 "5",
                 ("coupon", "couponHeading"),
@@ -633,25 +633,25 @@ DIFFERENCES: dict[str, tuple[Mapping[str, Json | None], list[Change]]] = {
     ),
     "a store's address": (
         {"stores/one.yaml": store(1, address={**store(1)["address"], "city": "Salem"})},
-        [Change("store", "2001", ("address", "city"), "Boston", "Salem", STORE_1)],
+        [ValueChange("store", "2001", ("address", "city"), "Boston", "Salem", STORE_1)],
     ),
     "a number that is written otherwise": (
         {"stores/one.yaml": store(1, location={"latitude": 42.35, "longitude": -71.0})},
-        [Change("store", "2001", ("location", "longitude"), -71, -71.0, STORE_1)],
+        [ValueChange("store", "2001", ("location", "longitude"), -71, -71.0, STORE_1)],
     ),
     "keys in another order": (
         {"stores/one.yaml": store(1, address=backwards(store(1)["address"]))},
-        [Change("store", "2001", ("address",), store(1)["address"], backwards(store(1)["address"]), STORE_1)],
+        [ValueChange("store", "2001", ("address",), store(1)["address"], backwards(store(1)["address"]), STORE_1)],
     ),
     "a document's keys in another order": (
         {"stores/one.yaml": backwards(store(1))},
-        [Change("store", "2001", (), store(1), backwards(store(1)), ())],
+        [ValueChange("store", "2001", (), store(1), backwards(store(1)), ())],
     ),
     "keys in another order, and another value": (
         {"stores/one.yaml": store(1, location={"longitude": -70, "latitude": 42.35})},
         [
-            Change("store", "2001", ("location", "longitude"), -71, -70, STORE_1),
-            Change(
+            ValueChange("store", "2001", ("location", "longitude"), -71, -70, STORE_1),
+            ValueChange(
                 "store",
                 "2001",
                 ("location",),
@@ -667,15 +667,19 @@ DIFFERENCES: dict[str, tuple[Mapping[str, Json | None], list[Change]]] = {
                 "phone", appVersionInfo={**app("x")["config"]["appVersionInfo"], "supportedVersions": ["1.0", "2.0"]}
             )
         },
-        [Change("app", "phone", CONFIG, ["2.0"], ["1.0", "2.0"], (f"{BASE}/v2/utility/mobileapp",))],
+        [ValueChange("app", "phone", CONFIG, ["2.0"], ["1.0", "2.0"], (f"{BASE}/v2/utility/mobileapp",))],
     ),
     "a setting that no answer shows": (
         {"site.yaml": site(names={"unused": "text"})},
-        [Change("site", "site.yaml", ("names",), None, {"unused": "text"})],
+        [ValueChange("site", "site.yaml", ("names",), None, {"unused": "text"})],
     ),
     "how long an answer may be kept": (
         {"site.yaml": site(lifetimes={"default": {"maxAge": 60}, "promotions_v2": {"maxAge": 61}})},
-        [Change("site", "site.yaml", ("lifetimes", "promotions_v2"), None, {"maxAge": 61}, (f"{BASE}/v2/promotions",))],
+        [
+            ValueChange(
+                "site", "site.yaml", ("lifetimes", "promotions_v2"), None, {"maxAge": 61}, (f"{BASE}/v2/promotions",)
+            )
+        ],
     ),
 }
 
@@ -693,12 +697,14 @@ def another(content: Path, out: Path, documents: Mapping[str, Json | None], at: 
 @pytest.mark.usefixtures("one")
 @pytest.mark.parametrize(("documents", "found"), DIFFERENCES.values(), ids=DIFFERENCES.keys())
 def test_each_change_is_told_with_both_values_and_the_urls_to_purge(
-    content: Path, out: Path, documents: Mapping[str, Json | None], found: list[Change]
+    content: Path, out: Path, documents: Mapping[str, Json | None], found: list[ValueChange]
 ) -> None:
     old, new = another(content, out, documents)
     told = changes(old, new, INTERFACE)
     assert (told, [repr(change.new) for change in told]) == (found, [repr(change.new) for change in found])
-    back = [Change(change.kind, change.id, change.pointer, change.new, change.old, change.urls) for change in found]
+    back = [
+        ValueChange(change.kind, change.id, change.pointer, change.new, change.old, change.urls) for change in found
+    ]
     assert changes(new, old, INTERFACE) == back
     assert purged(old, new) == sorted({url for change in found for url in change.urls})
 
@@ -709,8 +715,8 @@ def test_another_base_url_purges_every_address(content: Path, out: Path) -> None
     old, new = another(content, out, {"site.yaml": site(base_url=base)})
     urls = tuple(sorted({entry["url"] for release in (old, new) for entry in manifest(release)["files"]}))
     assert {url.replace(BASE, each) for url in ALL for each in (BASE, base)} <= set(urls)
-    assert changes(old, new, INTERFACE) == [Change("site", "site.yaml", ("base_url",), BASE, base, urls)]
-    assert changes(new, old, INTERFACE) == [Change("site", "site.yaml", ("base_url",), base, BASE, urls)]
+    assert changes(old, new, INTERFACE) == [ValueChange("site", "site.yaml", ("base_url",), BASE, base, urls)]
+    assert changes(new, old, INTERFACE) == [ValueChange("site", "site.yaml", ("base_url",), base, BASE, urls)]
     assert purged(old, new) == list(urls)
 
 
@@ -719,7 +725,7 @@ def test_another_week_changes_the_opening_hours(content: Path, out: Path) -> Non
     old, new = another(content, out, {}, "2026-12-01T12:00:00-05:00")
     stores = (*STORE_1, f"{BASE}/store/v2/stores/2002")
     assert changes(old, new, INTERFACE) == [
-        Change("site", "site.yaml", ("opening hours from",), "2026-11-23", "2026-11-30", stores)
+        ValueChange("site", "site.yaml", ("opening hours from",), "2026-11-23", "2026-11-30", stores)
     ]
 
 
@@ -727,7 +733,9 @@ def test_another_week_changes_the_opening_hours(content: Path, out: Path) -> Non
 def test_another_publish_boundary_is_a_change_though_nothing_comes_or_goes(content: Path, out: Path) -> None:
     old, new = another(content, out, {"events/first.yaml": {**FIRST, "publish": {"from": "2026-11-24"}}})
     never, then = "1970-01-01T00:00:00.000+00:00", "2026-11-24T05:00:00.000+00:00"
-    assert changes(old, new, INTERFACE) == [Change("site", "site.yaml", ("latest publish boundary",), never, then, ())]
+    assert changes(old, new, INTERFACE) == [
+        ValueChange("site", "site.yaml", ("latest publish boundary",), never, then, ())
+    ]
 
 
 @pytest.mark.usefixtures("one")

@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from shopwindow.content.listing import shipped
 from shopwindow.library import ReleaseDifference
 from shopwindow.problems import number_of, pointer_text
-from shopwindow.release.changes import Change
+from shopwindow.release.changes import ValueChange
 from shopwindow.release.touched import TouchedContract
 
 MAX_PRINTED_VALUE = 200
@@ -155,13 +155,13 @@ DIFFERENCE_FORMATS: dict[str, Callable[[ReleaseDifference], Iterable[str]]] = {
 }
 
 
-def _by_document(changes: Sequence[Change]) -> list[list[Change]]:
+def _by_document(changes: Sequence[ValueChange]) -> list[list[ValueChange]]:
     """Return the changes of each document together, in their order."""
     groups = groupby(changes, key=lambda change: (change.kind, change.id))
     return [list(group) for _, group in groups]
 
 
-def _section(changes: Sequence[Change]) -> Iterator[str]:
+def _section(changes: Sequence[ValueChange]) -> Iterator[str]:
     """Yield the Markdown of one document: a heading, and a table of its values."""
     yield ""
     yield f"#### {_escaped(changes[0].kind)} {_escaped(changes[0].id)}"
@@ -184,7 +184,7 @@ def _escaped(value: str) -> str:
     )
 
 
-def _values(changes: Sequence[Change]) -> list[tuple[str, str, str]]:
+def _values(changes: Sequence[ValueChange]) -> list[tuple[str, str, str]]:
     """Return a row for each value of a document: its place, before and after."""
     rows = []
     for change in changes:
@@ -203,7 +203,7 @@ def _read(touched: TouchedContract) -> str:
     return f"{', '.join(touched.paths)} of {touched.request}"
 
 
-def _sentence(change: Change) -> str:
+def _sentence(change: ValueChange) -> str:
     name = f"{change.kind} {change.id}"
     place = f"{name}: {pointer_text(change.pointer)}" if change.pointer else name
     if isinstance(change.old, dict) and isinstance(change.new, dict):

@@ -10,7 +10,7 @@ from shopwindow.interface.interface import Interface
 from shopwindow.release import activation
 from shopwindow.release.activation import Activated
 from shopwindow.release.changes import (
-    Change,
+    ValueChange,
     changes,
     content_of,
     longest_lifetime,
@@ -56,7 +56,7 @@ class ReleaseDifference:
     queries by themselves. ``contracts``: what differs that a contract reads.
     """
 
-    changes: Sequence[Change]
+    changes: Sequence[ValueChange]
     urls: Sequence[str]
     lifetime: int
     contracts: Sequence[TouchedContract] = ()

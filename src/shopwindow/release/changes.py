@@ -45,7 +45,7 @@ Leaf = tuple[Pointer, Json, Json]
 
 
 @dataclass(frozen=True)
-class Change:
+class ValueChange:
     """One value that differs.
 
     ``pointer``: its place; empty where the whole document appears (``old`` is None) or
@@ -87,7 +87,7 @@ def _indexes(release: Path, interface: Interface) -> list[Any]:
     return [index for index in interface.indexes if (release / index.file).is_file()]
 
 
-def changes(old: Path, new: Path, interface: Interface) -> list[Change]:
+def changes(old: Path, new: Path, interface: Interface) -> list[ValueChange]:
     """Return every change from one release to another, by kind and identity, with its
     URLs.
 
@@ -98,7 +98,7 @@ def changes(old: Path, new: Path, interface: Interface) -> list[Change]:
     contents = old_release.content, new_release.content
     leaves = [*differences(*contents, interface), *_in_indexes(*contents, interface)]
     return [
-        Change(kind, id, pointer, before, after, tuple(sorted(urls[kind, id])))
+        ValueChange(kind, id, pointer, before, after, tuple(sorted(urls[kind, id])))
         for (kind, id), (pointer, before, after) in leaves
     ]
 
