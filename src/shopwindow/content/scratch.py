@@ -7,7 +7,9 @@ so the message here names TMPDIR.
 
 import errno
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,12 @@ from shopwindow.problems import Failure, exhausted
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 """The errors of a full disk, and of a user who has used up a quota."""
+
+REMOVALS, REMOVED_AGAIN = 20, 0.1
+"""How often a folder is deleted that others see, and the seconds in between: a file that
+is written while it is deleted would keep it. Work that goes on for longer is rare, and
+leaves a file that nobody reads.
+"""
 
 ADVICE = "nothing was done. Make room there, or set TMPDIR to another folder"
 
@@ -29,11 +37,11 @@ def scratch(shared: Path | None = None) -> Iterator[Path]:
     writes into the folder.
     """
     if shared is not None:
-        # A machine that is still at work there may keep it from being removed.
-        with tempfile.TemporaryDirectory(
-            prefix="shopwindow-", dir=shared, ignore_cleanup_errors=True
-        ) as name:
+        name = tempfile.mkdtemp(prefix="shopwindow-", dir=shared)
+        try:
             yield Path(name)
+        finally:
+            _remove(name)
         return
     parent = _parent()
     try:
@@ -49,6 +57,15 @@ def scratch(shared: Path | None = None) -> Iterator[Path]:
         if error.errno in NO_ROOM and _lies_in(error, parent):
             raise _failure(parent, error) from error
         raise
+
+
+def _remove(folder: str) -> None:
+    """Delete a folder in which another machine may still write its last file."""
+    for _ in range(REMOVALS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.exists(folder):
+            return
+        time.sleep(REMOVED_AGAIN)
 
 
 def _parent() -> str:
