@@ -26,7 +26,6 @@ def broken(answer: Json, *fields: Json) -> list[str]:
     """Return the rules that an answer breaks, with the pointers."""
     read = tuple(
         ReadField(
-            path=field["path"],
             steps=parse(field["path"]),
             type=field.get("type", ""),
             nullable=field.get("nullable", False),

@@ -61,12 +61,11 @@ def contract_kind(applications: Kind | None = None) -> Kind:
 class ReadField:
     """What an application reads at one path of an answer.
 
-    ``path``: as the contract has it; ``steps``: as it is walked. ``type``: one of the
-    schema's types; empty: anything. ``choices``: the texts of the values that the
-    application knows; empty: any. ``pointer``: the field's place in the contract.
+    ``steps``: those of the path. ``type``: one of the schema's types; empty: anything.
+    ``choices``: the texts of the values that the application knows; empty: any.
+    ``pointer``: the field's place in the contract.
     """
 
-    path: str
     steps: PathSteps
     type: str
     nullable: bool
@@ -112,7 +111,6 @@ def _field(
     operation: Operation, field: Mapping[str, Any], pointer: Pointer
 ) -> ReadField:
     return ReadField(
-        path=field["path"],
         steps=steps_of(operation, field["path"]),
         type=field.get("type", ""),
         nullable=field.get("nullable", False),
