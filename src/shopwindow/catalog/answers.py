@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from shopwindow.catalog.parameters import FacetValues, Quality, Ranges
 from shopwindow.catalog.parts import DEFAULT_IMAGES, Images, element, surroundings
-from shopwindow.catalog.protocol import CATEGORY, Catalog, ProductQuery
+from shopwindow.catalog.protocol import CATEGORY_FILTER, Catalog, ProductQuery
 from shopwindow.content.documents import Content
 from shopwindow.content.schedule import PUBLISHED
 from shopwindow.content.yaml import Json
@@ -125,7 +125,7 @@ PRICE_RANGES = Parameter(
     example="[0TO500]",
 )
 IN_CATEGORIES = Parameter(
-    CATEGORY,
+    CATEGORY_FILTER,
     FacetValues(),
     "Only products in this category or below it, by its id or name; or in one of [A,B].",
     example="100",
@@ -166,8 +166,8 @@ def query_of(
 ) -> ProductQuery:
     """Return what a Call asks a list of products for: filters, order, page and parts."""
     filters: dict[str, tuple[str, ...]] = call.others()
-    if call[CATEGORY]:
-        filters = {**filters, CATEGORY: call[CATEGORY]}
+    if call[CATEGORY_FILTER]:
+        filters = {**filters, CATEGORY_FILTER: call[CATEGORY_FILTER]}
     return ProductQuery(
         filters=filters,
         price=call["PRICE"] or (),

@@ -184,7 +184,7 @@ def _names_rows(value: Json) -> bool:
 
 # -- paths -----------------------------------------------------------------------------
 
-_PATH_STEP = re.compile(r"([^.\[\]]+)|\[(-?[0-9]+)?\]")
+_STEP_OF_A_ROW = re.compile(r"([^.\[\]]+)|\[(-?[0-9]+)?\]")
 
 
 def path(text: Json, pointer: Pointer) -> Callable[[FeedRow], Json]:
@@ -192,7 +192,7 @@ def path(text: Json, pointer: Pointer) -> Callable[[FeedRow], Json]:
 
     `[]` goes to every item of a list. Raises UnusableMapping.
     """
-    steps = _PATH_STEP.findall(text) if isinstance(text, str) else []
+    steps = _STEP_OF_A_ROW.findall(text) if isinstance(text, str) else []
     rebuilt = "".join(
         f".{name}" if name else f"[{index}]" for name, index in steps
     ).removeprefix(".")

@@ -19,7 +19,7 @@ limit.
 PRICE = "PRICE"
 """The facet whose values are ranges."""
 
-CATEGORY = "CATEGORY"
+CATEGORY_FILTER = "CATEGORY"
 """The filter by category, unless a facet of the catalog has this name."""
 
 

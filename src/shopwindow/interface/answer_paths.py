@@ -34,7 +34,7 @@ PathSteps = tuple[PathStep, ...]
 MOST_STEPS = 40
 """PathSteps of a path. The deepest answer of the department store needs 8."""
 
-FORM = 'names with dots between them, [] for items, * for values: events[].id, sections.*.title, "a.b".c'
+PATH_FORM = 'names with dots between them, [] for items, * for values: events[].id, sections.*.title, "a.b".c'
 """What a path looks like, for messages."""
 
 _BARE = r'[^\s.\[\]*"]+'

@@ -284,7 +284,7 @@ def _of_path(
         steps = steps_of(operation, path)
     except ValueError as error:
         found = f"the path {cut(path)!r} {error}"
-        return Finding(rule, pointer, found, answer_paths.FORM)
+        return Finding(rule, pointer, found, answer_paths.PATH_FORM)
     unknown = answer_paths.unknown(schemas.shape(operation.schema), steps)
     if unknown is None:
         return None

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from shopwindow.content.records import BYTE_ORDER_MARK
 from shopwindow.content.shape import Shape
 from shopwindow.content.yaml import Json
 from shopwindow.interface.fields import Mask
@@ -84,16 +85,13 @@ def _from_json(
         raise Undecodable(f"no JSON: {error}") from None
 
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-
 def _request_from_json(data: bytes, shape: Shape) -> Json:
     """Return the value of a request's JSON body.
 
     A byte order mark before it means nothing (RFC 8259 §8.1); writers of Windows put it
     there.
     """
-    return _from_json(data.removeprefix(_BYTE_ORDER_MARK), shape)
+    return _from_json(data.removeprefix(BYTE_ORDER_MARK), shape)
 
 
 # -- XML -------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from shopwindow.catalog.index.scoring import (
 )
 from shopwindow.catalog.index.searching import SearchedPhrase
 from shopwindow.catalog.index.words import STOP_WORDS, stem, words
-from shopwindow.catalog.protocol import CATEGORY, ProductQuery, Range
+from shopwindow.catalog.protocol import CATEGORY_FILTER, ProductQuery, Range
 from shopwindow.content.yaml import Json
 
 SCORED_FIELDS = ("name", "brand", "kind", "attributes")
@@ -440,7 +440,7 @@ class _ResultPlaces:
         query = self._query
         filters: dict[str, ProductQuery] = {}
         for name, values in query.filters.items():
-            is_category = name == CATEGORY
+            is_category = name == CATEGORY_FILTER
             label = "the category" if is_category else f"{name}={', '.join(values)}"
             filters[label] = ProductQuery(filters={name: values})
         filters["the price"] = ProductQuery(price=query.price)

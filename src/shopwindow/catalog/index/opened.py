@@ -50,7 +50,7 @@ from shopwindow.catalog.index.rows import average
 from shopwindow.catalog.index.searching import SearchedPhrase
 from shopwindow.catalog.index.words import stem
 from shopwindow.catalog.protocol import (
-    CATEGORY,
+    CATEGORY_FILTER,
     PRICE,
     Facet,
     Page,
@@ -367,8 +367,8 @@ class OpenedCatalog:
         """Return the products that pass those filters of a query that are no facets: its
         categories, and where it can be picked up.
         """
-        values = query.filters.get(CATEGORY)
-        if values and CATEGORY not in self.facet_names():
+        values = query.filters.get(CATEGORY_FILTER)
+        if values and CATEGORY_FILTER not in self.facet_names():
             inside = self._ranks_of_all(self._categories(values))
             ranks = [rank for rank in ranks if rank in inside]
         if query.pick_up is not None:
@@ -386,7 +386,7 @@ class OpenedCatalog:
         """
         for name, values in query.filters.items():
             facet = self.facet(name)
-            is_category = name == CATEGORY and facet is None  # see `_bounded`
+            is_category = name == CATEGORY_FILTER and facet is None  # see `_bounded`
             if name != except_for and not is_category:
                 ranks = keep(ranks, facet.column, facet.having(values)) if facet else ()
         if query.price and except_for != PRICE:

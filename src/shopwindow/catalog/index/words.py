@@ -217,7 +217,7 @@ VOWELS = frozenset("aeiou")
 SOUNDS = tuple(map(frozenset, ("ckqsxz", "fpv", "dt", "gj", "mn", "bv")))
 """Letters that are taken for one another by ear."""
 
-FORM = 7
+COMPARED_LETTERS = 7
 """Letters of a word from which its `forms` are made. More would find little and cost
 much: the number of forms grows with the square.
 """
@@ -254,7 +254,7 @@ def forms(word: str, deletions: int) -> set[str]:
 
     Up to ``deletions`` letters are left out. Near words have a form in common.
     """
-    all_forms = {word[:FORM]}
+    all_forms = {word[:COMPARED_LETTERS]}
     shorter = all_forms
     for _ in range(deletions):
         shorter = {

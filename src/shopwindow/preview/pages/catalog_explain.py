@@ -13,7 +13,7 @@ from shopwindow.catalog.index.explaining import (
     SearchExplanation,
     explain,
 )
-from shopwindow.catalog.protocol import CATEGORY, ProductQuery
+from shopwindow.catalog.protocol import CATEGORY_FILTER, ProductQuery
 from shopwindow.preview.pages.catalog import KIND, shown_catalog
 from shopwindow.preview.pages.documents import number
 from shopwindow.preview.visit import Page, Visit
@@ -62,7 +62,7 @@ def page(visit: Visit) -> Page | None:
     }
     if shown.catalog is not None and phrase:
         category = shown.catalog.category(number(visit.query.get("category", "")))
-        filters = {CATEGORY: (str(category["id"]),)} if category else {}
+        filters = {CATEGORY_FILTER: (str(category["id"]),)} if category else {}
         query = ProductQuery(filters=filters)
         values["category"] = category
         explanation = explain(
