@@ -154,7 +154,7 @@ def test_mended_data_checks_clean_and_builds(data: Data, tmp_path: Path) -> None
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (built.returncode, built.stderr) == (0, "")
     # six addresses a store, the list of all stores, seven lists of promotions, two applications; each in two formats
-    assert f"{(6 * len(data.stores) + 1 + 7 + 2) * 2} files, current" in built.stdout
+    assert f"{(6 * len(data.stores) + 1 + 7 + 2) * 2:,} files, current" in built.stdout
 
 
 def test_the_same_data_gives_the_same_content(data: Data, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_small_answer_is_compressed_only_for_who_takes_nothing_else(service: A
 
 
 def test_errors_and_scripts_are_compressed_too(service: Application) -> None:
-    faults = f"/store/v2/stores?{'&'.join(['feature=POOL'] * 40)}"
+    faults = f"/store/v2/stores?{'&'.join(['radius=POOL'] * 40)}"
     for target, status in ((faults, 400), (f"{LARGE}?callback=cb", 200)):
         plain, packed = asked(service, target), asked(service, target, "gzip")
         assert (packed.status, packed.headers["content-encoding"]) == (status, "gzip")
