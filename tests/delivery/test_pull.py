@@ -30,7 +30,7 @@ from shopwindow.delivery.source import PullFault, UnsignedSource
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.manifest import MANIFEST_FORMAT
-from shopwindow.release.publish import OutputBusy, Releases
+from shopwindow.release.publish import Current, OutputBusy, Releases
 from shopwindow.release.verify import verify
 
 Json = Any
@@ -79,6 +79,22 @@ def test_a_new_host_has_the_release_byte_by_byte(tmp_path: Path, target: FolderB
     note = pull_notes.read(host.out)
     assert note is not None
     assert (note.source, note.release, note.fault) == (target.where, id, "")
+
+
+def test_what_a_pull_left_that_was_killed_as_it_activated_is_cleared_up(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    first = published(tmp_path, target)
+    pulled(target, host)
+    before = (host.out / "current.json").read_bytes()
+    second = published(tmp_path, target, "Second")
+    pulled(target, host)
+    (host.out / ".current.json-3789").write_bytes((host.out / "current.json").read_bytes())
+    (host.out / "current.json").write_bytes(before)  # the link had moved, and the file had not
+    assert (host.current(), host.recorded()) == (second, Current(first, False))
+    assert pull(UnsignedSource(target), host).fetched == Fetched()
+    assert (host.current(), host.recorded()) == (second, Current(second, False))
+    assert list(host.out.glob(".current.json-*")) == []
 
 
 def test_what_a_host_has_is_not_fetched_again(tmp_path: Path, target: FolderBucket, host: Releases) -> None:

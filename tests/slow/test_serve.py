@@ -363,6 +363,7 @@ def test_every_option_is_an_environment_variable_too() -> None:
         "pin",
         "http",
         "clients",
+        "docs",
     )
     pulls = {"source": "FROM", "root": "ROOT", "every": "EVERY", "floor": "FLOOR"}
     expected = {**{name: name.upper() for name in names}, **pulls}

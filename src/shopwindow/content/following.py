@@ -42,7 +42,7 @@ def follow(
                 is_away = False
                 changed()
             _follow(folder, watched, changed, is_outdated, ended, is_readable_again)
-        except (FileNotFoundError, PermissionError):
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
             if not is_away:
                 is_away = True
                 changed()
@@ -83,7 +83,8 @@ def _follow(
 def _identity(folder: Path) -> tuple[int, int]:
     """Return what tells a folder from another of its name.
 
-    Raises FileNotFoundError, and PermissionError where it cannot be read.
+    Raises FileNotFoundError, NotADirectoryError where a file has its name, and
+    PermissionError where it cannot be read.
     """
     os.scandir(folder).close()
     status = folder.stat()

@@ -115,6 +115,14 @@ def _is_here(last: Pulled, releases: Releases) -> bool:
     return releases.current() == last.id or (last.pinned and releases.pinned())
 
 
+def _is_settled(releases: Releases, id: str) -> bool:
+    """Return whether a release is current, and no killed command left anything to do."""
+    if releases.current() != id or not releases.link.is_symlink():
+        return False
+    recorded = releases.recorded()
+    return recorded is not None and recorded.id == id and releases.complete(id)
+
+
 def _record(releases: Releases, note: PullNote) -> None:
     with (
         faults("host"),
@@ -132,9 +140,8 @@ def _bring(
     clock: Callable[[], datetime],
 ) -> Pulled:
     id, version = wanted.id, wanted.version
-    previous = releases.current()
-    if previous == id and releases.link.is_symlink() and releases.complete(id):
-        return Pulled(id, Fetched(), previous, False, False, version)
+    if _is_settled(releases, id):
+        return Pulled(id, Fetched(), id, False, False, version)
 
     with faults("host"), releases.lock(make=True):
         releases.reconcile()
