@@ -68,13 +68,22 @@ _CODES_OF_SOME: Mapping[str, Callable[[Operation], bool]] = {
 are.
 """
 
+_HEAD_TOO_LARGE = "431"
+"""The status of a request whose headers are too large or too many."""
+
+_REFUSED_HEAD = {
+    "description": "The headers are too large or too many. The HTTP server refuses them"
+    " before the service reads anything, so there is no body. Behind nginx it is a 400."
+}
+
 _WITH_RETRY_AFTER = ("unavailable", "too_many")
 
 
 _LENIENT = (
     "Parameters not named here are ignored, and so are empty ones. "
     "Words of an enumeration may be in any case. "
-    "A list may be one text with commas, or a parameter for each item."
+    "A list may be one text with commas, or a parameter for each item. "
+    "HEAD is answered wherever GET is, with the headers alone."
 )
 
 
@@ -106,6 +115,7 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
     errors = {
         names[0]: _error(names, components) for names in _by_status(codes).values()
     }
+    errors["head_too_large"] = _REFUSED_HEAD
     _relieve_of_cookies(components, operations, content)
     return {
         "openapi": "3.1.0",
@@ -177,12 +187,18 @@ def _operation(
     )
     for status, names in _by_status(own_codes).items():
         responses[status] = {"$ref": f"#/components/responses/{names[0]}"}
+    refused_head = {"$ref": "#/components/responses/head_too_large"}
+    responses[_HEAD_TOO_LARGE] = refused_head
     if operation.own_failures:
         failure = {
             "description": "Why not.",
             "content": _media(FAILURE_SCHEMA, components),
         }
-        responses = {"200": responses["200"], "default": failure}
+        responses = {
+            "200": responses["200"],
+            _HEAD_TOO_LARGE: refused_head,
+            "default": failure,
+        }
     value = {
         "operationId": operation.name,
         **({"tags": [operation.family]} if operation.family else {}),
