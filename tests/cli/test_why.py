@@ -1,6 +1,7 @@
 """`why`: the file, line and commit that set a value, what that hides, and what it means."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -83,6 +84,19 @@ def test_an_expression_is_shown_as_it_is_written(content: Path) -> None:
     first, _, written, _ = why(content, "store", "403", "mapUrl")
     assert first == "store 403 mapUrl: https://maps.larkspurvane.example/stores/40131"
     assert written == "  written as  {{ maps }}/stores/40131"
+
+
+def test_a_setting_that_was_left_out_is_not_written_as_the_whole_file(tmp_path: Path) -> None:
+    folder = tmp_path / "content"
+    shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("catalog", "promotions"))
+    site = folder / "site.yaml"
+    site.write_text(re.sub("order_base_url: .*\n", "", site.read_text("utf-8")), "utf-8")
+    value, place, means = why(folder, "site", "order_base_url")
+    assert (value, place) == (
+        "site order_base_url: https://api.larkspurvane.example",
+        f"  set by      content/site.yaml:{line_of(site, 'base_url:')}",
+    )
+    assert means.endswith(" Left out: it is base_url.")
 
 
 def test_an_object_is_merged_from_all_its_files(content: Path) -> None:

@@ -185,6 +185,7 @@ def test_site_names_may_use_the_names_before_them() -> None:
     }
     assert names == {
         "base_url": "https://api.example",
+        "order_base_url": "https://api.example",
         "a": "https://api.example/a",
         "b": "https://api.example/a/b",
         "c": None,

@@ -592,6 +592,22 @@ SITE_FAULTS: list[tuple[str, str, tuple[str, ...]]] = [
 ]
 
 
+def test_without_an_order_host_the_base_url_stands_for_it(minimal: Path, schemas: Schemas) -> None:
+    edit(minimal, ("site.yaml", "order_base_url: https://orders.example\n", ""))
+    edit(minimal, ("site.yaml", "www: https://www.example", 'www: "{{ order_base_url }}/www"'))
+    documents = check(minimal, schemas, INTERFACE).documents
+    assert documents is not None
+    settings = documents.site.value
+    assert settings["order_base_url"] == settings["base_url"] == "https://api.example"
+    assert settings["names"] == {"www": "https://api.example/www"}
+
+
+def test_a_faulty_base_url_is_one_problem_without_an_order_host(minimal: Path, schemas: Schemas) -> None:
+    edit(minimal, ("site.yaml", "order_base_url: https://orders.example\n", ""))
+    (place,) = edit(minimal, ("site.yaml", "base_url: https://api.example", "base_url: ‸htps://api.example"))
+    assert found(minimal, schemas) == [f"{place} schema.pattern base_url"]
+
+
 @pytest.mark.parametrize(("old", "new", "told"), SITE_FAULTS)
 def test_a_fault_in_site_yaml_hides_nothing_and_spreads_nowhere(
     minimal: Path, schemas: Schemas, old: str, new: str, told: tuple[str, ...]

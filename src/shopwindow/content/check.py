@@ -379,6 +379,8 @@ class _Check:
         if findings or flaws:
             self.broken.append((document, [*findings, *flaws]))
             document = empty
+        else:
+            document = Document("site", site.completed(rendered), document.layers)
         return document, None if bad_names is None else names
 
     def _read(self, names: expressions.Names | None) -> list[Parsed]:

@@ -13,6 +13,12 @@ RESERVED_NAMES = ("base_url", "order_base_url", "time_zone")
 """Entries of site.yaml that are names for the other files as they are."""
 
 
+ORDER_URL, BASE_URL = "order_base_url", "base_url"
+"""The address that may be left out, and the one that then stands for it: an interface
+without an order host has one address.
+"""
+
+
 def render(
     value: Json, bad: frozenset[str]
 ) -> tuple[Json, dict[str, str | None], list[expressions.Unrendered]]:
@@ -46,6 +52,8 @@ def render(
     for key in RESERVED_NAMES:
         if key in value:
             rendered[key] = name(value[key], (key,))
+    if ORDER_URL not in value:
+        names[ORDER_URL] = names.get(BASE_URL)
     if isinstance(given := value.get("names"), dict):
         rendered["names"] = {
             key: name(text, ("names", key)) for key, text in given.items()
@@ -56,6 +64,11 @@ def render(
         ):
             rendered[key] = part(other, (key,))
     return rendered, names, faults
+
+
+def completed(rendered: Json) -> Json:
+    """Return a valid site.yaml with the address that may be left out."""
+    return {**rendered, ORDER_URL: rendered.get(ORDER_URL, rendered[BASE_URL])}
 
 
 def names_at_fault(value: Json, found: Iterable[Finding]) -> frozenset[str] | None:

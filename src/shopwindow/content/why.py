@@ -101,7 +101,14 @@ def _statements(held: Held, pointer: Pointer, files: Files) -> Iterator[Statemen
         first, last = _lines(layer, whole, files)
         commit = last_commit(file, first, last)
         written = _expression(layer, whole, files)
-        if not written and len(held.document.layers) == 1 and value != meant:
+        # Of a value that was left out, the nearest that was written is the document.
+        is_written = bool(whole) or not pointer
+        if (
+            is_written
+            and not written
+            and len(held.document.layers) == 1
+            and value != meant
+        ):
             written = value if isinstance(value, str) else orjson.dumps(value).decode()
         yield Statement(layer.path, first, value, written, commit)
 

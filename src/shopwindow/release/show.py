@@ -93,7 +93,12 @@ def below_base_url(request: str, interface: Interface, site: Mapping[str, Any]) 
             f"base_url, {site['base_url']}",
             f"order_base_url, {site['order_base_url']}",
         )
-        raise Misuse("", f"{request}: not below {base}, and not below {order}")
+        both = (
+            base
+            if site["order_base_url"] == site["base_url"]
+            else f"{base}, and not below {order}"
+        )
+        raise Misuse("", f"{request}: not below {both}")
     for order_host, rest in matches:
         path = rest.partition("?")[0].removesuffix("/")
         if interface.routes.of(path, order_host):
