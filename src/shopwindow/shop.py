@@ -38,7 +38,7 @@ from shopwindow.retail.rule_pages import RETAIL_PAGES
 from shopwindow.retail.sharing.mail import SHARED_PROMOTION
 from shopwindow.retail.sharing.operations import OPERATIONS as SHARING
 from shopwindow.retail.storefront import WEEK, events_by_store, grid_of_stores
-from shopwindow.retail.stores.kind import STORE
+from shopwindow.retail.stores import kind as stores
 from shopwindow.retail.stores.operations import OPERATIONS as STORES
 
 CATALOG_OPERATIONS = (
@@ -56,7 +56,7 @@ INTERFACE = Interface(
     version="1",
     kinds=(
         apps.APP,
-        STORE,
+        stores.STORE,
         events.EVENT,
         promotions.PROMOTION,
         *CATALOG_KINDS,
@@ -75,7 +75,7 @@ INTERFACE = Interface(
         *in_family("Catalog", CATALOG_OPERATIONS),
     ),
     rules=(*apps.RULES, *promotions.RULES),
-    warnings=events.WARNINGS,
+    warnings=(*events.EVENT_WARNINGS, *stores.STORE_WARNINGS),
     clocks=(WEEK,),
     indexes=(CATALOG,),
     tables=(CONSENTS_TABLE, CODES_TABLE, BAGS_TABLE, OUTBOX),

@@ -109,6 +109,10 @@ CASES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("event", "start: 2026-11-27", "start: 2026-11-26", ()),
     ("store", HOURS, "  monday: {open: 10:00, close: 20:00}\n", ("@events/one.yaml:6:8 event.closed start",)),
     ("store", HOURS, f"{HOURS}exceptions: [{{date: 2026-11-27}}]\n", ("@events/one.yaml:6:8 event.closed start",)),
+    # stores in another place than their address
+    ("store", "longitude: -71.06", "longitude: ‸71.06", ("store.state location/longitude",)),
+    ("store", "location: {latitude: 42.36", "location: ‸{latitude: 24.36", ("store.state location",)),
+    ("store", "location: {latitude: 42.36, longitude: -71.06}", "location: {latitude: 42.9, longitude: -69.8}", ()),
     ("store", HOURS, "  {}\nexceptions: [{date: 2026-11-27, open: 10:00, close: 12:00}]\n", ()),
     ("store", HOURS, "  saturday: {open: 10:00, close: 20:00}\n", ("@events/one.yaml:6:8 event.closed start",)),
 ]

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 
 from previews import Preview, browser, opened, preview, save
 from releases import shopwindow
-from shopwindow.preview.pages.states import STATES, lies_in
+from shopwindow.retail.places.states import STATES, lies_in
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 AT, INSTANT = "2026-11-23T17:00", "2026-11-23 17:00"

@@ -261,4 +261,12 @@ RETAIL_PAGES = (
         "publish:\n  until: 2027-05-01\n",
         _EVENT,
     ),
+    RulePage(
+        "store.state",
+        "A store lies outside its state",
+        "A search by distance would not find it. Longitudes west of Greenwich are below zero. This is a warning.",
+        "  longitude: 73.9917",
+        "  longitude: -73.9917",
+        _STORE,
+    ),
 )

@@ -17,10 +17,10 @@ from shopwindow.content import schedule
 from shopwindow.content.documents import Document
 from shopwindow.preview import drawing
 from shopwindow.preview.pages.documents import PER_PAGE, number
-from shopwindow.preview.pages.states import lies_in
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.retail.places.distance import EARTH_RADIUS
 from shopwindow.retail.places.distance import miles as miles_between
+from shopwindow.retail.places.states import lies_in
 from shopwindow.retail.storefront import STORE_NUMBERS, WEEKDAYS
 
 KIND = "store"

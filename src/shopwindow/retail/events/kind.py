@@ -192,5 +192,5 @@ EVENT = Kind(
     rules=(times,),
 )
 
-WARNINGS = (at_their_stores,)
+EVENT_WARNINGS = (at_their_stores,)
 """What is probably a mistake in an event, by the stores that it names."""

@@ -6,8 +6,9 @@ from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH, Grouping, Kind
-from shopwindow.content.rules import unknown_zone
+from shopwindow.content.rules import RuleFindings, unknown_zone
 from shopwindow.problems import Pointer
+from shopwindow.retail.places.states import lies_in
 from shopwindow.retail.storefront import STORE_NUMBERS, WEEKDAYS
 
 
@@ -49,6 +50,30 @@ def _in_order(pointer: Pointer, hours: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
+def outside_their_states(case: Case) -> RuleFindings:
+    """Warn of a store whose coordinates lie outside its state.
+
+    A search by distance would not find it. Most often the sign of the longitude is
+    missing: all states but parts of Alaska and Guam lie west of Greenwich.
+    """
+    for store in case.having(STORE.name, ("location",), ("address",)):
+        state, location = store.value["address"]["state"], store.value["location"]
+        latitude, longitude = location["latitude"], location["longitude"]
+        if lies_in(state, latitude, longitude):
+            continue
+        is_mirrored = lies_in(state, latitude, -longitude)
+        yield (
+            store,
+            Finding(
+                "store.state",
+                ("location", "longitude") if is_mirrored else ("location",),
+                f"the place {latitude}, {longitude} lies outside {state}",
+                "the coordinates of the store, in degrees north and east; or the state in which it is",
+                nearest=str(-longitude) if is_mirrored else "",
+            ),
+        )
+
+
 STORE_GROUPS = Grouping(
     "store_groups",
     (
@@ -78,3 +103,5 @@ STORE = Kind(
     groups=STORE_GROUPS,
     rules=(time_zone, opening_hours),
 )
+
+STORE_WARNINGS = (outside_their_states,)
