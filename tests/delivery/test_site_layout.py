@@ -206,6 +206,13 @@ def test_the_command_looks_after_a_site(tmp_path: Path) -> None:
     assert (ran.status, ran.out[:12], ran.out.endswith(" current\n")) == (0, id[:12], True)
     ran = shopwindow("publish", address, "--layout", "site", "--verify")
     assert (ran.status, ran.out) == (0, f"release {id[:12]} is intact at {address}\n")
+    file = next(path for path in files(folder(tmp_path / "target")))
+    (tmp_path / "target" / file).unlink()
+    ran = shopwindow("publish", address, "--layout", "site", "--verify")
+    advice = f"`shopwindow publish {address} --layout site --force` sends every file again"
+    assert (ran.status, ran.out, ran.err) == (1, f"{file}: missing\n", f"to mend it, {advice}\n")
+    shopwindow("publish", address, "--layout", "site", "--force", "--out", tmp_path / "dist")
+    assert shopwindow("publish", address, "--layout", "site", "--verify").status == 0
     (tmp_path / "target" / "manifests" / f"{id}.json.gz").unlink()
     ran = shopwindow("publish", address, "--layout", "site", "--verify")
     assert (ran.status, "is gone; publish to another prefix" in ran.err) == (4, True)

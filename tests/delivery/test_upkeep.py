@@ -6,6 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import orjson
 import pytest
 
 from delivered import current, folder, memory, on_disk, read, release
@@ -242,6 +243,35 @@ def test_who_was_killed_while_pruning_hinders_nobody_for_long(bucket: Bucket, tm
 # -- the command -----------------------------------------------------------------------------------------------------
 
 
+def test_what_verify_advises_mends_a_target(tmp_path: Path) -> None:
+    folder = tmp_path / "target"
+    address = f"file://{folder}"
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        ran = shopwindow("publish", address, "--out", tmp_path / "dist", *arguments)
+        return ran.status, ran.out, ran.err
+
+    id = release(tmp_path)
+    run()
+    described_by = orjson.loads((folder / "releases" / id / "manifest.json").read_bytes())["objects"]
+    objects = (path for path in (folder / "objects").rglob("*") if path.is_file())
+    changed, missing = sorted(path for path in objects if path.name not in described_by)[:2]
+    changed.chmod(0o644)
+    changed.write_bytes(b"changed")
+    missing.unlink()
+    status, listed, advice = run("--verify")
+    names = [line.partition(":")[0] for line in listed.splitlines()]
+    assert (status, names) == (1, [str(path.relative_to(folder)) for path in (changed, missing)])
+    assert advice == (
+        f"to mend it, delete what is listed and releases/{id}/manifest.json there, and publish release "
+        f"{id[:12]} again: objects that exist are never overwritten\n"
+    )
+    for name in (*names, f"releases/{id}/manifest.json"):
+        (folder / name).unlink(missing_ok=True)
+    assert run()[0] == 0
+    assert run("--verify") == (0, f"release {id[:12]} is intact at {address}\n", "")
+
+
 def test_the_command_from_the_first_publication_to_the_last(tmp_path: Path) -> None:
     address = f"file://{tmp_path}/target"
 
@@ -275,6 +305,9 @@ def test_the_command_from_the_first_publication_to_the_last(tmp_path: Path) -> N
         second[:12],
         f"{first[:12]} current pinned",
     ]
-    assert run("--prune", "1") == (0, "0 releases and 0 objects deleted, 2 releases kept\n")
+    assert run("--prune", "1") == (
+        0,
+        "0 releases and 0 objects deleted, 2 releases kept; nothing younger than a day is deleted\n",
+    )
     status, said = run("--list", "--prune", "1")
     assert (status, "exclude each other" in said) == (2, True)

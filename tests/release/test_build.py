@@ -611,7 +611,7 @@ def test_a_damaged_current_release_is_replaced_without_the_cache(content: Path, 
     damaged(out / "releases" / id)
     mended = build(content, out, "--no-cache")
     assert (mended.status, current(out)) == (0, id)
-    assert mended.out.splitlines()[0].endswith(" files, it is current already: its files were written again")
+    assert mended.out.splitlines()[0].endswith(" files, it is current already: it was damaged, and is written again")
     assert shopwindow("verify", "--out", out).status == 0
     again = build(content, out, "--no-cache")
     assert again.out.splitlines()[0].endswith(" files, it is current already: nothing to do")

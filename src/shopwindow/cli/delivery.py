@@ -344,22 +344,36 @@ def _list(order: _Order) -> None:
 
 def _verify(order: _Order, id: str | None) -> None:
     from shopwindow.delivery import site_upkeep, upkeep
+    from shopwindow.delivery.layout import OBJECTS, release_key
 
     progress = progress_bar("reading")
+    where = order.bucket.where
     if order.is_site:
         release, wrong = site_upkeep.verify(order.bucket, progress)
+        mend = (
+            f"`shopwindow publish {where} --layout site --force` sends every file again"
+        )
     else:
         indexes = interface().indexes
         release, wrong = upkeep.verify(order.bucket, id, indexes, progress)
+        # An index whose rows are wrong came so from the build: no object is at fault.
+        is_mendable = any(line.startswith(OBJECTS) for line in wrong)
+        mend = is_mendable * (
+            f"delete what is listed and {release_key(release)} there, and publish release "
+            f"{release[:12]} again: objects that exist are never overwritten"
+        )
+    advice = f"to mend it, {mend}" if wrong and mend else ""
     if order.signing:
         from shopwindow.delivery import signed_publishing
 
         wrong += signed_publishing.faults(order.bucket, release, order.signing.folder)
     for line in wrong:
         click.echo(line)
+    if advice:
+        click.echo(advice, err=True)
     if wrong:
         sys.exit(PROBLEMS)
-    click.echo(f"release {release[:12]} is intact at {order.bucket.where}")
+    click.echo(f"release {release[:12]} is intact at {where}")
 
 
 def _roll_back(order: _Order, id: str | None) -> None:
@@ -405,5 +419,6 @@ def _prune(order: _Order, keep: int) -> None:
     audit.record("publish --prune", target=order.bucket.where, deleted=done.deleted)
     releases = number_of(len(done.deleted), "release")
     deleted = f"{releases} and {number_of(done.objects, 'object')} deleted"
-    more = "" if done.ended else "; run it again for the rest"
+    more = "; nothing younger than a day is deleted" * (done.remaining > keep)
+    more += "" if done.ended else "; run it again for the rest"
     click.echo(f"{deleted}, {number_of(done.remaining, 'release')} kept{more}")

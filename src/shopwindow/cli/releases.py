@@ -138,7 +138,9 @@ def _outcome(done: Build, built: Built) -> str:
     if done.activated:
         return "current"
     if done.current == built.id:
-        what = "nothing to do" if built.existed else "its files were written again"
+        what = (
+            "nothing to do" if built.existed else "it was damaged, and is written again"
+        )
         unpins = "builds activate nothing until `shopwindow activate` does"
         pin = f"; `current` is pinned, {unpins}" if done.pinned else ""
         return f"it is current already: {what}{pin}"
@@ -157,11 +159,16 @@ def _print_built(built: Built, outcome: str) -> None:
         )
     for kind, ids in built.documents.items():
         more = f" and {len(ids) - LISTED_IDS} more" if len(ids) > LISTED_IDS else ""
-        click.echo(
-            f"  changed: {kind}{'s' * (len(ids) > 1)} {', '.join(ids[:LISTED_IDS])}{more}"
-        )
+        noun = kind if len(ids) == 1 else _plural(kind)
+        click.echo(f"  changed: {noun} {', '.join(ids[:LISTED_IDS])}{more}")
     for file, fault in built.anew.items():
         click.echo(f"  {file} was built from the start: {fault}")
+
+
+def _plural(kind: str) -> str:
+    """Return what several documents of a kind are called: stores, categories, surveys."""
+    is_with_ies = kind.endswith("y") and kind[-2:-1] not in "aeiou"
+    return f"{kind[:-1]}ies" if is_with_ies else f"{kind}s"
 
 
 def _print_next(done: Build, built: Built, out: str) -> None:
@@ -323,7 +330,8 @@ def prune(out: str, keep: int) -> None:
     """
     deleted, remaining = library.prune(Path(out), keep)
     audit.record("prune", out=out, deleted=deleted)
-    click.echo(f"{number_of(len(deleted), 'release')} deleted, {remaining} kept")
+    more = "; what was current in the last hour stays" * (remaining > keep)
+    click.echo(f"{number_of(len(deleted), 'release')} deleted, {remaining} kept{more}")
 
 
 @click.command()
