@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
+from shopwindow.content.durable import synchronize
 from shopwindow.delivery.bucket import (
     MAX_READ_BYTES,
     Headers,
@@ -93,7 +94,7 @@ class FolderBucket:
                 os.link(draft, path)
             except FileExistsError:
                 return False
-            _sync_folder(path.parent)
+            synchronize(path.parent)
             return True
 
     def replace(
@@ -105,14 +106,14 @@ class FolderBucket:
             if (present.version if present else None) != version:
                 return False
             os.replace(draft, path)
-            _sync_folder(path.parent)
+            synchronize(path.parent)
             return True
 
     def overwrite(self, key: str, body: SentBody, headers: Headers) -> None:
         path = self._folder / key
         with failures(path, _UNCHANGED), self._draft(path, body) as draft:
             os.replace(draft, path)
-            _sync_folder(path.parent)
+            synchronize(path.parent)
 
     @contextmanager
     def _draft(self, path: Path, body: SentBody) -> Iterator[Path]:
@@ -190,11 +191,3 @@ class FolderBucket:
 
 def _is_empty(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from shopwindow.content.durable import synchronize
 from shopwindow.content.listing import shipped
 from shopwindow.problems import Failure, failures
-from shopwindow.release.stage import fsync_folder
 
 OWNERS_MODE = 0o600
 """The mode of a file that only its owner can read: it holds API keys."""
@@ -81,4 +81,4 @@ def write(path: Path, text: str, mode: int) -> None:
         except BaseException:
             os.unlink(draft)
             raise
-        fsync_folder(target.parent)
+        synchronize(target.parent)

@@ -24,11 +24,12 @@ from typing import Any
 
 import orjson
 
+from shopwindow.content.durable import synchronize
 from shopwindow.problems import Failure, failures
 from shopwindow.release import manifest, trash
 from shopwindow.release.build_notes import last_build
 from shopwindow.release.manifest import Damaged, Manifest, ManifestLines
-from shopwindow.release.stage import Stage, fsync_folder
+from shopwindow.release.stage import Stage
 
 POINTER_FORMAT = 1
 """The format of current.json, which it states."""
@@ -258,8 +259,8 @@ class Releases:
         stage.settle()
         self.folder.mkdir(exist_ok=True)
         os.rename(stage.folder, path)
-        fsync_folder(self.folder)
-        fsync_folder(self.out)
+        synchronize(self.folder)
+        synchronize(self.out)
 
     # -- which is current --------------------------------------------------------------
 
@@ -321,10 +322,10 @@ class Releases:
 
         remedy = "the next build, activation or rollback corrects what does not say so"
         with failures(self.out, f"`current` is {id[:12]} all the same; {remedy}"):
-            fsync_folder(self.out)
+            synchronize(self.out)
             if not pin:
                 os.replace(draft, pointer)
-                fsync_folder(self.out)
+                synchronize(self.out)
             elif backup:
                 backup.unlink()
             self._add_to_history(moment, id, previous, who(), reason, action)
@@ -333,7 +334,7 @@ class Releases:
         """Let ``current`` lead to a release, without a record. Raises Failure."""
         with failures(self.out):
             os.replace(self._draft_link(id), self.link)
-            fsync_folder(self.out)
+            synchronize(self.out)
 
     def _draft_link(self, id: str) -> Path:
         """Create the link to a release under a name of its own, and return that."""

@@ -261,15 +261,6 @@ def _syncfs(descriptor: int) -> bool:
     return True
 
 
-def fsync_folder(folder: Path) -> None:
-    """Bring a directory's entries to disk, so that a rename in it lasts."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 @contextmanager
 def staging(out: Path, kept: str = "") -> Iterator[Stage]:
     """Provide a staging directory below ``out``, for the caller to rename.

@@ -20,6 +20,7 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from shopwindow.content.durable import synchronize
 from shopwindow.interface.table import Row
 from shopwindow.problems import Failure
 from shopwindow.service.database.migrate import (
@@ -217,7 +218,7 @@ def backup(path: Path, target: Path, tables: TablesByName) -> int:
                     "PRAGMA journal_mode = DELETE"
                 )  # one file, with nothing beside it
             _check(part, tables)
-            _sync(part)
+            synchronize(part)
             _put(part, target)
     except sqlite3.Error as error:
         raise Failure(f"{path} cannot be copied: {error}") from None
@@ -243,7 +244,7 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
                 closing(sqlite3.connect(part, isolation_level=None)) as restored,
             ):
                 source.backup(restored)
-            _sync(part)
+            synchronize(part)
             _empty_log(path)
             if path.exists():
                 now = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
@@ -368,7 +369,7 @@ def _keep(path: Path, second: Path) -> None:
         if os.geteuid() == 0:
             owner = path.stat()
             os.chown(second, owner.st_uid, owner.st_gid, follow_symlinks=False)
-        _sync(second)
+        synchronize(second)
 
 
 def _put(part: Path, target: Path) -> None:
@@ -376,12 +377,4 @@ def _put(part: Path, target: Path) -> None:
     too.
     """
     os.replace(part, target)
-    _sync(target.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    synchronize(target.parent)
