@@ -15,7 +15,7 @@ from checkout import ROOT
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
 from shopwindow.content.editing import Edit
-from shopwindow.content.fixing import Fix
+from shopwindow.content.fix import Fix
 from shopwindow.content.rule_pages import RulePage
 from shopwindow.problems import Level, Place, Problem, nearest, pointer_text, sentence
 

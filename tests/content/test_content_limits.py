@@ -16,10 +16,10 @@ from shopwindow.catalog import foreign, mapping
 from shopwindow.cli import main
 from shopwindow.content import expressions, records
 from shopwindow.content.expressions import MAX_COMPILED, MAX_EXPRESSION, MAX_IN_TEXT, Unreadable, evaluate
+from shopwindow.content.files import MAX_LINE
 from shopwindow.content.listing import Source, scan
 from shopwindow.content.records import FeedLines, blocks
 from shopwindow.content.schema import Schemas
-from shopwindow.content.tree import MAX_LINE
 from shopwindow.content.yaml import Malformed
 from shopwindow.problems import Failure
 from shopwindow.release.released import NoRelease, documents

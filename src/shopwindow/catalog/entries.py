@@ -21,6 +21,7 @@ from shopwindow.content import feed, tree, yaml
 from shopwindow.content.case import sound
 from shopwindow.content.characters import XML_TEXT, not_xml
 from shopwindow.content.feeds import FeedReport, Reading
+from shopwindow.content.files import malformed, spots_of
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.lines import EXAMPLES, Combination, LineCause, LineFaults, cause
@@ -143,7 +144,7 @@ def _count_unreadable(
     common = LineCause(source.kind.name, fault.rule, (), found)
     faults.examples[common] += 1
     is_example = faults.examples[common] <= EXAMPLES
-    problems = [tree.malformed(source.path, fault)] if is_example else []
+    problems = [malformed(source.path, fault)] if is_example else []
     report.add_line(source.path, common, problems)
 
 
@@ -198,7 +199,7 @@ def _of_yaml(
     )
     flaws = parsed.flaws()
     file = cache(
-        lambda: of_file(reading.folder, source, tree.spots_of(reading.folder, source))
+        lambda: of_file(reading.folder, source, spots_of(reading.folder, source))
     )
     for index, value in enumerate(parsed.documents):
         number = index if parsed.listed else None
@@ -290,7 +291,7 @@ class RecordPlaces:
         source = entry.source
         if self._file is None or self._file[0] != source:
             try:
-                self._file = source, tree.spots_of(self._folder, source)
+                self._file = source, spots_of(self._folder, source)
             except (Malformed, OSError):  # changed since it was read
                 self._file = source, {}
         return self._file[1]

@@ -14,9 +14,9 @@ import orjson
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.catalog.mapping import FeedRow, Mapped, rows_in
 from shopwindow.content import feed, yaml
+from shopwindow.content.files import MAX_LINE
 from shopwindow.content.listing import COMPRESSED, Source
 from shopwindow.content.records import BROKEN, FeedBlock, FeedLines
-from shopwindow.content.tree import MAX_LINE
 from shopwindow.content.yaml import Malformed
 from shopwindow.problems import Failure, Place
 

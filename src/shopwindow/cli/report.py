@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shopwindow.content.fixing import Fix
+from shopwindow.content.fix import Fix
 from shopwindow.content.rule_pages import Pages, markdown
 from shopwindow.problems import (
     Level,

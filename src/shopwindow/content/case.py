@@ -5,7 +5,7 @@ satisfy their schema. A Case shows a rule only those parts about which the schem
 nothing: a rule then needs no care about types, and no mistake is reported twice.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -181,3 +181,10 @@ def sound(findings: Iterable[Finding], part: Pointer, *, keys: bool = False) -> 
 def _position(document: Document) -> tuple[str, int]:
     layer = document.layers[-1]
     return layer.path, layer.index or 0
+
+
+RuleFindings = Iterator[tuple[Document, Finding]]
+"""What a rule yields: a document, and what is wrong in it."""
+
+AcrossRule = Callable[[Case], RuleFindings]
+"""A rule that looks at documents of several kinds."""

@@ -29,3 +29,16 @@ def not_xml(value: Json, pointer: Pointer = ()) -> list[tuple[Pointer, str, bool
         words = f"the character {character}, which XML cannot carry"
         refused.append((pointer, words, False))
     return refused
+
+
+_SUSPECT_BYTES = (b"\\", b"\xef")
+"""One of these is in any match of _SUSPECT. Single bytes are searched fastest."""
+
+
+_SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
+"""Signs in JSON bytes of characters that XML 1.0 §2.2 cannot hold."""
+
+
+def may_break_xml(data: bytes) -> bool:
+    """Return whether JSON bytes may hold what XML cannot; `not_xml` looks exactly."""
+    return any(sign in data for sign in _SUSPECT_BYTES) and bool(_SUSPECT.search(data))

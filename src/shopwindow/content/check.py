@@ -4,7 +4,8 @@
 2. site.yaml is read first, since its names stand in the expressions of the others
    (`site`).
 3. Several processes read the other files and check each document by itself (`tree`).
-4. Layered documents are merged with their bases, and checked then (`layers`).
+4. Layered documents are merged with their bases, and checked then (`layers`). What
+   steps 2 to 4 read stands in a `FolderReading` (`reading`).
 5. Groups and other forms that stand for something become what they mean (`resolving`).
 6. Rules look at all documents together, and indexes at the streamed ones (`rules`,
    `feeds`).
@@ -23,9 +24,9 @@ already. Four words keep these apart:
 """
 
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -42,29 +43,25 @@ from shopwindow.content import (
     open_maps,
     rules,
     schedule,
-    site,
     slips,
     tree,
 )
-from shopwindow.content.allowances import AllowComment, allowances, unsilenced
-from shopwindow.content.case import Case
-from shopwindow.content.characters import XML_TEXT, not_xml
-from shopwindow.content.documents import Document, Documents, Layer
+from shopwindow.content.allowances import unsilenced
+from shopwindow.content.case import AcrossRule, Case
+from shopwindow.content.documents import Documents
 from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.feeds import FeedReport, Feeds, Unstreamed
-from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import SITE, Kind
-from shopwindow.content.layers import Assembly, Forgotten, assemble, origin
 from shopwindow.content.listing import Source
-from shopwindow.content.locating import Locator
 from shopwindow.content.open_maps import near_names
 from shopwindow.content.processes import Progress
+from shopwindow.content.reading import FolderReading
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.resolving import resolved
 from shopwindow.content.schema import Schemas
 from shopwindow.content.tree import Parsed
-from shopwindow.content.yaml import Json, Malformed
+from shopwindow.content.yaml import Json
 from shopwindow.problems import Absent, Level, Place, Pointer, Problem
 
 MAX_PROBLEMS = 1000
@@ -138,10 +135,10 @@ class Checkable(Protocol):
     def kinds(self) -> tuple[Kind, ...]: ...
 
     @property
-    def warnings(self) -> tuple[Callable[[Case], rules.RuleFindings], ...]: ...
+    def warnings(self) -> tuple[AcrossRule, ...]: ...
 
     @property
-    def rules(self) -> tuple[Callable[[Case], rules.RuleFindings], ...]: ...
+    def rules(self) -> tuple[AcrossRule, ...]: ...
 
     @property
     def indexes(self) -> tuple[Feeds, ...]: ...
@@ -165,7 +162,7 @@ def check(
 
 
 class _Check:
-    """One check: what has been read, and what has been found, so far."""
+    """One check: what has been read (`FolderReading`), and what follows from all of it."""
 
     def __init__(
         self,
@@ -178,7 +175,6 @@ class _Check:
         self.schemas = schemas
         self.interface = interface
         self.options = options
-        self.kinds = {kind.name: kind for kind in (SITE, *interface.kinds)}
         listed, unusable = listing.scan(folder, interface.kinds, options.unread)
         self.sources = [
             source.with_unsaved(options.unsaved[source.path])
@@ -186,202 +182,38 @@ class _Check:
             else source
             for source in listed
         ]
-        self.problems = [*schemas.problems, *options.problems, *unusable]
         self.by_path = {source.path: source for source in self.sources}
-        self.locator = Locator(folder, self.sources, schemas)
-        self.findings: list[tuple[Document, Finding]] = []
-        # Paths of files of which documents are missing: nothing may be concluded from
-        # the absence of a document of their kinds.
-        self.unreadable: set[str] = set()
-        # Slips in texts, and by path the comments that silence warnings.
-        self.slips: list[Problem] = []
-        self.allowed: dict[str, list[AllowComment]] = {}
-        # Documents with their findings and flaws.
-        self.broken: list[tuple[Document, list[Finding]]] = []
+        self.reading = FolderReading(folder, self.sources, interface.kinds, schemas)
+        self.reading.problems += (*schemas.problems, *options.problems, *unusable)
+        self.locator = self.reading.locator
 
     def run(self) -> Checked:
-        site_document, names = self._site()
-        documents = self._documents(site_document, self._read(names))
-        incomplete = frozenset(self.by_path[path].kind.name for path in self.unreadable)
-        read = Case(documents, self.interface.kinds, self.broken, incomplete)
+        reading, kinds = self.reading, self.interface.kinds
+        site_document, names = reading.site()
+        documents = reading.documents(site_document, self._read(names))
+        read = Case(documents, kinds, reading.broken, reading.incomplete_kinds)
         case = resolved(read)
-        documents = case.documents
-
-        self.findings += rules.findings(case, self.interface.rules)
-        self.findings += rules.lifetimes(case, self.interface.cached)
+        reading.findings += rules.findings(case, self.interface.rules)
+        reading.findings += rules.lifetimes(case, self.interface.cached)
         reports = [
-            self._streamed(index, documents, names, case)
-            for index in self.interface.indexes
+            self._streamed(index, names, case) for index in self.interface.indexes
         ]
-        for report in reports:
-            self.findings += report.findings
-        problems = [
-            *map(self.locator.with_users, self.problems),
-            *self.locator.problems(self.findings),
-            *(problem for report in reports for problem in report.problems),
-            *(
-                problem
-                for report in reports
-                for problem in lines.problems_of(report.groups.values())
-            ),
-        ]
-        feeds = {
-            path: source.kind.name
-            for path, source in self.by_path.items()
-            if path.endswith(".jsonl") and not source.kind.streamed
-        }
-        problems = lines.grouped(problems, feeds)
-        problems, unlisted = self._grouped(problems, reports, case)
-        problems.sort(key=Problem.order)
-        listed = problems[: self.options.most]
+        problems, unlisted = self._problems(case, reports)
         warnings = self._warnings(case, reports, is_sound=not problems)
+        most = self.options.most
+        more = sum(report.more for report in reports) + unlisted
         return Checked(
-            documents=None if listed else documents,
-            problems=[self.locator.described(problem) for problem in listed],
+            documents=None if problems[:most] else case.documents,
+            problems=[self.locator.described(problem) for problem in problems[:most]],
             placeholders=self.locator.placeholders(case),
             sources=self.sources,
-            more=len(problems)
-            - len(listed)
-            + unlisted
-            + sum(report.more for report in reports),
+            more=max(0, len(problems) - most) + more,
             at_least=any(report.at_least for report in reports),
-            warnings=[
-                self.locator.described(warning)
-                for warning in warnings[: self.options.most]
-            ],
-            more_warnings=max(0, len(warnings) - self.options.most),
+            warnings=[self.locator.described(warning) for warning in warnings[:most]],
+            more_warnings=max(0, len(warnings) - most),
         )
-
-    def _warnings(
-        self, case: Case, reports: Iterable[FeedReport], *, is_sound: bool
-    ) -> list[Problem]:
-        """Return what is probably a mistake and stops nothing, sorted by place.
-
-        ``is_sound``: there are no problems. Where there are, rules leave out parts of
-        documents, and comments may seem to silence nothing.
-        """
-        findings = list(
-            rules.warnings(case, self._moment(case), self.interface.warnings)
-        )
-        findings += near_names(case, self.schemas)
-        if self.options.released is not None:
-            findings += rules.revised(case, self.options.released)
-        for report in reports:
-            findings += report.warnings
-        warnings = [
-            *map(self.locator.with_users, self.slips),
-            *self.locator.problems(findings, Level.WARNING),
-        ]
-        lasting = (*slips.RULES, open_maps.NEAR_NAME) if is_sound else ()
-        left = unsilenced(warnings, self.allowed, lasting)
-        return sorted(left, key=Problem.order)
-
-    def _moment(self, case: Case) -> datetime | None:
-        """Return the instant of this check; None where there is no time zone to read it
-        in.
-        """
-        return schedule.moment_of(self.options.at, case.zone) if case.zone else None
-
-    def _grouped(
-        self, problems: list[Problem], reports: Sequence[FeedReport], case: Case
-    ) -> tuple[list[Problem], int]:
-        """Return the problems with what is named and absent as one each, and how many
-        are not listed.
-        """
-        unlisted: Counter[tuple[Absent, str]] = Counter()
-        for report in reports:
-            unlisted.update(report.unlisted)
-        if not any(problem.absent for problem in problems):
-            return problems, unlisted.total()
-        kinds = [kind for kind in self.interface.kinds if not kind.streamed]
-        former = [
-            *gone.of_release(self.options.released or {}, kinds),
-            *gone.of_last_commit(self.folder, self.interface.kinds),
-        ]
-        present = {
-            (kind.name, id, str(document.value.get(id)))
-            for kind in kinds
-            for document in case.having(kind.name)
-            if isinstance(document.value, dict)
-            for id in kind.ids
-        }
-        missed = {problem.absent for problem in problems}
-        deleted = [
-            was
-            for was in former
-            if (
-                # Which streamed documents there are, only their index's check knows.
-                missed.intersection(was.identities())
-                if was.kind.streamed
-                else present.isdisjoint(was.absent())
-            )
-        ]
-        return gone.grouped(problems, unlisted, deleted, self.by_path)
 
     # -- reading -----------------------------------------------------------------------
-
-    def _site(self) -> tuple[Document, expressions.Names | None]:
-        """Return the document of site.yaml, and the names that other files may use.
-
-        Where the file has faults, the document is empty, and the names are those that
-        have no part in the faults. The names are None where the faults hide which names
-        there are.
-        """
-        source = self.by_path.get("site.yaml")
-        empty = Document("site", {}, ())
-        if source is None:
-            return empty, None
-        try:
-            file_text = tree.text_of(self.folder, source)
-            value, yaml_faults = tree.loaded(file_text)
-        except Malformed as first:
-            faults = (first, *first.more)
-            self.problems += [tree.malformed("site.yaml", fault) for fault in faults]
-            return empty, None
-
-        self.allowed["site.yaml"] = allowances(file_text)
-        if not yaml_faults:
-            self.slips += tree.slips_in("site.yaml", file_text)
-        # The first rendering serves to find the faults.
-        rendered, _, _ = site.render(value, frozenset())
-        document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
-        findings = self._explained(document)
-        findings += [
-            Finding("text.xml", pointer, found, XML_TEXT, on_key=on_key)
-            for pointer, found, on_key in not_xml(rendered)
-        ]
-        self.problems += [tree.malformed("site.yaml", fault) for fault in yaml_faults]
-        flaws = [Finding(fault.rule, fault.pointer, "") for fault in yaml_faults]
-        self.locator.flaws["site.yaml", None] = flaws
-
-        # The second one leaves out the names that are at fault, and so shows which
-        # texts cannot be rendered because they use such a name.
-        bad_names = site.names_at_fault(value, [*findings, *flaws])
-        _, names, unrendered = site.render(value, bad_names or frozenset())
-        self.locator.unrendered["site.yaml"] = {text.pointer for text in unrendered}
-        for text in unrendered:
-            fault = text.fault
-            # Where nobody knows the names, an unknown one is no mistake.
-            unknowable = bad_names is None and fault.absent
-            if not text.reported and not unknowable:
-                findings.append(
-                    Finding(
-                        "expression",
-                        text.pointer,
-                        fault.found,
-                        fault.allowed,
-                        "",
-                        fault.nearest,
-                        absent=fault.absent,
-                    )
-                )
-        self.findings += [(document, finding) for finding in findings]
-        if findings or flaws:
-            self.broken.append((document, [*findings, *flaws]))
-            document = empty
-        else:
-            document = Document("site", site.completed(rendered), document.layers)
-        return document, None if bad_names is None else names
 
     def _read(self, names: expressions.Names | None) -> list[Parsed]:
         """Read every other file, or take it from what an earlier check has stored.
@@ -429,11 +261,7 @@ class _Check:
         )
 
     def _streamed(
-        self,
-        index: Feeds,
-        documents: Documents,
-        names: expressions.Names | None,
-        case: Case,
+        self, index: Feeds, names: expressions.Names | None, case: Case
     ) -> FeedReport:
         """Let an index check its streamed kinds, and return its report.
 
@@ -456,169 +284,107 @@ class _Check:
         sources = [source for source in self.sources if source.kind.name in kinds]
         feeds, report = index.check(sources, beside)
         if feeds is not None:
-            documents.feeds[index.name] = feeds
+            case.documents.feeds[index.name] = feeds
         return report
 
-    # -- documents ---------------------------------------------------------------------
+    # -- reporting ---------------------------------------------------------------------
 
-    def _documents(
-        self, site_document: Document, parsed: Iterable[Parsed]
-    ) -> Documents:
-        """Return the valid documents, and add the others to ``broken``.
-
-        Layered documents come last: they need the bases of all files.
+    def _problems(
+        self, case: Case, reports: Sequence[FeedReport]
+    ) -> tuple[list[Problem], int]:
+        """Return all problems, sorted by place, and how many are not listed by a
+        report.
         """
-        documents = Documents(site_document)
-        layers: dict[str, list[Layer]] = defaultdict(list)
-        bases: dict[str, dict[str, Layer]] = defaultdict(dict)
-        for file in parsed:
-            path, kind = file.source.path, file.source.kind
-            self.problems += file.problems
-            self.slips += file.warnings
-            if file.allowed:
-                self.allowed[path] = file.allowed
-            if file.lost:
-                self.unreadable.add(path)
-            if file.unrendered:
-                self.locator.unrendered[path] = set(file.unrendered)
-            for number, flaws in file.flaws().items():
-                self.locator.flaws[path, number] = flaws
+        findings = list(self.reading.findings)
+        for report in reports:
+            findings += report.findings
+        problems = [
+            *map(self.locator.with_users, self.reading.problems),
+            *self.locator.problems(findings),
+        ]
+        for report in reports:
+            problems += report.problems
+            problems += lines.problems_of(report.groups.values())
+        feeds = {
+            path: source.kind.name
+            for path, source in self.by_path.items()
+            if path.endswith(".jsonl") and not source.kind.streamed
+        }
+        problems = lines.grouped(problems, feeds)
+        problems, unlisted = self._grouped(problems, reports, case)
+        return sorted(problems, key=Problem.order), unlisted
 
-            if file.source.is_base:
-                self._add_base(file, bases[kind.name])
-                continue
-            for number, value in enumerate(file.documents):
-                layer = Layer(path, number if file.listed else None, value)
-                if kind.layered:
-                    layers[kind.name].append(layer)
-                    continue
-                valid = documents.of(kind.name)
-                document = Document(kind.name, value, (layer,))
-                if file.valid:
-                    valid.append(document)
-                else:
-                    self._sort_out(document, self._explained(document), valid)
-        for kind in self.interface.kinds:
-            if kind.layered:
-                self._merge(
-                    kind, layers[kind.name], bases[kind.name], documents.of(kind.name)
-                )
-        return documents
+    def _warnings(
+        self, case: Case, reports: Iterable[FeedReport], *, is_sound: bool
+    ) -> list[Problem]:
+        """Return what is probably a mistake and stops nothing, sorted by place.
 
-    def _add_base(self, file: Parsed, bases: dict[str, Layer]) -> None:
-        """Add the base that a file holds, by its path. A base must be one object."""
-        path = file.source.path
-        if file.lost:
-            return
-        if not file.listed and isinstance(file.documents[0], dict):
-            bases[path] = Layer(path, None, file.documents[0])
-            return
-        found, start = "a base that is no object", Place(1, 1, 1, 2)
-        self.problems.append(
-            Problem("extends.base", path, found, start, allowed="one object")
+        ``is_sound``: there are no problems. Where there are, rules leave out parts of
+        documents, and comments may seem to silence nothing.
+        """
+        findings = list(
+            rules.warnings(case, self._moment(case), self.interface.warnings)
         )
-        self.unreadable.add(path)
+        findings += near_names(case, self.schemas)
+        if self.options.released is not None:
+            findings += rules.revised(case, self.options.released)
+        for report in reports:
+            findings += report.warnings
+        warnings = [
+            *map(self.locator.with_users, self.reading.slips),
+            *self.locator.problems(findings, Level.WARNING),
+        ]
+        lasting = (*slips.RULES, open_maps.NEAR_NAME) if is_sound else ()
+        left = unsilenced(warnings, self.reading.allowed, lasting)
+        return sorted(left, key=Problem.order)
 
-    def _explained(self, document: Document) -> list[Finding]:
-        """Return what the schema finds in a document.
-
-        Messages repeat numbers as the editor wrote them: 7.10, where the value is 7.1.
+    def _moment(self, case: Case) -> datetime | None:
+        """Return the instant of this check; None where there is no time zone to read it
+        in.
         """
+        return schedule.moment_of(self.options.at, case.zone) if case.zone else None
 
-        def written(pointer: Pointer) -> str | None:
-            layer, at = origin(document, Finding("", pointer, ""))
-            in_file = at if layer.index is None else (layer.index, *at)
-            return self.locator.written(layer.path).number(in_file)
-
-        schema = self.kinds[document.kind].schema
-        return self.schemas.findings(schema, document.value, written=written)
-
-    def _sort_out(
-        self, document: Document, findings: list[Finding], valid: list[Document]
-    ) -> None:
-        """Add a document to the valid ones, or with what is wrong to the broken ones."""
-        if len(findings) > 1 and len(document.layers) == 1:
-            findings = self._of_another_kind(document, findings)
-        self.findings += [(document, finding) for finding in findings]
-        wrong = [*findings, *self.locator.flaws_of(document)]
-        if wrong:
-            self.broken.append((document, wrong))
-        else:
-            valid.append(document)
-
-    def _of_another_kind(
-        self, document: Document, findings: list[Finding]
-    ) -> list[Finding]:
-        """Return the findings in a document, or one where it stands in the folder of
-        another kind.
+    def _grouped(
+        self, problems: list[Problem], reports: Sequence[FeedReport], case: Case
+    ) -> tuple[list[Problem], int]:
+        """Return the problems with what is named and absent as one each, and how many
+        are not listed.
         """
-        mine = self.kinds[document.kind]
-        for kind in self.interface.kinds:
-            is_other = kind.schema != mine.schema and kind.name != mine.name
-            if is_other and self.schemas.valid(kind.schema, document.value):
-                found = f"this is a document of the kind {kind.name}"
-                allowed = f"the kind {mine.name} below {mine.folder}/"
-                wrong = Finding(
-                    "tree.kind", (), found, f"{allowed}; this one below {kind.folder}/"
-                )
-                return [wrong, *(replace(one, follows=True) for one in findings)]
-        return findings
+        unlisted: Counter[tuple[Absent, str]] = Counter()
+        for report in reports:
+            unlisted.update(report.unlisted)
+        if not any(problem.absent for problem in problems):
+            return problems, unlisted.total()
+        missed = {problem.absent for problem in problems}
+        deleted = self._deleted(case, missed)
+        return gone.grouped(problems, unlisted, deleted, self.by_path)
 
-    def _merge(
-        self,
-        kind: Kind,
-        layers: list[Layer],
-        bases: dict[str, Layer],
-        valid: list[Document],
-    ) -> None:
-        """Merge the documents of a layered kind with their bases, and check all of them.
+    def _deleted(
+        self, case: Case, missed: set[Absent | None]
+    ) -> list[gone.FormerDocument]:
+        """Return documents of the release or the last commit that are no more.
 
-        The bases are checked by themselves, too. A base alone, or a document without
-        one of its bases, need not be complete, so what is missing is not reported.
+        ``missed``: what is named and absent. Which streamed documents there are, only
+        their index's check knows, so of these the missed ones count as deleted.
         """
-        unreadable = frozenset(
-            path
-            for path in self.unreadable
-            if self.by_path[path].kind.name == kind.name
-        )
-        assembly = assemble(kind.name, layers, bases, unreadable)
-        forgotten = Forgotten(assembly, bases)
-        self.locator.users.update(assembly.users)
-        for document in assembly.documents:
-            findings = forgotten.united(document, self._explained(document))
-            self._sort_out(document, findings, valid)
-        for layer, finding in assembly.findings:
-            if layer not in forgotten.bases:
-                document = Document(kind.name, layer.value, (layer,))
-                self.findings.append((document, finding))
-        for document in assembly.partial:
-            findings = self._explained(document)
-            self._report_incomplete(document, findings, assembly)
-            self.broken.append(
-                (document, [*findings, *self.locator.flaws_of(document)])
+        kinds = [kind for kind in self.interface.kinds if not kind.streamed]
+        present = {
+            (kind.name, id, str(document.value.get(id)))
+            for kind in kinds
+            for document in case.having(kind.name)
+            if isinstance(document.value, dict)
+            for id in kind.ids
+        }
+        former = [
+            *gone.of_release(self.options.released or {}, kinds),
+            *gone.of_last_commit(self.folder, self.interface.kinds),
+        ]
+        return [
+            was
+            for was in former
+            if (
+                missed.intersection(was.identities())
+                if was.kind.streamed
+                else present.isdisjoint(was.absent())
             )
-        for document, filled in assembly.bases:
-            # Explaining is slow, and would find something in nearly every base alone.
-            if not self.schemas.valid(kind.schema, filled):
-                self._report_incomplete(document, self._explained(document), assembly)
-
-    def _report_incomplete(
-        self, document: Document, findings: list[Finding], assembly: Assembly
-    ) -> None:
-        """Report the findings of an incomplete document, except what is missing.
-
-        Where `assemble` has reported the document's `extends` already, the schema's
-        finding about it is left out.
-        """
-        layer = document.layers[-1]
-        extends_reported = any(
-            finding.pointer == ("extends",)
-            for other, finding in assembly.findings
-            if other is layer
-        )
-        self.findings += [
-            (document, finding)
-            for finding in findings
-            if finding.missing is None
-            and not (extends_reported and finding.pointer == ("extends",))
         ]

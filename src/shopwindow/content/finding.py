@@ -1,7 +1,8 @@
 """A Finding: something wrong in one document, and how messages quote a value."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 import orjson
 
@@ -13,6 +14,9 @@ UNKNOWN_KEY = "schema.additionalProperties"
 
 NOTHING = "nothing is written here"
 """What is found where an editor wrote a key and no value."""
+
+LISTED_VALUES = 40
+"""Values that a message lists: three lines of a terminal hold them."""
 
 NumberAt = Callable[[Pointer], str | None]
 """Returns the digits of the number at a place, such as 5.10, as its file has them.
@@ -66,3 +70,8 @@ def shown(value: Json, limit: int = LONGEST) -> str:
     else:
         text = orjson.dumps(value).decode()
     return cut(text, limit)
+
+
+def listing_of(values: Iterable[str]) -> str:
+    """Return values as a message lists them: the first LISTED_VALUES, with commas."""
+    return ", ".join(islice(values, LISTED_VALUES))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content import tree
+from shopwindow.content.files import loaded
 from shopwindow.content.git import GitFailed, git
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.yaml import Malformed
@@ -257,7 +257,7 @@ def of_last_commit(folder: Path, kinds: Sequence[Kind]) -> Iterator[FormerDocume
         if kind is None or not kind.ids:
             continue
         try:
-            value, _ = tree.loaded(_git(folder, "show", f"HEAD:./{path}"))
+            value, _ = loaded(_git(folder, "show", f"HEAD:./{path}"))
         except Malformed:
             continue
         for document in value if isinstance(value, list) else [value]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from shopwindow.content.documents import Document, Layer, at
-from shopwindow.content.finding import Finding, shown
+from shopwindow.content.finding import Finding, listing_of, shown
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer, nearest
 
@@ -179,7 +179,7 @@ def _useless_nulls(patch: Json, target: Json, pointer: Pointer) -> Iterator[Find
             yield from _useless_nulls(value, below.get(key), (*pointer, key))
         elif key not in below:
             message = f"null removes nothing: what this file builds on has no {shown(key)} here"
-            allowed = ", ".join(list(below)[:40]) or "no null"
+            allowed = listing_of(below) or "no null"
             yield Finding(
                 "extends.null",
                 (*pointer, key),

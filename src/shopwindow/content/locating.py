@@ -17,6 +17,7 @@ from pathlib import Path
 from shopwindow.content import expressions, rules, tree, yaml
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document, Layer
+from shopwindow.content.files import spots_of
 from shopwindow.content.finding import NOTHING, Finding
 from shopwindow.content.layers import origin
 from shopwindow.content.listing import Source
@@ -179,7 +180,7 @@ class Locator:
         """
         if path not in self._spots:
             try:
-                self._spots[path] = tree.spots_of(self._folder, self._sources[path])
+                self._spots[path] = spots_of(self._folder, self._sources[path])
             except (Malformed, OSError):
                 self._spots[path] = {}
         return self._spots[path]

@@ -15,7 +15,8 @@ from pathlib import Path
 from shopwindow.content import yaml
 from shopwindow.content.check import Checked
 from shopwindow.content.editing import FileEdit, YamlText
-from shopwindow.content.fixing import Fix, fix, fixed
+from shopwindow.content.fix import Fix
+from shopwindow.content.fixing import fix, fixed
 from shopwindow.content.yaml import Malformed
 from shopwindow.problems import Pointer, Problem
 

@@ -15,10 +15,9 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
-from shopwindow.content.case import Case
+from shopwindow.content.case import Case, RuleFindings
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH, Kind, values_at
-from shopwindow.content.rules import RuleFindings
 from shopwindow.content.schema import Schemas
 from shopwindow.content.shape import Shape
 from shopwindow.problems import Pointer, cut

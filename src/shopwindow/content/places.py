@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shopwindow.content import tree
 from shopwindow.content.documents import Document, Layer, at
+from shopwindow.content.files import spots_of
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
 from shopwindow.content.yaml import Malformed, Spot, spot
@@ -104,7 +104,7 @@ class Files:
         """
         if path not in self._spots:
             try:
-                self._spots[path] = tree.spots_of(self.folder, self.sources[path])
+                self._spots[path] = spots_of(self.folder, self.sources[path])
             except (KeyError, Malformed, OSError):
                 self._spots[path] = {}
         return self._spots[path]

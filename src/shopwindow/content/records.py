@@ -18,9 +18,9 @@ from typing import Any, BinaryIO
 import orjson
 import zstandard
 
-from shopwindow.content import expressions, tree, yaml
+from shopwindow.content import expressions, yaml
+from shopwindow.content.files import MAX_LINE, text_of
 from shopwindow.content.listing import COMPRESSED, Source
-from shopwindow.content.tree import MAX_LINE
 from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Failure, Place
 
@@ -314,7 +314,7 @@ class Records:
                         line.removeprefix(BYTE_ORDER_MARK)
                     )  # what `feed.load` found no fault with is plain JSON
             else:
-                value = yaml.load(tree.text_of(self.folder, block.source))
+                value = yaml.load(text_of(self.folder, block.source))
                 value = expressions.render(value, self.names, lambda _: None)
                 yield from value if isinstance(value, list) else [value]
         except (Malformed, ValueError):

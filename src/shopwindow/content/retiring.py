@@ -7,12 +7,12 @@ something that stays is left as it is, since nothing is wrong with it. Only then
 files' texts edited (`window_text`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from shopwindow.content import rules, schedule, window_text, yaml
-from shopwindow.content.case import Case
+from shopwindow.content.case import AcrossRule, Case
 from shopwindow.content.documents import Document, Documents
 from shopwindow.content.editing import FileEdit
 from shopwindow.content.finding import Finding
@@ -25,8 +25,6 @@ from shopwindow.problems import Failure, Misuse, cut
 
 LIVE = "reference.live"
 """The rule that a document is live no longer than what it names."""
-
-AcrossRules = Sequence[Callable[[Case], rules.RuleFindings]]
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def _place(document: Document) -> tuple[str, int | None]:
 def retirement(
     shelf: Shelf,
     kinds: Sequence[Kind],
-    across: AcrossRules,
+    across: Sequence[AcrossRule],
     kind: Kind,
     id: str,
     on: str,
@@ -156,7 +154,7 @@ def _ending(
 
 
 def _followers(
-    plan: _Ends, across: AcrossRules, kind: Kind, retired: Sequence[Document]
+    plan: _Ends, across: Sequence[AcrossRule], kind: Kind, retired: Sequence[Document]
 ) -> Iterator[Document]:
     """Yield the documents that get the same end, and put it into the plan.
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.content import expressions, site, tree
+from shopwindow.content import expressions, site
 from shopwindow.content.documents import Document, Layer
+from shopwindow.content.files import loaded, text_of
 from shopwindow.content.listing import SITE_FILE, Source
 from shopwindow.content.records import BYTE_ORDER_MARK, FeedBlock, FeedLines
 from shopwindow.content.yaml import Malformed
@@ -65,7 +66,7 @@ def streamed(
             yield StreamedDocument(document, number)
         return
     try:
-        value, _ = tree.loaded(tree.text_of(folder, source))
+        value, _ = loaded(text_of(folder, source))
     except Malformed:
         return
     value = expressions.render(value, names, lambda fault: None)
@@ -81,7 +82,7 @@ def names_of(folder: Path) -> expressions.Names:
     """
     try:
         text = (folder / SITE_FILE).read_text(encoding="utf-8-sig")
-        value, _ = tree.loaded(text)
+        value, _ = loaded(text)
     except (Malformed, OSError, UnicodeDecodeError):
         return {}
     _, names, _ = site.render(value, frozenset())

@@ -12,21 +12,27 @@ Several processes share the files. They send documents back as JSON, and a whole
 is valid: explaining is slow, and `check` does it for the few documents that are not.
 """
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 import orjson
 
-from shopwindow.content import expressions, slips, yaml
+from shopwindow.content import expressions, yaml
 from shopwindow.content.allowances import AllowComment, allowances
-from shopwindow.content.characters import XML_TEXT, not_xml
+from shopwindow.content.characters import XML_TEXT, may_break_xml, not_xml
 from shopwindow.content.documents import at
+from shopwindow.content.files import (
+    feed_lines,
+    loaded,
+    malformed,
+    slips_in,
+    spots_of,
+    text_of,
+    unreadable,
+)
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.listing import Source
@@ -34,15 +40,7 @@ from shopwindow.content.processes import Progress, processors, shared
 from shopwindow.content.schedule import full_clock
 from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Json, Malformed
-from shopwindow.problems import Place, Pointer, Problem
-
-MAX_FILE = 32 * 1024 * 1024
-"""Bytes of a YAML file, whose values and places are held in memory while it is read.
-Larger sets of documents are feeds, which are read line by line.
-"""
-
-MAX_LINE = 1024 * 1024
-"""Bytes of a line of a feed, which is one document."""
+from shopwindow.problems import Pointer, Problem
 
 LARGE_FILE = 16 * 1024
 """Bytes by which files are sorted: those with the most multiples of this come first.
@@ -50,9 +48,6 @@ LARGE_FILE = 16 * 1024
 A large file that is begun last would keep one process busy after all others have ended.
 Smaller files stay in the order of the folder.
 """
-
-READ_MORE = 16 * 1024
-"""Bytes of one more read, for a file that has grown since the folder was listed."""
 
 FILES_A_BATCH = 16
 """Files that a process reads before it sends their documents: a message for each would
@@ -228,7 +223,7 @@ def _read(
     if _HOUR_OF_ONE_DIGIT.search(data):
         _fill_clocks(documents, source.kind)
         data = b"%b" % orjson.dumps(documents)
-    if _may_break_xml(data):
+    if may_break_xml(data):
         parsed.problems += _not_xml(folder, source, documents, parsed.listed)
     undecided = parsed.flawed or _may_hold_fraction(data)
     parsed.valid = source.kind.layered or (
@@ -259,26 +254,6 @@ def _fill_clocks(documents: list[Json], kind: Kind) -> None:
             for place, text in values_at(document, pointer):
                 if isinstance(text, str) and (filled := full_clock(text)) != text:
                     at(document, place[:-1])[place[-1]] = filled
-
-
-def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:
-    """Return the value of a YAML text, and its faults.
-
-    Raises Malformed where a fault leaves no value.
-    """
-    try:
-        return yaml.load(text), ()
-    except Malformed as fault:
-        if fault.value is None:
-            raise
-        return fault.value, (fault, *fault.more)
-
-
-def slips_in(path: str, text: str) -> list[Problem]:
-    """Return warnings of slips in the text of a YAML file, which has no fault."""
-    if not slips.possible(text):
-        return []
-    return list(slips.slips(path, text, yaml.locate(text)))
 
 
 def _rendered(
@@ -315,60 +290,6 @@ def _rendered(
     return rendered
 
 
-def text_of(folder: Path, source: Source) -> str:
-    """Return the text of a YAML file.
-
-    Raises Malformed where it is too large, or cannot be read.
-    """
-    start = Place(1, 1, 1, 1)
-    if source.size > MAX_FILE:
-        found = f"the file holds {source.size:,} bytes"
-        raise Malformed(
-            "tree.size",
-            found,
-            f"at most {MAX_FILE:,}; larger sets as a .jsonl feed",
-            start,
-        )
-    if source.unsaved is not None:
-        return yaml.decode(source.unsaved)
-    try:
-        return yaml.decode(_bytes(f"{folder}/{source.path}", source.size))
-    except OSError as error:
-        raise Malformed(
-            "tree.unreadable",
-            f"cannot be read: {error.strerror}",
-            "a readable file",
-            start,
-        ) from None
-
-
-def _bytes(path: str, size: int) -> bytes:
-    """Return the bytes of a file, by system calls alone.
-
-    A stream would double the time for small files. ``size``: the file's bytes when the
-    folder was listed. One byte more is requested, which shows whether it has grown.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        data = os.read(descriptor, size + 1)
-        while (
-            len(data) > size
-            and len(data) <= MAX_FILE
-            and (more := os.read(descriptor, READ_MORE))
-        ):
-            data += more
-        return data
-    finally:
-        os.close(descriptor)
-
-
-def malformed(path: str, fault: Malformed) -> Problem:
-    """Return a fault of a file's YAML as a problem."""
-    return Problem(
-        fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed
-    )
-
-
 def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
     """Add the documents of a feed, which is read line by line.
 
@@ -378,48 +299,18 @@ def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
 
     try:
         with open(folder / source.path, "rb") as file:
-            for number, line in _lines(file):
+            for number, line in feed_lines(file):
                 try:
                     parsed.documents.append(feed.load(line, number))
                 except Malformed as fault:
                     parsed.problems.append(malformed(source.path, fault))
                     parsed.lost = True
     except OSError as error:
-        place = Place(1, 1, 1, 1)
-        raise Malformed(
-            "tree.unreadable",
-            f"cannot be read: {error.strerror}",
-            "a readable file",
-            place,
-        ) from None
-
-
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a feed that are not empty, numbered from 1.
-
-    Raises Malformed at a line that is too long.
-    """
-    for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
-        if len(line) > MAX_LINE:
-            place = Place(number, 1, number, 2)
-            raise Malformed(
-                "feed.line",
-                "a line that is too long",
-                f"at most {MAX_LINE:,} bytes a line",
-                place,
-            )
-        if line.strip():
-            yield number, line
+        raise unreadable(error) from None
 
 
 _FRACTION = re.compile(rb"[0-9]\.0[,\]}]")
 """A number such as 7.0 in JSON bytes, where a whole number may be required."""
-
-_SUSPECT_BYTES = (b"\\", b"\xef")
-"""One of these is in any match of _SUSPECT. Single bytes are searched fastest."""
-
-_SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
-"""Signs in JSON bytes of characters that XML 1.0 §2.2 cannot hold."""
 
 
 def doubtful(data: bytes) -> bool:
@@ -427,12 +318,7 @@ def doubtful(data: bytes) -> bool:
 
     It may hold characters that XML cannot, or a number such as 7.0.
     """
-    return _may_break_xml(data) or _may_hold_fraction(data)
-
-
-def _may_break_xml(data: bytes) -> bool:
-    """Return whether JSON bytes may hold what XML cannot; `not_xml` looks exactly."""
-    return any(sign in data for sign in _SUSPECT_BYTES) and bool(_SUSPECT.search(data))
+    return may_break_xml(data) or _may_hold_fraction(data)
 
 
 def _may_hold_fraction(data: bytes) -> bool:
@@ -461,29 +347,3 @@ def _not_xml(
             Problem("text.xml", source.path, found, place, pointer, XML_TEXT)
         )
     return problems
-
-
-def spots_of(folder: Path, source: Source) -> dict[Pointer, yaml.Spot]:
-    """Return where every value of a file stands.
-
-    In a list or a feed, the first step of a pointer is the document's number. Raises
-    Malformed or OSError where the file cannot be read.
-    """
-    if not source.path.endswith(".jsonl"):
-        return yaml.locate(text_of(folder, source))
-    from shopwindow.content import feed
-
-    spots: dict[Pointer, yaml.Spot] = {}
-    index = 0
-    with open(folder / source.path, "rb") as file, suppress(Malformed):
-        for number, line in _lines(file):
-            try:
-                feed.load(line, number)
-            except Malformed:
-                continue
-            spots.update(
-                ((index, *pointer), spot)
-                for pointer, spot in feed.locate(line, number).items()
-            )
-            index += 1
-    return spots

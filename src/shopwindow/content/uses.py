@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shopwindow.content import expressions, groups, tree
+from shopwindow.content import expressions, groups
 from shopwindow.content.documents import Document, at
+from shopwindow.content.files import loaded, text_of
 from shopwindow.content.kinds import SITE, Kind, titled, values_at
 from shopwindow.content.lookup import Held, Shelf, suggestion, with_id
 from shopwindow.content.places import Files, layers_stating, stated_at
@@ -199,10 +200,10 @@ def uses_of_setting(shelf: Shelf, name: str) -> Uses:
 
 def _in_expressions(files: Files, path: str, kind: Kind, name: str) -> Iterator[Use]:
     try:
-        text = tree.text_of(files.folder, files.sources[path])
+        text = text_of(files.folder, files.sources[path])
         if expressions.EXPRESSION_START not in text or name not in text:
             return
-        value, _ = tree.loaded(text)
+        value, _ = loaded(text)
     except Malformed:
         return
     spots = files.spots(path)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import orjson
 
-from shopwindow.content import expressions, tree
+from shopwindow.content import expressions
 from shopwindow.content.documents import Layer, at
+from shopwindow.content.files import loaded, text_of
 from shopwindow.content.history import Commit, last_commit
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.listing import COMPRESSED
@@ -129,7 +130,7 @@ def _expression(layer: Layer, pointer: Pointer, files: Files) -> str:
     if not isinstance(at(layer.value, pointer), str):
         return ""
     try:
-        written, _ = tree.loaded(tree.text_of(files.folder, files.sources[layer.path]))
+        written, _ = loaded(text_of(files.folder, files.sources[layer.path]))
         whole = pointer if layer.index is None else (layer.index, *pointer)
         text = at(written, whole)
     except (Malformed, KeyError, IndexError):  # changed since the check

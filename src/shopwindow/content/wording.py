@@ -7,8 +7,8 @@ is preferred to anything that could be derived from its keywords.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -107,122 +107,208 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
     ``shape``: the place of the whole document. ``written`` returns how a number is
     written.
     """
-    keyword, value, instance = error.validator, error.validator_value, error.instance
-    pointer: Pointer = tuple(error.absolute_path)
-    seen = (isinstance(instance, float) and cut(written(pointer) or "")) or shown(
-        instance
+    refused = _Refused(
+        error.validator,
+        error.validator_value,
+        error.schema if isinstance(error.schema, dict) else {},
+        error.instance,
+        tuple(error.absolute_path),
+        "propertyNames" in error.absolute_schema_path,
+        str(error.message),
+        shape,
+        written,
     )
-    schema = error.schema if isinstance(error.schema, dict) else {}
-    in_name = "propertyNames" in error.absolute_schema_path
-    where = (*pointer, instance) if in_name and isinstance(instance, str) else pointer
-    about = about_of(shape, pointer)
-    rule = f"schema.{keyword or 'false'}"
-    if keyword == "type":
-        if "enum" not in schema:  # which says what is allowed
-            named = schema.get("x-allowed", "")
-            finding = _wrong_type(
-                pointer, instance, seen, value, shape.at(pointer), named, about, written
-            )
-            certain = _meant_type(value, instance, written(pointer), shape.at(pointer))
-            yield replace(finding, meant=certain)
-    elif keyword in ("required", "dependentRequired"):
-        for name in _missing(keyword, value, instance):
-            about = about_of(shape, (*pointer, name))
-            allowed = wanted_at(shape.at((*pointer, name)))
-            yield Finding(
-                rule,
-                pointer,
-                f"{shown(name)} is missing",
-                allowed,
-                about,
-                on_key=True,
-                missing=name,
-            )
-    elif keyword == "additionalProperties":
-        names = tuple(schema.get("properties", ()))
-        free = [name for name in names if name not in instance]
-        allowed = listed(names) or "nothing"
-        for name in extras(schema, instance):
-            found = f"{shown(name)} is not known here"
-            yield Finding(
-                rule,
-                (*pointer, name),
-                found,
-                allowed,
-                about,
-                _nearest(name, free) or _nearest(name, names),
-                True,
-                meant=_meant_key(name, instance[name], names, shape.at(pointer)),
-            )
-    elif keyword in ("enum", "const"):
-        choices = value if keyword == "enum" else [value]
-        close = _nearest(instance if isinstance(instance, str) else seen, choices)
-        allowed = listed(choices)
-        found = (
-            NOTHING if instance == "" else f"{seen} is not one of the allowed values"
-        )
-        certain = None if in_name else meant.choice(instance, choices)
-        yield Finding(rule, where, found, allowed, about, close, in_name, meant=certain)
-    elif keyword in ("pattern", "format"):
-        allowed = schema.get("x-allowed") or _FORMAT_WORDS.get(
-            str(value), f"text of the form {cut(str(value), 200)}"
-        )
-        found = NOTHING if instance == "" else f"{seen} {_misfit(instance, value)}"
-        day = meant.day(instance) if isinstance(instance, str) else None
-        is_certain = (
-            day is not None
-            and not in_name
-            and fits(keyword, value, day)
-            and meant.fits(day, shape.at(pointer))
-        )
-        yield Finding(
-            rule,
-            where,
-            found,
-            allowed,
-            about,
-            on_key=in_name,
-            meant=day if is_certain else None,
-        )
-    elif keyword == "uniqueItems":
-        second = _second(instance)
-        found = f"{shown(instance[second[0]]) if second else 'an entry'} stands in the list a second time"
-        yield Finding(rule, (*pointer, *second), found, "each entry once", about)
-    elif keyword in _BOUND_WORDS:
-        found, allowed = _BOUND_WORDS[keyword]
-        named, empty = (
-            schema.get("x-allowed"),
-            instance in ("", [], {}) and keyword in _LEAST,
-        )
-        if empty:
-            found, allowed = NOTHING, _LEAST[keyword]
-        allowed = allowed.format(value)
-        if named:
-            allowed = named if empty else f"{named}, {allowed}"
-        size = f"{len(instance):,}" if isinstance(instance, (str, list, dict)) else ""
-        yield Finding(
-            rule, where, found.format(seen, size), allowed, about, on_key=in_name
-        )
-    elif keyword is None or value == {}:
-        # `false` and `not: {}`: whatever stands here is too much.
-        yield Finding(
-            rule,
-            pointer,
-            f"{shown(pointer[-1] if pointer else instance)} may not stand here",
-            str(schema.get("x-allowed", "")),
-            about,
-            "",
-            True,
-        )
+    if refused.keyword in _EXPLAINED:
+        yield from _EXPLAINED[refused.keyword](refused)
+    elif refused.keyword is None or refused.wanted == {}:
+        yield from _forbidden(refused)
     else:
-        yield Finding(
-            rule,
-            where,
-            str(error.message)[:200],
-            str(schema.get("x-allowed", "")),
-            about,
-            on_key=in_name,
+        yield refused.finding(refused.message[:200], refused.named)
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """A value that a keyword of a schema refuses.
+
+    ``wanted``: what the schema says with the keyword; ``schema``: the one around it.
+    ``in_name``: the value is a key of the object at ``pointer``. ``message``: what
+    jsonschema says. ``document``: the place of the whole document. ``written`` returns
+    how a number is written.
+    """
+
+    keyword: str | None
+    wanted: Json
+    schema: Mapping[str, Json]
+    value: Json
+    pointer: Pointer
+    in_name: bool
+    message: str
+    document: Shape
+    written: NumberAt
+
+    @property
+    def rule(self) -> str:
+        return f"schema.{self.keyword or 'false'}"
+
+    @property
+    def seen(self) -> str:
+        """The value as a message quotes it; a number as the editor wrote it."""
+        number = self.written(self.pointer) if isinstance(self.value, float) else None
+        return cut(number) if number else shown(self.value)
+
+    @property
+    def where(self) -> Pointer:
+        is_key = self.in_name and isinstance(self.value, str)
+        return (*self.pointer, self.value) if is_key else self.pointer
+
+    @property
+    def place(self) -> Shape | None:
+        """What the schemas say of the place of the value."""
+        return self.document.at(self.pointer)
+
+    @property
+    def about(self) -> str:
+        return about_of(self.document, self.pointer)
+
+    @property
+    def named(self) -> str:
+        """What the schema itself says to be allowed; empty where it does not."""
+        return str(self.schema.get("x-allowed", ""))
+
+    def finding(self, found: str, allowed: str, near: str = "") -> Finding:
+        """Return a Finding at the value. ``near``: an allowed value like this one."""
+        return Finding(
+            self.rule, self.where, found, allowed, self.about, near, self.in_name
         )
+
+
+def _wrong_type(refused: _Refused) -> Iterator[Finding]:
+    if "enum" in refused.schema:  # which says what is allowed
+        return
+    value, pointer, place = refused.value, refused.pointer, refused.place
+    is_list = isinstance(refused.wanted, list)
+    types: list[str] = refused.wanted if is_list else [refused.wanted]
+    kind, wanted = " or ".join(TYPES.get(name, name) for name in types), types[0]
+    found = NOTHING if value == "" else f"{refused.seen} is not {kind}"
+    allowed = f"{kind}: {LAYOUTS[wanted]}" if wanted in LAYOUTS else kind
+    named = refused.named or str((place and place.keyword("x-allowed")) or "")
+    suggestion = suggested(value, wanted, place, pointer, refused.written)
+    yield Finding(
+        refused.rule,
+        pointer,
+        found,
+        suggestion or named or allowed,
+        refused.about,
+        meant=_meant_type(refused.wanted, value, refused.written(pointer), place),
+    )
+
+
+def _absent(refused: _Refused) -> Iterator[Finding]:
+    for name in _missing(str(refused.keyword), refused.wanted, refused.value):
+        pointer = (*refused.pointer, name)
+        yield Finding(
+            refused.rule,
+            refused.pointer,
+            f"{shown(name)} is missing",
+            wanted_at(refused.document.at(pointer)),
+            about_of(refused.document, pointer),
+            on_key=True,
+            missing=name,
+        )
+
+
+def _unknown_keys(refused: _Refused) -> Iterator[Finding]:
+    value, place = refused.value, refused.place
+    names = tuple(refused.schema.get("properties", ()))
+    free = [name for name in names if name not in value]
+    for name in extras(refused.schema, value):
+        yield Finding(
+            refused.rule,
+            (*refused.pointer, name),
+            f"{shown(name)} is not known here",
+            listed(names) or "nothing",
+            refused.about,
+            _nearest(name, free) or _nearest(name, names),
+            True,
+            meant=_meant_key(name, value[name], names, place),
+        )
+
+
+def _no_choice(refused: _Refused) -> Iterator[Finding]:
+    value, seen = refused.value, refused.seen
+    choices = refused.wanted if refused.keyword == "enum" else [refused.wanted]
+    near = _nearest(value if isinstance(value, str) else seen, choices)
+    found = NOTHING if value == "" else f"{seen} is not one of the allowed values"
+    certain = None if refused.in_name else meant.choice(value, choices)
+    yield replace(refused.finding(found, listed(choices), near), meant=certain)
+
+
+def _wrong_form(refused: _Refused) -> Iterator[Finding]:
+    value, wanted = refused.value, str(refused.wanted)
+    form = _FORMAT_WORDS.get(wanted, f"text of the form {cut(wanted, 200)}")
+    misfit = f"{refused.seen} {_misfit(value, refused.wanted)}"
+    found = NOTHING if value == "" else misfit
+    day = meant.day(value) if isinstance(value, str) else None
+    is_certain = (
+        day is not None
+        and not refused.in_name
+        and fits(str(refused.keyword), refused.wanted, day)
+        and meant.fits(day, refused.place)
+    )
+    finding = refused.finding(found, refused.named or form)
+    yield replace(finding, meant=day if is_certain else None)
+
+
+def _twice(refused: _Refused) -> Iterator[Finding]:
+    second = _second(refused.value)
+    entry = shown(refused.value[second[0]]) if second else "an entry"
+    yield Finding(
+        refused.rule,
+        (*refused.pointer, *second),
+        f"{entry} stands in the list a second time",
+        "each entry once",
+        refused.about,
+    )
+
+
+def _out_of_bounds(refused: _Refused) -> Iterator[Finding]:
+    value, keyword = refused.value, str(refused.keyword)
+    if value in ("", [], {}) and keyword in _LEAST:
+        allowed = refused.named or _LEAST[keyword].format(refused.wanted)
+        yield refused.finding(NOTHING, allowed)
+        return
+    found, bound = _BOUND_WORDS[keyword]
+    size = f"{len(value):,}" if isinstance(value, str | list | dict) else ""
+    allowed = ", ".join(filter(None, (refused.named, bound.format(refused.wanted))))
+    yield refused.finding(found.format(refused.seen, size), allowed)
+
+
+def _forbidden(refused: _Refused) -> Iterator[Finding]:
+    """Explain `false` and `not: {}`: whatever stands here is too much."""
+    here = refused.pointer[-1] if refused.pointer else refused.value
+    yield Finding(
+        refused.rule,
+        refused.pointer,
+        f"{shown(here)} may not stand here",
+        refused.named,
+        refused.about,
+        on_key=True,
+    )
+
+
+_EXPLAINED: Mapping[str | None, Callable[[_Refused], Iterator[Finding]]] = {
+    "type": _wrong_type,
+    "required": _absent,
+    "dependentRequired": _absent,
+    "additionalProperties": _unknown_keys,
+    "enum": _no_choice,
+    "const": _no_choice,
+    "pattern": _wrong_form,
+    "format": _wrong_form,
+    "uniqueItems": _twice,
+    **dict.fromkeys(_BOUND_WORDS, _out_of_bounds),
+}
+"""Keyword → the function that explains what it refuses."""
 
 
 def _nearest(word: str, choices: Sequence[Json]) -> str:
@@ -236,30 +322,6 @@ def _nearest(word: str, choices: Sequence[Json]) -> str:
             :_MOST_COMPARED
         ]
     return nearest(word, words)
-
-
-def _wrong_type(
-    pointer: Pointer,
-    instance: Json,
-    seen: str,
-    types: Json,
-    place: Shape | None,
-    named: str,
-    about: str,
-    written: NumberAt,
-) -> Finding:
-    names: list[str] = types if isinstance(types, list) else [types]
-    kind, wanted = " or ".join(TYPES.get(name, name) for name in names), names[0]
-    found = NOTHING if instance == "" else f"{seen} is not {kind}"
-    allowed = f"{kind}: {LAYOUTS[wanted]}" if wanted in LAYOUTS else kind
-    named = named or str((place and place.keyword("x-allowed")) or "")
-    return Finding(
-        "schema.type",
-        pointer,
-        found,
-        suggested(instance, wanted, place, pointer, written) or named or allowed,
-        about,
-    )
 
 
 def _meant_type(

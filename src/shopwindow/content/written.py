@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shopwindow.content import tree, yaml
+from shopwindow.content import yaml
+from shopwindow.content.files import text_of
 from shopwindow.content.listing import Source
 from shopwindow.content.syntax import LINE_END
 from shopwindow.content.yaml import JSON_NUMBER, Malformed, Spot
@@ -57,7 +58,7 @@ def of_file(
                 .split("\n"),
                 spots,
             )
-        return WrittenLines(LINE_END.split(tree.text_of(folder, source)), spots)
+        return WrittenLines(LINE_END.split(text_of(folder, source)), spots)
     except (Malformed, OSError):  # changed since it was read
         return WrittenLines((), {})
 

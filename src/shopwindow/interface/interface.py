@@ -11,12 +11,11 @@ from functools import cached_property
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from shopwindow.content.case import Case
+from shopwindow.content.case import AcrossRule
 from shopwindow.content.collections import Collection
 from shopwindow.content.documents import Content
 from shopwindow.content.kinds import Kind
 from shopwindow.content.rule_pages import RulePage
-from shopwindow.content.rules import RuleFindings
 from shopwindow.content.schedule import Clock
 from shopwindow.interface.index import Index
 from shopwindow.interface.mail import MailTemplate
@@ -60,8 +59,8 @@ class Interface:
     version: str
     kinds: tuple[Kind, ...]
     operations: tuple[Operation, ...]
-    rules: tuple[Callable[[Case], RuleFindings], ...] = ()
-    warnings: tuple[Callable[[Case], RuleFindings], ...] = ()
+    rules: tuple[AcrossRule, ...] = ()
+    warnings: tuple[AcrossRule, ...] = ()
     clocks: tuple[Clock, ...] = ()
     indexes: tuple[Index, ...] = ()
     tables: tuple[Table[Any], ...] = ()

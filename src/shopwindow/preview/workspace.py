@@ -25,7 +25,7 @@ from shopwindow.content.documents import (
     boundaries,
     live,
 )
-from shopwindow.content.fixing import Fix
+from shopwindow.content.fix import Fix
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import COLLECTIONS, is_outdated, is_readable_again
 from shopwindow.content.mending import Repair, fixes_of

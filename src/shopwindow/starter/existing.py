@@ -12,7 +12,7 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.content import tree
+from shopwindow.content.files import loaded, text_of
 from shopwindow.content.kinds import Kind
 from shopwindow.content.layers import merge
 from shopwindow.content.listing import Source, scan
@@ -99,7 +99,7 @@ def _documents(folder: Path, source: Source) -> Iterator[Json]:
         yield from _records(folder, source)
         return
     try:
-        value, _ = tree.loaded(tree.text_of(folder, source))
+        value, _ = loaded(text_of(folder, source))
     except Malformed:
         return
     if source.kind.streamed or isinstance(value, list):

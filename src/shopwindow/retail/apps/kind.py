@@ -11,11 +11,11 @@ from typing import Any
 
 import orjson
 
-from shopwindow.content.case import Case
+from shopwindow.content.case import Case, RuleFindings
 from shopwindow.content.documents import Document
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
-from shopwindow.content.rules import RuleFindings, once
+from shopwindow.content.unique import once
 from shopwindow.problems import Pointer, nearest
 
 LAYOUT: Pointer = ("config", "appLayout")

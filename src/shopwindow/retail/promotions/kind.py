@@ -5,12 +5,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from shopwindow.content.case import Case
+from shopwindow.content.case import Case, RuleFindings
 from shopwindow.content.documents import Document
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH, Kind, Reference
-from shopwindow.content.rules import RuleFindings, once
 from shopwindow.content.schedule import first_instant
+from shopwindow.content.unique import once
 from shopwindow.problems import Pointer
 
 

@@ -1,0 +1,141 @@
+"""One file of the content folder: its text or its lines, its value, and where values
+stand in it.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from shopwindow.content import slips, yaml
+from shopwindow.content.listing import Source
+from shopwindow.content.yaml import Json, Malformed
+from shopwindow.problems import Place, Pointer, Problem
+
+MAX_FILE = 32 * 1024 * 1024
+"""Bytes of a YAML file, whose values and places are held in memory while it is read.
+Larger sets of documents are feeds, which are read line by line.
+"""
+
+MAX_LINE = 1024 * 1024
+"""Bytes of a line of a feed, which is one document."""
+
+READ_MORE = 16 * 1024
+"""Bytes of one more read, for a file that has grown since the folder was listed."""
+
+_START = Place(1, 1, 1, 1)
+
+
+def text_of(folder: Path, source: Source) -> str:
+    """Return the text of a YAML file.
+
+    Raises Malformed where it is too large, or cannot be read.
+    """
+    if source.size > MAX_FILE:
+        found = f"the file holds {source.size:,} bytes"
+        allowed = f"at most {MAX_FILE:,}; larger sets as a .jsonl feed"
+        raise Malformed("tree.size", found, allowed, _START)
+    if source.unsaved is not None:
+        return yaml.decode(source.unsaved)
+    try:
+        return yaml.decode(_bytes(f"{folder}/{source.path}", source.size))
+    except OSError as error:
+        raise unreadable(error) from None
+
+
+def unreadable(error: OSError) -> Malformed:
+    """Return the fault of a file that the system does not let us read."""
+    found = f"cannot be read: {error.strerror}"
+    return Malformed("tree.unreadable", found, "a readable file", _START)
+
+
+def _bytes(path: str, size: int) -> bytes:
+    """Return the bytes of a file, by system calls alone.
+
+    A stream would double the time for small files. ``size``: the file's bytes when the
+    folder was listed. One byte more is requested, which shows whether it has grown.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(descriptor, size + 1)
+        while (
+            len(data) > size
+            and len(data) <= MAX_FILE
+            and (more := os.read(descriptor, READ_MORE))
+        ):
+            data += more
+        return data
+    finally:
+        os.close(descriptor)
+
+
+def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:
+    """Return the value of a YAML text, and its faults.
+
+    Raises Malformed where a fault leaves no value.
+    """
+    try:
+        return yaml.load(text), ()
+    except Malformed as fault:
+        if fault.value is None:
+            raise
+        return fault.value, (fault, *fault.more)
+
+
+def slips_in(path: str, text: str) -> list[Problem]:
+    """Return warnings of slips in the text of a YAML file, which has no fault."""
+    if not slips.possible(text):
+        return []
+    return list(slips.slips(path, text, yaml.locate(text)))
+
+
+def malformed(path: str, fault: Malformed) -> Problem:
+    """Return a fault of a file's YAML as a problem."""
+    return Problem(
+        fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed
+    )
+
+
+def feed_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a feed that are not empty, numbered from 1.
+
+    Raises Malformed at a line that is too long.
+    """
+    for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
+        if len(line) > MAX_LINE:
+            place = Place(number, 1, number, 2)
+            raise Malformed(
+                "feed.line",
+                "a line that is too long",
+                f"at most {MAX_LINE:,} bytes a line",
+                place,
+            )
+        if line.strip():
+            yield number, line
+
+
+def spots_of(folder: Path, source: Source) -> dict[Pointer, yaml.Spot]:
+    """Return where every value of a file stands.
+
+    In a list or a feed, the first step of a pointer is the document's number. Raises
+    Malformed or OSError where the file cannot be read.
+    """
+    if not source.path.endswith(".jsonl"):
+        return yaml.locate(text_of(folder, source))
+    from shopwindow.content import feed
+
+    spots: dict[Pointer, yaml.Spot] = {}
+    index = 0
+    with open(folder / source.path, "rb") as file, suppress(Malformed):
+        for number, line in feed_lines(file):
+            try:
+                feed.load(line, number)
+            except Malformed:
+                continue
+            spots.update(
+                ((index, *pointer), spot)
+                for pointer, spot in feed.locate(line, number).items()
+            )
+            index += 1
+    return spots
