@@ -93,7 +93,12 @@ def test_each_library_has_one_home() -> None:
         | {f"delivery/signed_{name}.py" for name in ("metadata", "publishing", "upkeep")},
         "icalendar": {"cli/calendar.py"},
         "lxml": {"interface/formats.py"},
-        "psycopg": {"service/database/address.py", "service/database/postgresql.py"},
+        "psycopg": {
+            "service/database/address.py",
+            "service/database/postgresql.py",
+            "service/database/postgresql_connection.py",
+            "service/database/postgresql_transaction.py",
+        },
         "psycopg_pool": {"service/database/postgresql.py"},
         "prometheus_client": {f"service/{name}.py" for name in ("admin", "figures", "metrics", "worker_notes")},
         "referencing": {"content/schema.py"},

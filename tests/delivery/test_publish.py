@@ -17,8 +17,9 @@ from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.publishing import publish
 from shopwindow.problems import Failure
+from shopwindow.release.current import POINTER_FORMAT
+from shopwindow.release.history import activation
 from shopwindow.release.manifest import MANIFEST_FORMAT
-from shopwindow.release.publish import POINTER_FORMAT
 
 TEXT = Headers("text/plain", "no-cache")
 
@@ -141,7 +142,7 @@ def test_of_two_publishers_one_wins_and_the_other_says_so(bucket: Bucket, tmp_pa
     assert start.pointer is not None
     second = release(tmp_path, "Second")
     publish(outgoing(tmp_path / "dist"), bucket)
-    entry = pointer.activation(datetime.now(UTC), "f" * 64, None, "other", "", "publish")
+    entry = activation(datetime.now(UTC), "f" * 64, None, "", "publish", by="other")
     assert not pointer.move(bucket, start.version, start.pointer.moved("f" * 64, "", entry, pin=False))
     assert current(bucket)["id"] == second
 
@@ -182,7 +183,7 @@ def test_who_is_overtaken_says_by_whom(bucket: Bucket, tmp_path: Path) -> None:
     publish(outgoing(tmp_path / "dist"), bucket)
     read_before = pointer.read(bucket).pointer
     assert read_before is not None
-    entry = pointer.activation(datetime.now(UTC), "f" * 64, read_before.id, "Robin", "", "publish")
+    entry = activation(datetime.now(UTC), "f" * 64, read_before.id, "", "publish", by="Robin")
     other = read_before.moved("f" * 64, "", entry, pin=False)
     late = release(tmp_path, "Second")
     with pytest.raises(Failure, match=rf"Robin was faster, and f{{12}} is current; {late[:12]} is there"):

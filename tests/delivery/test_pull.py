@@ -29,8 +29,9 @@ from shopwindow.delivery.reading import Fetched
 from shopwindow.delivery.source import PullFault, UnsignedSource
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
+from shopwindow.release.current import Current
 from shopwindow.release.manifest import MANIFEST_FORMAT
-from shopwindow.release.publish import Current, OutputBusy, Releases
+from shopwindow.release.publish import OutputBusy, Releases
 from shopwindow.release.verify import verify
 
 Json = Any

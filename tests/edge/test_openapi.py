@@ -16,7 +16,8 @@ from releases import SAMPLE, Json, built, shopwindow
 from served import called
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
-from shopwindow.interface.operation import AnyOf, FromContent, OnlyOne
+from shopwindow.interface.operation import FromContent
+from shopwindow.interface.parameter_rules import AnyOf, OnlyOne
 from shopwindow.service.database.opening import open_database
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage

@@ -28,22 +28,21 @@ from shopwindow.interface.kinds import (
     MAX_ID,
     Callback,
     Count,
-    Day,
     FieldMask,
     Guid,
     Ids,
-    Instant,
     Number,
     ParameterKind,
     Radius,
     Text,
-    TextualDay,
     Verbatim,
     Word,
     Words,
 )
-from shopwindow.interface.operation import AnyOf, FromContent, OnlyOne, Operation, Ordered, Parameter, Together
+from shopwindow.interface.operation import FromContent, Operation, Parameter
+from shopwindow.interface.parameter_rules import AnyOf, OnlyOne, Ordered, Together
 from shopwindow.interface.routes import Routes
+from shopwindow.interface.time_kinds import Day, Instant, TextualDay
 from shopwindow.problems import Fault, Refusal
 from shopwindow.release.prerender import planned_answers, planned_operations
 from shopwindow.shop import INTERFACE

@@ -9,21 +9,8 @@ from shopwindow.catalog.parameters import FacetValues, IdsSelected, IdsWithMask,
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import refuse
 from shopwindow.interface.formats import RESPONSE_FORMATS
-from shopwindow.interface.kinds import (
-    MAX_ID,
-    Callback,
-    Count,
-    Day,
-    Ids,
-    Instant,
-    Number,
-    ParameterKind,
-    Radius,
-    Text,
-    TextualDay,
-    Word,
-    Words,
-)
+from shopwindow.interface.kinds import MAX_ID, Callback, Count, Ids, Number, ParameterKind, Radius, Text, Word, Words
+from shopwindow.interface.time_kinds import Day, Instant, TextualDay
 from shopwindow.problems import Fault, Refusal
 
 SINCE = Instant(days=True)

@@ -351,12 +351,11 @@ def test_the_quota_of_a_real_cgroup_is_found(tmp_path: Path) -> None:
 # -- the event loop --------------------------------------------------------------------------------------------------
 
 
-def test_an_event_loop_that_gives_no_sign_is_stuck_until_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "STUCK_SECONDS", 0.2)
+def test_an_event_loop_that_gives_no_sign_is_stuck_until_it_does() -> None:
     loop, goes_on = asyncio.new_event_loop(), threading.Event()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    busy = worker.Busy(1, loop=loop)
+    busy = worker.Busy(1, patience=0.2, loop=loop)
     try:
         assert not busy.is_stuck()
         assert within(20, lambda: busy.waited_since is None)

@@ -13,14 +13,8 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Number, Text
-from shopwindow.interface.operation import (
-    CALLBACK,
-    AnyOf,
-    FromContent,
-    Operation,
-    Parameter,
-    Together,
-)
+from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter
+from shopwindow.interface.parameter_rules import AnyOf, Together
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail import storefront
 from shopwindow.retail.articles import Status, products_of_upcs, upcs

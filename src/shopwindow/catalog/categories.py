@@ -29,12 +29,12 @@ from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import MAX_ID, Count, Ids, Word, Words, plain
 from shopwindow.interface.operation import (
     CALLBACK,
-    AnyOf,
     Arguments,
     FromContent,
     Operation,
     Parameter,
 )
+from shopwindow.interface.parameter_rules import AnyOf
 
 MAX_DEPTH = 8
 """Levels of the index, and what it has without `depth` (wire-shapes 2)."""

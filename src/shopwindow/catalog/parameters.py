@@ -9,12 +9,14 @@ from shopwindow.catalog.protocol import Range
 from shopwindow.interface import fields
 from shopwindow.interface.formats import sayable
 from shopwindow.interface.kinds import (
+    QUOTED_CHARACTERS,
     Ids,
     Schema,
     Text,
     list_items,
     list_order,
     plain,
+    refused,
 )
 from shopwindow.problems import nearest
 
@@ -55,7 +57,7 @@ class IdsSelected:
                 close = nearest(word, self.words)
                 hint = f"; did you mean {close}?" if close else ""
                 raise ValueError(
-                    f"may select {', '.join(self.words)}, not {word[:40]!r}{hint}"
+                    f"may select {', '.join(self.words)}, not {word[:QUOTED_CHARACTERS]!r}{hint}"
                 )
         return IdsWithMask(ids, mask)
 
@@ -98,9 +100,7 @@ class FacetValues:
         )
         found = sorted({part.strip() for part in inner}, key=list_order)
         if not all(0 < len(value) <= MAX_VALUE_LENGTH for value in found):
-            raise ValueError(
-                f"must be a value, or several as [PINK,YELLOW], not {text[:40]!r}"
-            )
+            raise refused("must be a value, or several as [PINK,YELLOW]", text)
         if len(found) > MAX_PARAMETER_VALUES:
             raise ValueError(
                 f"must be at most {MAX_PARAMETER_VALUES} values, not {len(found)}"
@@ -131,16 +131,15 @@ class Ranges:
         for part in inner.split(","):
             match = _PRICE_RANGE.fullmatch(part)
             if match is None:
-                raise ValueError(
-                    f"must be prices from one to another, such as [0TO50] or [500TO*], not {text[:40]!r}"
+                raise refused(
+                    "must be prices from one to another, such as [0TO50] or [500TO*]",
+                    text,
                 )
             low, high = (
                 None if amount == "*" else float(amount) for amount in match.groups()
             )
             if low is not None and high is not None and low > high:
-                raise ValueError(
-                    f"must be from the lower price to the higher, not {part[:40]!r}"
-                )
+                raise refused("must be from the lower price to the higher", part)
             found.add((low, high))
         if len(found) > MAX_PARAMETER_VALUES:
             raise ValueError(
@@ -202,7 +201,7 @@ class Quality:
         match = _WRITTEN_QUALITY.fullmatch(text)
         whole, fraction = match.groups(default="") if match else ("", "")
         if not whole and not fraction.strip("0"):
-            raise ValueError(f"must be a number above 0, not {text[:40]!r}")
+            raise refused("must be a number above 0", text)
         is_large = len(whole) > len(str(MAX_QUALITY))
         number = MAX_QUALITY if is_large else int(whole or "0")
         return max(1, min(MAX_QUALITY, number))
@@ -224,7 +223,7 @@ class ZipCode:
     def parse(self, text: str) -> str:
         match = re.fullmatch(r"\s*([0-9]{3,5})(-?[0-9]{4})?\s*", text, re.ASCII)
         if match is None or (match[2] and len(match[1]) < 5):
-            raise ValueError(f"must be a zip code of five digits, not {text[:40]!r}")
+            raise refused("must be a zip code of five digits", text)
         return match[1].zfill(5)
 
     def format(self, value: str) -> str:

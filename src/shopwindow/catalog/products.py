@@ -47,15 +47,16 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface import fields
 from shopwindow.interface.answer import ERROR_CODES
 from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Count, Ids, Instant, Words
+from shopwindow.interface.kinds import Count, Ids, Words
 from shopwindow.interface.operation import (
     CALLBACK,
-    AnyOf,
     Arguments,
     FromContent,
     Operation,
     Parameter,
 )
+from shopwindow.interface.parameter_rules import AnyOf
+from shopwindow.interface.time_kinds import Instant
 from shopwindow.problems import Fault
 from shopwindow.retail.articles import products_of_upcs
 

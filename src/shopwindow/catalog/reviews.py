@@ -10,13 +10,8 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count
-from shopwindow.interface.operation import (
-    CALLBACK,
-    AnyOf,
-    FromContent,
-    Operation,
-    Parameter,
-)
+from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter
+from shopwindow.interface.parameter_rules import AnyOf
 
 MAX_REVIEWS = 100
 """Reviews of one product in one response.

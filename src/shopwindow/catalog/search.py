@@ -21,13 +21,8 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Word, Words, plain
-from shopwindow.interface.operation import (
-    CALLBACK,
-    AnyOf,
-    FromContent,
-    Operation,
-    Parameter,
-)
+from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter
+from shopwindow.interface.parameter_rules import AnyOf
 
 MAX_RESULTS_PER_PAGE = 100
 FACET_VALUES_SHOWN = 10

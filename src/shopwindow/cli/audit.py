@@ -12,7 +12,7 @@ import syslog
 from pathlib import Path
 from typing import Any
 
-from shopwindow.release.publish import who
+from shopwindow.release.history import who
 from shopwindow.service import journal
 
 SYSTEM_LOG = Path("/dev/log")

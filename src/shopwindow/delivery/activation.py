@@ -8,7 +8,7 @@ from shopwindow.delivery.bucket import Bucket, Version
 from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.publishing import require_nobody_prunes, with_unpurged
 from shopwindow.problems import Failure, number_of
-from shopwindow.release.publish import who
+from shopwindow.release.history import Activation
 
 LISTED_OBJECTS = 3
 """Missing objects that the refusal of a rollback names; `--verify` lists all."""
@@ -75,9 +75,9 @@ def require_pointer(bucket: Bucket, present: TargetPointer | None) -> TargetPoin
     return present
 
 
-def _entry(present: TargetPointer, id: str, why: str, action: str) -> dict[str, object]:
+def _entry(present: TargetPointer, id: str, why: str, action: str) -> Activation:
     moment = datetime.now(UTC)
-    return pointer.activation(moment, id, present.id, who(), why, action)
+    return pointer.activation(moment, id, present.id, why, action)
 
 
 def _move(bucket: Bucket, version: Version | None, moved: TargetPointer) -> None:

@@ -7,7 +7,6 @@ that somebody is pruning. The format is that of current.json in an output direct
 with more entries.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -17,8 +16,10 @@ import orjson
 from shopwindow.delivery import layout
 from shopwindow.delivery.bucket import Bucket, Headers, Version
 from shopwindow.problems import Failure
+from shopwindow.release import history
+from shopwindow.release.current import POINTER_FORMAT
+from shopwindow.release.history import Activation
 from shopwindow.release.manifest import NewerFormat
-from shopwindow.release.publish import POINTER_FORMAT
 
 HISTORY = 20
 """Activations that the pointer lists: enough to roll back from, and few enough that a
@@ -51,13 +52,13 @@ class TargetPointer:
     pinned: bool = False
     unpurged: tuple[str, ...] = ()
     pruning: str = ""
-    history: tuple[Mapping[str, Any], ...] = ()
+    history: tuple[Activation, ...] = ()
     layout: str = OBJECTS
     begun: tuple[str, ...] = ()
     sending: str = ""
 
     def moved(
-        self, id: str, built: str, activation: Mapping[str, Any], *, pin: bool
+        self, id: str, built: str, activation: Activation, *, pin: bool
     ) -> "TargetPointer":
         """Return the pointer after an activation, which goes into the history.
 
@@ -75,13 +76,7 @@ class TargetPointer:
 
     def to_roll_back_to(self) -> str | None:
         """Return the newest release of the history that was never rolled back from."""
-        bad = {entry["from"] for entry in self.history if entry["action"] == "rollback"}
-        bad.add(self.id)
-        for entry in reversed(self.history):
-            for id in (entry["id"], entry["from"]):
-                if id and id not in bad:
-                    return str(id)
-        return None
+        return history.to_roll_back_to(self.history, self.id)
 
 
 @dataclass(frozen=True)
@@ -190,22 +185,12 @@ def move(bucket: Bucket, version: Version | None, pointer: TargetPointer) -> boo
 
 
 def activation(
-    moment: datetime,
-    id: str,
-    previous: str | None,
-    who: str,
-    why: str,
-    action: str,
-) -> dict[str, Any]:
+    moment: datetime, id: str, previous: str | None, why: str, action: str
+) -> Activation:
     """Return an entry of the history.
 
     Its instant has microseconds, so that no two publishers write the same pointer.
     """
-    return {
-        "when": moment.isoformat(timespec="microseconds"),
-        "id": id,
-        "from": previous,
-        "who": who,
-        "why": why,
-        "action": action,
-    }
+    return history.activation(
+        moment, id, previous, why, action, precision="microseconds"
+    )

@@ -26,7 +26,6 @@ from shopwindow.delivery.layout import PartChunk
 from shopwindow.delivery.outgoing import PRIVATE_HEADERS, Object, Outgoing
 from shopwindow.delivery.pointer import ReadPointer, TargetPointer
 from shopwindow.problems import Failure
-from shopwindow.release.publish import who
 
 PRUNING_LASTS = timedelta(minutes=15)
 """How long a publisher believes that somebody is pruning, who may have been killed.
@@ -104,7 +103,7 @@ def _next(
     """Return the pointer that leads to a release."""
     previous = present.id if present else None
     moment = datetime.now(UTC)
-    entry = pointer.activation(moment, release.id, previous, who(), reason, "publish")
+    entry = pointer.activation(moment, release.id, previous, reason, "publish")
     start = present or TargetPointer("", "", "")
     moved = start.moved(release.id, release.last_built, entry, pin=False)
     return with_unpurged(

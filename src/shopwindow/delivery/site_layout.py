@@ -29,7 +29,6 @@ from shopwindow.delivery.publishing import Publication, require_newer, with_unpu
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines
-from shopwindow.release.publish import who
 
 SENDING_LASTS = timedelta(minutes=10)
 """How long a publisher believes that another one is at work, who may have been killed.
@@ -99,7 +98,7 @@ def publish_site(
     sizes = _send(release, bucket, there, progress)
 
     entry = pointer.activation(
-        now, release.id, previous, who(), reason or "publish", "publish"
+        now, release.id, previous, reason or "publish", "publish"
     )
     moved = sending.moved(release.id, release.last_built, entry, pin=False)
     moved = with_unpurged(moved, previous, purges=purges)

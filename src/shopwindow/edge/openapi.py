@@ -31,15 +31,8 @@ from shopwindow.interface.formats import (
 )
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.kinds import Schema
-from shopwindow.interface.operation import (
-    AnyOf,
-    FromContent,
-    OnlyOne,
-    Operation,
-    Others,
-    Parameter,
-    Together,
-)
+from shopwindow.interface.operation import FromContent, Operation, Others, Parameter
+from shopwindow.interface.parameter_rules import AnyOf, OnlyOne, Together
 
 CODES_OF_ALL = (
     "invalid",

@@ -17,14 +17,8 @@ from shopwindow.interface.answer import value_of
 from shopwindow.interface.bind import bind
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.kinds import Callback, FieldMask
-from shopwindow.interface.operation import (
-    AnyOf,
-    FromContent,
-    OnlyOne,
-    Operation,
-    Parameter,
-    Together,
-)
+from shopwindow.interface.operation import FromContent, Operation, Parameter
+from shopwindow.interface.parameter_rules import AnyOf, OnlyOne, Together
 from shopwindow.interface.request import SAFE, Request, quoted
 from shopwindow.problems import Refusal
 

@@ -8,7 +8,6 @@ lead to one Call, one file and one cache entry.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from typing import Any, ClassVar, Protocol
 
 from shopwindow.interface import fields
@@ -34,6 +33,18 @@ class ParameterKind(Protocol):
     def format(self, value: Any) -> str: ...
 
     def schema(self) -> Schema: ...
+
+
+QUOTED_CHARACTERS = 40
+"""Characters of a client's text that a message repeats: enough to recognize it."""
+
+
+def refused(allowed: str, text: str) -> ValueError:
+    """Return the error of a text that is not what is allowed.
+
+    ``allowed``: what it must be, such as `must be a day that exists`.
+    """
+    return ValueError(f"{allowed}, not {text[:QUOTED_CHARACTERS]!r}")
 
 
 def is_list(kind: ParameterKind) -> bool:
@@ -99,8 +110,9 @@ class Ids:
         for part in list_items(text):
             match = _ID.fullmatch(part)
             if match is None or int(match[1]) > MAX_ID:
-                raise ValueError(
-                    f"must be whole numbers from 1 to {MAX_ID}, separated by commas, not {part[:40]!r}"
+                raise refused(
+                    f"must be whole numbers from 1 to {MAX_ID}, separated by commas",
+                    part,
                 )
             ids.add(int(match[1]))
         if len(ids) > self.limit:
@@ -138,8 +150,9 @@ class Texts:
         parts = {part.strip() for part in list_items(text)}
         for part in sorted(parts):
             if not 1 <= len(part) <= self.maximum:
-                raise ValueError(
-                    f"must be texts of 1 to {self.maximum} characters, separated by commas, not {text[:40]!r}"
+                raise refused(
+                    f"must be texts of 1 to {self.maximum} characters, separated by commas",
+                    text,
                 )
         if len(parts) > self.limit:
             raise ValueError(f"must be at most {self.limit} texts, not {len(parts)}")
@@ -204,90 +217,6 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Day:
-    """A calendar day as YYYY-MM-DD.
-
-    The value is that text, because the days of events are compared as texts.
-    """
-
-    def parse(self, text: str) -> str:
-        try:
-            if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text, re.ASCII):
-                return date.fromisoformat(text).isoformat()
-        except ValueError:
-            pass
-        raise ValueError(f"must be a day that exists, as YYYY-MM-DD, not {text[:40]!r}")
-
-    def format(self, value: str) -> str:
-        return value
-
-    def schema(self) -> Schema:
-        return {"type": "string", "format": "date"}
-
-
-MONTHS = (
-    "Jan",
-    "Feb",
-    "Mar",
-    "Apr",
-    "May",
-    "Jun",
-    "Jul",
-    "Aug",
-    "Sep",
-    "Oct",
-    "Nov",
-    "Dec",
-)
-_FULL_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-
-
-@dataclass(frozen=True)
-class TextualDay:
-    """A calendar day such as `Jun 21, 2013` (interface 4.5).
-
-    Full names of months and a missing comma are accepted. The value is YYYY-MM-DD.
-    """
-
-    def parse(self, text: str) -> str:
-        match = re.fullmatch(
-            r"\s*([A-Za-z]{3,9})\.?[\s,]+([0-9]{1,2})[\s,]+([0-9]{4})\s*",
-            text,
-            re.ASCII,
-        )
-        if match:
-            name = match[1].capitalize()
-            for number, names in enumerate(zip(MONTHS, _FULL_MONTHS, strict=True), 1):
-                if name in names or (number == 9 and name == "Sept"):
-                    try:
-                        return date(int(match[3]), number, int(match[2])).isoformat()
-                    except ValueError:
-                        break
-        raise ValueError(
-            f"must be a day that exists, such as Jun 21, 2013, not {text[:40]!r}"
-        )
-
-    def format(self, value: str) -> str:
-        return f"{MONTHS[int(value[5:7]) - 1]} {int(value[8:])}, {value[:4]}"
-
-    def schema(self) -> Schema:
-        return {"type": "string", "pattern": "^[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4}$"}
-
-
-@dataclass(frozen=True)
 class Number:
     """A decimal number within limits, such as a latitude in degrees."""
 
@@ -298,8 +227,8 @@ class Number:
         value = float(text) if _DECIMAL.fullmatch(text) else None
         if value is not None and self.minimum <= value <= self.maximum:
             return value + 0.0  # -0.0 becomes 0.0
-        raise ValueError(
-            f"must be a number from {self.minimum:g} to {self.maximum:g}, not {text[:40]!r}"
+        raise refused(
+            f"must be a number from {self.minimum:g} to {self.maximum:g}", text
         )
 
     def format(self, value: float) -> str:
@@ -333,9 +262,7 @@ class Radius:
         miles = float(text[1:]) if is_radius else 0
         if 0 < miles <= self.maximum:
             return miles
-        raise ValueError(
-            f"must be above M0 and at most M{self.maximum:g}, not {text[:40]!r}"
-        )
+        raise refused(f"must be above M0 and at most M{self.maximum:g}", text)
 
     def format(self, value: float) -> str:
         return f"M{plain(value)}"
@@ -355,9 +282,7 @@ class Count:
         number = int(text) if is_number else 0
         if 1 <= number <= self.maximum:
             return number
-        raise ValueError(
-            f"must be a whole number from 1 to {self.maximum}, not {text[:40]!r}"
-        )
+        raise refused(f"must be a whole number from 1 to {self.maximum}", text)
 
     def format(self, value: int) -> str:
         return str(value)
@@ -372,8 +297,8 @@ class Guid:
 
     def parse(self, text: str) -> str:
         if not re.fullmatch(_GUID_PATTERN, text.lower(), re.ASCII):
-            raise ValueError(
-                f"must be a GUID such as 9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c, not {text[:40]!r}"
+            raise refused(
+                "must be a GUID such as 9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c", text
             )
         return text.lower()
 
@@ -432,56 +357,6 @@ class Verbatim:
         return {"type": "string", "minLength": self.minimum, "maxLength": self.maximum}
 
 
-_INSTANT_PATTERN = re.compile(
-    r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?(Z|[+ -][0-9]{2}:?[0-9]{2}))?",
-    re.ASCII,
-)
-
-
-@dataclass(frozen=True)
-class Instant:
-    """An instant with its offset (ISO 8601), in the years 1000 to 2999.
-
-    The value is a text in UTC with milliseconds; smaller fractions are cut off. With
-    ``days`` a day without a time is accepted and stands for its first instant in UTC. A
-    space is read as `+`, because a query decodes to a space where a client did not
-    percent-encode the plus sign.
-    """
-
-    days: bool = False
-
-    def parse(self, text: str) -> str:
-        text = text.strip()
-        upper = text.upper()
-        try:
-            if _INSTANT_PATTERN.fullmatch(upper) and (self.days or "T" in upper):
-                moment = datetime.fromisoformat(upper.replace(" ", "+"))
-                if moment.tzinfo is None:
-                    moment = moment.replace(tzinfo=UTC)
-                moment = moment.astimezone(UTC)
-                if 1000 <= moment.year < 3000:  # the offset may have moved it out
-                    milliseconds = moment.microsecond // 1000
-                    seconds = moment.strftime("%Y-%m-%dT%H:%M:%S")
-                    return f"{seconds}.{milliseconds:03}Z"
-        except (ValueError, OverflowError):
-            pass
-        allowed = "a day or an instant" if self.days else "an instant"
-        raise ValueError(
-            f"must be {allowed}, such as 2026-11-27T06:00:00-05:00, not {text[:40]!r}"
-        )
-
-    def format(self, value: str) -> str:
-        return value
-
-    def schema(self) -> Schema:
-        if self.days:
-            return {
-                "type": "string",
-                "anyOf": [{"format": "date"}, {"format": "date-time"}],
-            }
-        return {"type": "string", "format": "date-time"}
-
-
 @dataclass(frozen=True)
 class FieldMask:
     """Names of fields to return (interface 4.4)."""
@@ -506,8 +381,8 @@ class Callback:
         if len(text) > self.maximum or not re.fullmatch(
             r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", text, re.ASCII
         ):
-            raise ValueError(
-                f"must be a JavaScript name of at most {self.maximum} characters, not {text[:40]!r}"
+            raise refused(
+                f"must be a JavaScript name of at most {self.maximum} characters", text
             )
         return text
 
@@ -530,7 +405,7 @@ def _choice(word: str, choices: tuple[str, ...]) -> str:
         suggestion = nearest(word, choices)
         hint = f"; did you mean {suggestion}?" if suggestion else ""
         raise ValueError(
-            f"must be one of {', '.join(choices)}, not {word[:40]!r}{hint}"
+            f"must be one of {', '.join(choices)}, not {word[:QUOTED_CHARACTERS]!r}{hint}"
         )
     return choice
 

@@ -11,9 +11,7 @@ What a build leaves for others to read stands in `build_notes`; how a release is
 compared with what was built, in `verify` and `intact`.
 """
 
-import getpass
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,13 +24,12 @@ import orjson
 
 from shopwindow.content.durable import synchronize
 from shopwindow.problems import Failure, failures
-from shopwindow.release import manifest, trash
+from shopwindow.release import current, history, manifest, trash
 from shopwindow.release.build_notes import last_build
+from shopwindow.release.current import Current
+from shopwindow.release.history import Activation, activation
 from shopwindow.release.manifest import Damaged, Manifest, ManifestLines
 from shopwindow.release.stage import Stage
-
-POINTER_FORMAT = 1
-"""The format of current.json, which it states."""
 
 KEPT_AFTER_ACTIVATION = timedelta(hours=1)
 """How long `prune` spares a release after `current` has led to it or away from it.
@@ -79,16 +76,6 @@ class Release:
     damaged: bool = False
 
 
-@dataclass(frozen=True)
-class Current:
-    """What current.json says: the id, and whether it stays until someone activates
-    another.
-    """
-
-    id: str
-    pinned: bool
-
-
 class Releases:
     """An output directory: releases/<id>, the link `current`, and the notes beside
     them.
@@ -98,6 +85,8 @@ class Releases:
         self.out = out
         self.folder = out / "releases"
         self.link = out / "current"
+        self._pointer = out / "current.json"
+        self._history = out / "history.jsonl"
 
     # -- which there are ---------------------------------------------------------------
 
@@ -106,11 +95,12 @@ class Releases:
         if not self.folder.is_dir():
             return []
         ids = [
-            path.name
-            for path in self.folder.iterdir()
-            if (path / "manifest.json").is_file()
+            path.name for path in self.folder.iterdir() if self._is_release(path.name)
         ]
         return sorted(ids, key=lambda id: (self.built(id), id), reverse=True)
+
+    def _is_release(self, id: str) -> bool:
+        return (self.path(id) / "manifest.json").is_file()
 
     def path(self, id: str) -> Path:
         return self.folder / id
@@ -200,29 +190,13 @@ class Releases:
             return pointer.id if pointer else None
 
     def recorded(self) -> Current | None:
-        """Return what current.json says; None where there is none, or a link that
-        decides.
+        """Return what current.json says; None where there is none, or where it is
+        damaged and a link decides.
 
         Raises Failure where current.json alone decides and cannot be read, or is of a
         later program.
         """
-        path = self.out / "current.json"
-        try:
-            value = orjson.loads(path.read_bytes())
-            if value["format"] > POINTER_FORMAT:
-                raise Failure(
-                    f"{path}: format {value['format']}; "
-                    f"this program reads up to {POINTER_FORMAT}: update it"
-                )
-            return Current(str(value["id"]), bool(value.get("pinned", False)))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            if self.link.is_symlink():
-                return None  # `reconcile` writes the file again
-            raise Failure(
-                f"{path}: cannot be read ({error}), and it alone knows what is pinned; mend it"
-            ) from None
+        return current.read(self._pointer, link=self.link)
 
     def pinned(self) -> bool:
         """Return whether a rollback holds ``current`` where it is."""
@@ -307,9 +281,10 @@ class Releases:
         so that no crash between them leaves a rollback without its pin; `reconcile`
         does what is left to do. Raises Failure, which says whether `current` has moved.
         """
-        previous, pointer = self.current(), self.out / "current.json"
+        previous, pointer = self.current(), self._pointer
         with failures(self.out):
-            draft, link = self._draft_pointer(id, moment, pin), self._draft_link(id)
+            draft = self._draft_pointer(Current(id, pin), moment)
+            link = self._draft_link(id)
             backup = self._back_up(pointer) if pin else None
             if pin:
                 os.replace(draft, pointer)
@@ -328,7 +303,8 @@ class Releases:
                 synchronize(self.out)
             elif backup:
                 backup.unlink()
-            self._add_to_history(moment, id, previous, who(), reason, action)
+            entry = activation(moment, id, previous, reason, action)
+            history.add(self._history, entry)
 
     def point(self, id: str) -> None:
         """Let ``current`` lead to a release, without a record. Raises Failure."""
@@ -344,20 +320,10 @@ class Releases:
         draft.symlink_to(f"releases/{id}")
         return draft
 
-    def _draft_pointer(self, id: str, moment: datetime, pin: bool) -> Path:
+    def _draft_pointer(self, pointer: Current, moment: datetime) -> Path:
         """Write current.json to disk under a name of its own, and return that."""
-        value = {
-            "format": POINTER_FORMAT,
-            "id": id,
-            "switched": moment.isoformat(timespec="seconds"),
-        }
-        if pin:
-            value["pinned"] = True
         draft = self.out / f".current.json-{os.getpid()}"
-        with open(draft, "wb") as file:
-            file.write(orjson.dumps(value) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        current.write(draft, pointer, moment)
         return draft
 
     def _back_up(self, pointer: Path) -> Path | None:
@@ -370,50 +336,9 @@ class Releases:
 
     # -- the history -------------------------------------------------------------------
 
-    def history(self) -> list[dict[str, Any]]:
-        """Return every activation, the oldest first.
-
-        A line that a crash left half written is left out.
-        """
-        try:
-            lines = (self.out / "history.jsonl").read_bytes().splitlines()
-        except OSError:
-            return []
-        activations = []
-        for line in lines:
-            with suppress(ValueError):
-                entry = orjson.loads(line)
-                if _is_activation(entry):
-                    activations.append(entry)
-        return activations
-
-    def _add_to_history(
-        self,
-        moment: datetime,
-        id: str,
-        previous: str | None,
-        who: str,
-        why: str,
-        action: str,
-    ) -> None:
-        """Add a line to the history. A line that a crash left half written is ended
-        first.
-        """
-        entry = {
-            "when": moment.isoformat(timespec="seconds"),
-            "id": id,
-            "from": previous,
-            "who": who,
-            "why": why,
-            "action": action,
-        }
-        line = orjson.dumps(entry) + b"\n"
-        with open(self.out / "history.jsonl", "ab+") as file:
-            if file.tell() and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
-                line = b"\n" + line
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+    def history(self) -> list[Activation]:
+        """Return every activation, the oldest first."""
+        return history.read(self._history)
 
     def reconcile(self) -> None:
         """Clear up after a killed command: delete its drafts, and let current.json and
@@ -422,47 +347,38 @@ class Releases:
         for pattern in DRAFTS:
             for draft in self.out.glob(pattern):
                 draft.unlink(missing_ok=True)
-        current, pointer = self.current(), self.recorded()
-        if current is None:
+        id, pointer = self.current(), self.recorded()
+        if id is None:
             return
 
-        history, moment = self.history(), datetime.now(UTC)
-        last = history[-1] if history else {"id": current}
+        moment, activations = datetime.now(UTC), self.history()
+        last = activations[-1] if activations else {"id": id}
         with failures(self.out):
-            if pointer is None or pointer.id != current:
+            if pointer is None or pointer.id != id:
                 pinned = pointer.pinned if pointer else last.get("action") == "rollback"
-                os.replace(
-                    self._draft_pointer(current, moment, pinned),
-                    self.out / "current.json",
-                )
-            if last["id"] != current:
+                draft = self._draft_pointer(Current(id, pinned), moment)
+                os.replace(draft, self._pointer)
+            if last["id"] != id:
                 # A rollback sets the pin before the link moves, so a pin on this very
                 # release says that it was a rollback.
-                rolled_back = pointer and pointer.id == current and pointer.pinned
+                rolled_back = pointer and pointer.id == id and pointer.pinned
                 action = "rollback" if rolled_back else "activate"
                 reason = "recorded later: the activation was cut short"
-                self._add_to_history(
-                    moment, current, last["id"], "unknown", reason, action
-                )
+                entry = activation(moment, id, last["id"], reason, action, by="unknown")
+                history.add(self._history, entry)
 
     def to_roll_back_to(self) -> str:
         """Return the newest release in the history that was never rolled back from.
 
         Raises Failure where the history names none that is here.
         """
-        history = self.history()
-        bad = {
-            entry.get("from") for entry in history if entry.get("action") == "rollback"
-        }
-        bad.add(self.current())
-        for entry in reversed(history):
-            for id in (entry["id"], entry.get("from")):
-                if id and id not in bad and (self.path(id) / "manifest.json").is_file():
-                    return str(id)
-        raise Failure(
-            "the history names no release to roll back to; "
-            "`shopwindow releases` lists what there is"
-        )
+        id = history.to_roll_back_to(self.history(), self.current(), self._is_release)
+        if id is None:
+            raise Failure(
+                "the history names no release to roll back to; "
+                "`shopwindow releases` lists what there is"
+            )
+        return id
 
     # -- keeping house -----------------------------------------------------------------
 
@@ -487,59 +403,3 @@ class Releases:
     def discard(self, id: str) -> None:
         """Move a release into the trash: it is none from now on. Raises OSError."""
         trash.discard(self.path(id), self.out)
-
-
-def _is_activation(entry: Any) -> bool:
-    """Return whether a value is what a line of the history holds."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("from"), str | None):
-        return False
-    return isinstance(entry.get("when"), str) and isinstance(entry.get("id"), str)
-
-
-def who() -> str:
-    """Return the person or pipeline behind an activation: a variable names it, or the
-    system.
-    """
-    for name in ("SHOPWINDOW_ACTOR", "GITHUB_ACTOR", "GITLAB_USER_LOGIN"):
-        if value := os.environ.get(name):
-            return value
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
-
-
-# -- the digests in build.json ---------------------------------------------------------
-
-
-def index_note(note: dict[str, Any], index: str) -> dict[str, Any]:
-    """Return what a release's build.json says of an index; empty where it names no
-    digest.
-
-    Its ``sha256`` (hex) is the digest of the index's file. That stands here and not in
-    the manifest, because the bytes depend on the SQLite that wrote them.
-    """
-    part = note.get(index)
-    return part if isinstance(part, dict) and _is_digest(part.get("sha256")) else {}
-
-
-def compressed_digests(note: dict[str, Any]) -> dict[str, str]:
-    """Return the digests (hex) of a release's .gz files, by path below files/.
-
-    Only releases of older programs have such files; their build.json lists them, each
-    with its digest and size. A list that is damaged counts as none.
-    """
-    part = note.get("gzip")
-    if not isinstance(part, dict) or not all(map(_is_digest_and_size, part.values())):
-        return {}
-    return {path: digest for path, (digest, _) in part.items()}
-
-
-def _is_digest_and_size(value: Any) -> bool:
-    if not isinstance(value, list) or len(value) != 2:
-        return False
-    return _is_digest(value[0]) and isinstance(value[1], int)
-
-
-def _is_digest(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None

@@ -91,6 +91,8 @@ class Busy:
     since: dict[int, float] = field(default_factory=dict)
     """When each thread at work began its request (time.monotonic), by the thread's id.
     """
+    patience: float = STUCK_SECONDS
+    """Seconds without an answer after which the worker counts as stuck."""
     loop: asyncio.AbstractEventLoop | None = None
     """The event loop that receives requests, where there is one."""
     waited_since: float | None = None
@@ -117,12 +119,12 @@ class Busy:
         return answer
 
     def is_stuck(self) -> bool:
-        """Return whether nothing has been answered for STUCK_SECONDS, nor can be.
+        """Return whether nothing has been answered for ``patience``, nor can be.
 
         That is so if every thread has been busy with one request for that long, or if
         the event loop has not run since an earlier call of this method that long ago.
         """
-        limit = time.monotonic() - STUCK_SECONDS
+        limit = time.monotonic() - self.patience
         began = list(self.since.values())
         is_loop_stuck = self.waited_since is not None and self.waited_since < limit
         if self.loop and self.waited_since is None:

@@ -22,13 +22,13 @@ from shopwindow.interface.operation import (
     Allowance,
     FromStore,
     Moment,
-    OnlyOne,
     Operation,
     Outcome,
     Parameter,
     Rate,
     Sender,
 )
+from shopwindow.interface.parameter_rules import OnlyOne
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.articles import CATALOG_INDEX, most_of_one

@@ -12,17 +12,17 @@ from functools import cache, lru_cache
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Day, Ids, TextualDay
+from shopwindow.interface.kinds import Ids
 from shopwindow.interface.operation import (
     CALLBACK,
     FIELDS,
-    AnyOf,
     Arguments,
     FromContent,
     Operation,
-    Ordered,
     Parameter,
 )
+from shopwindow.interface.parameter_rules import AnyOf, Ordered
+from shopwindow.interface.time_kinds import Day, TextualDay
 from shopwindow.retail.storefront import STORE_NUMBERS, events_by_store
 
 BY_APPOINTMENT = "By Appointment"

@@ -12,10 +12,9 @@ from datetime import UTC, datetime
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Instant, Verbatim, Word
+from shopwindow.interface.kinds import Verbatim, Word
 from shopwindow.interface.operation import (
     Allowance,
-    AnyOf,
     FromRunning,
     Moment,
     Operation,
@@ -24,7 +23,9 @@ from shopwindow.interface.operation import (
     Rate,
     Sender,
 )
+from shopwindow.interface.parameter_rules import AnyOf
 from shopwindow.interface.running import LogKeeping, Running
+from shopwindow.interface.time_kinds import Instant
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.mobilelog import line as logline
 

@@ -19,8 +19,8 @@ from shopwindow.interface.operation import (
     FromContent,
     Operation,
     Parameter,
-    Together,
 )
+from shopwindow.interface.parameter_rules import Together
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.articles import (
     CATALOG_INDEX,

@@ -23,11 +23,10 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from functools import cache, partial
-from typing import Any
+from functools import partial
 
 import psycopg
 from psycopg import IsolationLevel
@@ -56,6 +55,14 @@ from shopwindow.service.database.database import (
     unavailable,
 )
 from shopwindow.service.database.migrate import STEPS_TABLE, migrate, reached
+from shopwindow.service.database.postgresql_connection import LIBPQ, WatchedConnection
+from shopwindow.service.database.postgresql_transaction import (
+    OutcomeUnknown,
+    ServerSession,
+    begin,
+    committing,
+    one_line,
+)
 from shopwindow.service.database.tables import TablesByName
 
 MAX_RACES = 20
@@ -74,11 +81,6 @@ OUTAGE_WAIT_SECONDS = 0.5
 short, because threads that wait cannot answer reads.
 """
 
-SERVER_SILENCE_SECONDS = DATABASE_SECONDS + 1.0
-"""How long a server may send nothing before its connection is closed. A server that is
-at work has reported by then that a statement took too long (statement_timeout, 10 s).
-"""
-
 RECONNECT_SECONDS = 2.0
 """How long the pool tries to open a connection. The next request makes it try again at
 once, while the pool itself would pause longer after every attempt.
@@ -89,136 +91,14 @@ MIGRATION_LOCK = 0x76697472
 time migrates. Older programs use the same.
 """
 
-_LIBPQ: dict[str, Any] = {
-    "application_name": "shopwindow",
-    "connect_timeout": 3,
-    "keepalives_idle": 10,
-    "keepalives_interval": 3,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 15_000,
-}
-"""Connection parameters (libpq's manual, 34.1.2). A host that is gone is noticed after
-10 + 3 * 3 s on an idle connection, and after 15 s (milliseconds here) where something
-was sent.
-"""
-
-_CONFIGURE = """
-SELECT set_config('synchronous_commit', 'on', false)
-WHERE current_setting('synchronous_commit') IN ('off', 'local')
-UNION ALL
-SELECT set_config('statement_timeout', '10s', false)
-WHERE current_setting('statement_timeout') = '0'
-"""
-"""What each connection sets. A response promises that a write is durable, whatever the
-server's default is. And no request waits for a lock for ever, unless an operator has
-set another limit.
-"""
-
-_STATEMENT_TIMEOUT = (
-    "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
-)
-"""Milliseconds that a statement may take; an operator may have set more than this
-program does.
-"""
-
-
-class WatchedConnection(psycopg.Connection[Row]):
-    """A connection that is closed when its server falls silent.
-
-    A server that is stopped, or hangs, ends no statement by statement_timeout, and its
-    kernel keeps TCP alive. So the connection watches the bytes that arrive.
-    ``patience``: seconds that none may arrive while an answer is expected.
-    ``fell_silent``: the connection was closed for this reason.
-    """
-
-    patience = SERVER_SILENCE_SECONDS
-    fell_silent = False
-
-    def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **named: Any) -> Any:
-        """Wait as psycopg does, with a watch. All traffic with the server comes here."""
-        return super().wait(self._watched(gen), *arguments, **named)
-
-    def _watched(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Do what ``gen`` does, until the server is silent for too long.
-
-        psycopg resumes the generator when its socket is ready. It also does so after
-        every tenth of a second without anything ready; then this looks at the time.
-        """
-        try:
-            wanted = next(gen)
-            until = time.monotonic() + self.patience
-            while True:
-                ready = yield wanted
-                if ready:
-                    until = time.monotonic() + self.patience
-                elif time.monotonic() >= until:
-                    self.fell_silent = True
-                    gen.close()
-                    self.close()
-                    raise psycopg.OperationalError(
-                        f"the server has said nothing for {self.patience:g} s"
-                    )
-                wanted = gen.send(ready)
-        except StopIteration as end:
-            return end.value
-
-    def probe(self, patience: float) -> None:
-        """Send an empty statement.
-
-        Raises OperationalError where no answer comes within ``patience`` seconds.
-        """
-        usual, self.patience = self.patience, patience
-        self.autocommit = True
-        self.execute("")
-        self.patience = usual
-
 
 Pool = ConnectionPool[WatchedConnection]
-
-
-class _OutcomeUnknown(Exception):
-    """The connection broke during a COMMIT: the transaction may have been committed."""
 
 
 _READ_ONLY = (ReadOnlySqlTransaction, FeatureNotSupported)
 """A server that takes no writes: because it is configured so, or because it is a
 standby, which supports nothing SERIALIZABLE.
 """
-
-
-@cache
-def _translated(sql: str) -> bytes:
-    """Return a table's statement in PostgreSQL's form, with psycopg's placeholders.
-
-    No statement of a table holds `?` or `%` for anything else (interface.table.Step).
-    WITHOUT ROWID says how SQLite stores the rows; PostgreSQL has no such clause.
-    """
-    return sql.replace("?", "%s").removesuffix(" WITHOUT ROWID").encode()
-
-
-@cache
-def _gives_rows(sql: str) -> bool:
-    """Return whether a statement returns rows."""
-    return sql.startswith("SELECT") or "RETURNING" in sql
-
-
-class _ServerSession:
-    """An open transaction on one connection (interface.table.Session,
-    migrate.Inspected).
-
-    Within a pipeline, a statement that returns no rows is sent along with the next one,
-    and its error is raised then.
-    """
-
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
-        self._connection = connection
-
-    def run(self, sql: str, *values: Any) -> list[Row]:
-        cursor = self._connection.execute(_translated(sql), values)
-        return cursor.fetchall() if _gives_rows(sql) else []
-
-    def has_table(self, name: str) -> bool:
-        return self.run("SELECT to_regclass(?)", name) != [(None,)]
 
 
 class PostgreSQL:
@@ -287,9 +167,9 @@ class PostgreSQL:
 
     def migrate(self) -> list[str]:
         try:
-            with psycopg.connect(self._url, **_LIBPQ) as connection:
+            with psycopg.connect(self._url, **LIBPQ) as connection:
                 self._set_clock(connection)
-                session = _ServerSession(connection)
+                session = ServerSession(connection)
                 session.run("SELECT pg_advisory_xact_lock(?)", MIGRATION_LOCK)
                 return migrate(session, self.tables)
         except psycopg.Error as error:
@@ -310,8 +190,8 @@ class PostgreSQL:
 
     def fault(self) -> str:
         try:
-            with WatchedConnection.connect(self._url, **_LIBPQ) as connection:
-                reached(_ServerSession(connection))
+            with WatchedConnection.connect(self._url, **LIBPQ) as connection:
+                reached(ServerSession(connection))
         except psycopg.Error as error:
             return f"the database: {self._words(error)}"
         return ""
@@ -363,7 +243,7 @@ class PostgreSQL:
                 if attempt == MAX_RACES:
                     raise
                 last = error
-            except _OutcomeUnknown as error:
+            except OutcomeUnknown as error:
                 last = error
                 if not repeatable:
                     raise _GivenUp(self._refusal(error, OUTCOME_UNKNOWN)) from error
@@ -391,8 +271,8 @@ class PostgreSQL:
         connection: WatchedConnection,
         in_turn: bool,
     ) -> Result:
-        _begin(connection, IsolationLevel.REPEATABLE_READ, reads=True)
-        return work(Tables(_ServerSession(connection), self.tables))
+        begin(connection, IsolationLevel.REPEATABLE_READ, reads=True)
+        return work(Tables(ServerSession(connection), self.tables))
 
     def _run_writing(
         self,
@@ -407,14 +287,14 @@ class PostgreSQL:
         ends before COMMIT is sent, so that whatever fails until then is certain not to
         be committed.
         """
-        _begin(connection, IsolationLevel.SERIALIZABLE, reads=False)
+        begin(connection, IsolationLevel.SERIALIZABLE, reads=False)
         with connection.pipeline():
             if in_turn:  # before the first query, which takes the snapshot
                 connection.execute(
                     f"LOCK TABLE {STEPS_TABLE} IN SHARE ROW EXCLUSIVE MODE"
                 )
-            result = work(Tables(_ServerSession(connection), self.tables))
-        with _committing():
+            result = work(Tables(ServerSession(connection), self.tables))
+        with committing():
             connection.commit()
         return result
 
@@ -469,7 +349,7 @@ class PostgreSQL:
         return ConnectionPool(
             self._url,
             connection_class=WatchedConnection,
-            kwargs={**_LIBPQ, "prepare_threshold": 0},
+            kwargs={**LIBPQ, "prepare_threshold": 0},
             min_size=1,
             max_size=self._connections,
             configure=self._configure,
@@ -479,15 +359,13 @@ class PostgreSQL:
 
     def _configure(self, connection: WatchedConnection) -> None:
         """Prepare a new connection of the pool."""
-        connection.execute(_CONFIGURE)
-        ((milliseconds,),) = connection.execute(_STATEMENT_TIMEOUT).fetchall()
-        connection.patience = max(SERVER_SILENCE_SECONDS, milliseconds / 1000 + 1)
+        connection.configure()
         self._set_clock(connection)
         connection.commit()
 
     def _words(self, error: Exception) -> str:
         """Return an error's text in one line that shows neither user nor password."""
-        return without_secrets(_line(error), self._url)
+        return without_secrets(one_line(error), self._url)
 
     def _refusal(self, error: Exception, reason: str) -> Exception:
         """Log an error, and return the refusal that gives clients the reason."""
@@ -506,42 +384,3 @@ _PARENTS_POOLS: list[Pool] = []
 """Pools of a parent process. They are referred to here so that Python never closes
 them, which would end the parent's sessions.
 """
-
-
-def _begin(
-    connection: WatchedConnection, level: IsolationLevel, *, reads: bool
-) -> None:
-    """Set how the next statement begins a transaction."""
-    if connection.autocommit:
-        connection.autocommit = False
-    # None: the server's default, since the server may be a standby.
-    read_only = True if reads else None
-    if connection.read_only is not read_only or connection.isolation_level is not level:
-        connection.read_only = read_only
-        connection.isolation_level = level
-
-
-@contextmanager
-def _committing() -> Iterator[None]:
-    """Raise _OutcomeUnknown for a COMMIT that failed and may have been carried out."""
-    try:
-        yield
-    except psycopg.Error as error:
-        if _rolled_back(error):
-            raise
-        raise _OutcomeUnknown(_line(error)) from error
-
-
-def _rolled_back(error: psycopg.Error) -> bool:
-    """Return whether an error proves that the transaction was rolled back.
-
-    Its SQLSTATE decides (the manual, appendix A). Errors of the connection (08), of the
-    system (58) and internal ones (XX) prove nothing. Neither does a shutdown of the
-    server (57P), which it may report after it has committed.
-    """
-    state = error.sqlstate
-    return state is not None and not state.startswith(("08", "57P", "58", "XX"))
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,86 @@
+"""Rules between the parameters of an operation: which of them must or may be there."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shopwindow.problems import Fault
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """At least one of some parameters must be there."""
+
+    names: tuple[str, ...]
+
+    def fault(
+        self, present: Collection[str], arguments: Mapping[str, Any]
+    ) -> Fault | None:
+        """Return what is wrong, at one of the parameters; None where nothing is.
+
+        ``present``: the names that the request has. ``arguments``: the values of those
+        whose text could be parsed.
+        """
+        if any(name in present for name in self.names):
+            return None
+        first, *others = self.names
+        alternatives = f"one of {', '.join(self.names)} " if others else ""
+        return Fault(first, f"{alternatives}is required")
+
+
+@dataclass(frozen=True)
+class Together:
+    """Some parameters mean something only together."""
+
+    names: tuple[str, ...]
+
+    def fault(
+        self, present: Collection[str], arguments: Mapping[str, Any]
+    ) -> Fault | None:
+        """Return what is wrong, as `AnyOf.fault` does."""
+        missing = [name for name in self.names if name not in present]
+        if not missing or len(missing) == len(self.names):
+            return None
+        together = " and ".join(self.names)
+        return Fault(missing[0], f"is missing; {together} must be given together")
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A range's end is not before its beginning."""
+
+    start: str
+    finish: str
+
+    def fault(
+        self, present: Collection[str], arguments: Mapping[str, Any]
+    ) -> Fault | None:
+        """Return what is wrong, as `AnyOf.fault` does."""
+        start, finish = arguments.get(self.start), arguments.get(self.finish)
+        if start is None or finish is None or start <= finish:
+            return None
+        return Fault(self.finish, f"{finish} is before {self.start} {start}")
+
+
+@dataclass(frozen=True)
+class OnlyOne:
+    """At most one of some parameters may be there; exactly one where ``required``."""
+
+    names: tuple[str, ...]
+    required: bool = True
+
+    def fault(
+        self, present: Collection[str], arguments: Mapping[str, Any]
+    ) -> Fault | None:
+        """Return what is wrong, as `AnyOf.fault` does."""
+        names = ", ".join(self.names)
+        sent = [name for name in self.names if name in present]
+        if len(sent) > 1:
+            several = " and ".join(sent)
+            return Fault(sent[0], f"only one of {names} may be given, not {several}")
+        if self.required and not sent:
+            return Fault(self.names[0], f"one of {names} is required")
+        return None
+
+
+ParameterRule = AnyOf | Together | Ordered | OnlyOne

@@ -1,0 +1,123 @@
+"""The history of activations: which release became current, when, through whom and why.
+
+An output directory has it in history.jsonl, a line an activation; a target has the last
+ones in its pointer. Both have entries of the same form.
+"""
+
+import getpass
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+Activation = dict[str, Any]
+"""An entry: ``when`` (RFC 3339), ``id``, ``from`` (the release before, or None),
+``who``, ``why``, and ``action``: build, activate, rollback or publish.
+"""
+
+
+def activation(
+    moment: datetime,
+    id: str,
+    previous: str | None,
+    why: str,
+    action: str,
+    *,
+    by: str = "",
+    precision: str = "seconds",
+) -> Activation:
+    """Return an entry of the history.
+
+    ``by``: who activated the release; by default who runs this. ``precision``: of the
+    instant, as `datetime.isoformat` takes it.
+    """
+    return {
+        "when": moment.isoformat(timespec=precision),
+        "id": id,
+        "from": previous,
+        "who": by or who(),
+        "why": why,
+        "action": action,
+    }
+
+
+def who() -> str:
+    """Return the person or pipeline behind an activation: a variable names it, or the
+    system.
+    """
+    for name in ("SHOPWINDOW_ACTOR", "GITHUB_ACTOR", "GITLAB_USER_LOGIN"):
+        if value := os.environ.get(name):
+            return value
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def to_roll_back_to(
+    history: Sequence[Activation],
+    current: str | None,
+    exists: Callable[[str], bool] = lambda id: True,
+) -> str | None:
+    """Return the newest release of a history that was never rolled back from, or None.
+
+    ``history``: the oldest activation first. ``current``: the release that is to be
+    left. ``exists``: whether a release is still there.
+    """
+    bad = {entry.get("from") for entry in history if entry.get("action") == "rollback"}
+    bad.add(current)
+    for entry in reversed(history):
+        for id in (entry["id"], entry.get("from")):
+            if id and id not in bad and exists(id):
+                return str(id)
+    return None
+
+
+# -- history.jsonl ---------------------------------------------------------------------
+
+
+def read(path: Path) -> list[Activation]:
+    """Return every activation of a history.jsonl, the oldest first.
+
+    A line that a crash left half written is left out.
+    """
+    return list(_activations(path))
+
+
+def _activations(path: Path) -> Iterator[Activation]:
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        with suppress(ValueError):
+            entry = orjson.loads(line)
+            if _is_activation(entry):
+                yield entry
+
+
+def _is_activation(entry: Any) -> bool:
+    """Return whether a value is what a line of the history holds."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("from"), str | None):
+        return False
+    return isinstance(entry.get("when"), str) and isinstance(entry.get("id"), str)
+
+
+def add(path: Path, entry: Activation) -> None:
+    """Add a line to a history.jsonl, and sync it to the disk. Raises OSError.
+
+    A line that a crash left half written is ended first.
+    """
+    line = orjson.dumps(entry) + b"\n"
+    with open(path, "ab+") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                line = b"\n" + line
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,106 @@
+"""A connection to PostgreSQL: its parameters, and a watch over a server that falls
+silent.
+"""
+
+import time
+from collections.abc import Generator
+from typing import Any
+
+import psycopg
+
+from shopwindow.interface.table import Row
+from shopwindow.service.database.database import DATABASE_SECONDS
+
+SERVER_SILENCE_SECONDS = DATABASE_SECONDS + 1.0
+"""How long a server may send nothing before its connection is closed. A server that is
+at work has reported by then that a statement took too long (statement_timeout, 10 s).
+"""
+
+LIBPQ: dict[str, Any] = {
+    "application_name": "shopwindow",
+    "connect_timeout": 3,
+    "keepalives_idle": 10,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+"""Connection parameters (libpq's manual, 34.1.2). A host that is gone is noticed after
+10 + 3 * 3 s on an idle connection, and after 15 s (milliseconds here) where something
+was sent.
+"""
+
+_CONFIGURE = """
+SELECT set_config('synchronous_commit', 'on', false)
+WHERE current_setting('synchronous_commit') IN ('off', 'local')
+UNION ALL
+SELECT set_config('statement_timeout', '10s', false)
+WHERE current_setting('statement_timeout') = '0'
+"""
+"""What each connection sets. A response promises that a write is durable, whatever the
+server's default is. And no request waits for a lock for ever, unless an operator has
+set another limit.
+"""
+
+_STATEMENT_TIMEOUT = (
+    "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
+)
+"""Milliseconds that a statement may take; an operator may have set more than this
+program does.
+"""
+
+
+class WatchedConnection(psycopg.Connection[Row]):
+    """A connection that is closed when its server falls silent.
+
+    A server that is stopped, or hangs, ends no statement by statement_timeout, and its
+    kernel keeps TCP alive. So the connection watches the bytes that arrive.
+    ``patience``: seconds that none may arrive while an answer is expected.
+    ``fell_silent``: the connection was closed for this reason.
+    """
+
+    patience = SERVER_SILENCE_SECONDS
+    fell_silent = False
+
+    def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **named: Any) -> Any:
+        """Wait as psycopg does, with a watch. All traffic with the server comes here."""
+        return super().wait(self._watched(gen), *arguments, **named)
+
+    def _watched(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        """Do what ``gen`` does, until the server is silent for too long.
+
+        psycopg resumes the generator when its socket is ready. It also does so after
+        every tenth of a second without anything ready; then this looks at the time.
+        """
+        try:
+            wanted = next(gen)
+            until = time.monotonic() + self.patience
+            while True:
+                ready = yield wanted
+                if ready:
+                    until = time.monotonic() + self.patience
+                elif time.monotonic() >= until:
+                    self.fell_silent = True
+                    gen.close()
+                    self.close()
+                    raise psycopg.OperationalError(
+                        f"the server has said nothing for {self.patience:g} s"
+                    )
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return end.value
+
+    def probe(self, patience: float) -> None:
+        """Send an empty statement.
+
+        Raises OperationalError where no answer comes within ``patience`` seconds.
+        """
+        usual, self.patience = self.patience, patience
+        self.autocommit = True
+        self.execute("")
+        self.patience = usual
+
+    def configure(self) -> None:
+        """Prepare a new connection. Its patience outlasts what the server allows."""
+        self.execute(_CONFIGURE)
+        ((milliseconds,),) = self.execute(_STATEMENT_TIMEOUT).fetchall()
+        self.patience = max(SERVER_SILENCE_SECONDS, milliseconds / 1000 + 1)
