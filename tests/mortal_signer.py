@@ -18,6 +18,7 @@ from shopwindow.delivery import signed_publishing
 from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.opening import opened
 from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.publishing import PublishOptions
 from shopwindow.delivery.signing import Signing
 from shopwindow.delivery.targets import parse
 
@@ -53,7 +54,9 @@ def publish(order: dict[str, Any]) -> int:
     """Publish and sign; return how many operations on the target that took."""
     keys = Path(order["keys"])
     target = Mortal(opened(parse(order["target"]), os.environ), order.get("point", 0), order.get("passes", False))
-    signed_publishing.publish(outgoing(Path(order["out"])), target, Signing(keys, KeySource(keys, {})), force=True)
+    signed_publishing.publish(
+        outgoing(Path(order["out"])), target, Signing(keys, KeySource(keys, {})), PublishOptions(force=True)
+    )
     return target.operations
 
 

@@ -20,6 +20,7 @@ from shopwindow.delivery.bucket import Bucket, Headers, Stored, Version
 from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.opening import opened
 from shopwindow.delivery.outgoing import Outgoing, outgoing
+from shopwindow.delivery.publishing import PublishOptions
 from shopwindow.delivery.pulling import pull
 from shopwindow.delivery.signing import Signing
 from shopwindow.delivery.source import PullFault
@@ -154,7 +155,7 @@ def watched(bucket: Bucket, keys: Path, host: Path) -> Iterator[list[str]]:
 def outcome(going: Outgoing, target: object, keys: Path) -> str:
     """What a publisher says in the end."""
     try:
-        done, signature = signed_publishing.publish(going, target, signing(keys), force=True)  # type: ignore[arg-type]
+        done, signature = signed_publishing.publish(going, target, signing(keys), PublishOptions(force=True))  # type: ignore[arg-type]
         return f"activated {done.activated}, signed {signature.changed}"
     except Failure as failure:
         return str(failure)
@@ -208,7 +209,7 @@ def race(target: str, key: str, races: int, tmp_path: Path) -> None:
                 lost = f"{ids[0][:12]} was not signed. If the current one lacks your change, build again"
                 assert (winner, said[0] == WON or lost in said[0]) == (1, True), said
             assert pulled(bucket, keys, tmp_path / "host") == ids[winner]
-            signed_publishing.publish(outgoing(tmp_path / "Older"), bucket, signing(keys), force=True)
+            signed_publishing.publish(outgoing(tmp_path / "Older"), bucket, signing(keys), PublishOptions(force=True))
     assert refused == []
 
 

@@ -15,7 +15,7 @@ from shopwindow.delivery import layout, pointer
 from shopwindow.delivery.bucket import Bucket, Headers, Listed, Version
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.pointer import TargetPointer
-from shopwindow.delivery.publishing import publish
+from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.problems import Failure
 from shopwindow.release.current import POINTER_FORMAT
 from shopwindow.release.history import activation
@@ -131,7 +131,7 @@ def test_an_older_build_replaces_a_newer_one_only_by_force(bucket: Bucket, tmp_p
     with pytest.raises(Failure, match=rf"a newer build is current, {newer[:12]}.*--force"):
         publish(outgoing(tmp_path / "older"), bucket)
     assert {listed.key for listed in bucket.listing("")} == before
-    assert publish(outgoing(tmp_path / "older"), bucket, force=True).activated
+    assert publish(outgoing(tmp_path / "older"), bucket, PublishOptions(force=True)).activated
     assert current(bucket)["id"] == older
 
 

@@ -222,10 +222,9 @@ def stored(tmp_path: Path) -> list[Path]:
 
 
 def test_whatever_is_missing_changed_or_cut_off_the_old_release_stays(
-    tmp_path: Path, target: FolderBucket, host: Releases, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, target: FolderBucket, host: Releases
 ) -> None:
     """Each object that the second release needs, and its list, is damaged in each way."""
-    monkeypatch.setattr("shopwindow.delivery.reading.READING_SECONDS", 0)
     first = published(tmp_path, target)
     pulled(target, host)
     before = stored(tmp_path)

@@ -28,6 +28,7 @@ from shopwindow.delivery.bucket import Bucket, Headers, Version
 from shopwindow.delivery.folder import FolderBucket
 from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.publishing import PublishOptions
 from shopwindow.delivery.pulling import pull
 from shopwindow.delivery.signed_metadata import SIGNED_AT
 from shopwindow.delivery.signing import Signing
@@ -65,7 +66,7 @@ class Shop:
     def publish(self, name: str = "First", *, moment: datetime | None = None, force: bool = True) -> str:
         id = release(self.work, name)
         going = outgoing(self.work / "dist")
-        signed_publishing.publish(going, self.bucket, self.signing(moment), force=force)
+        signed_publishing.publish(going, self.bucket, self.signing(moment), PublishOptions(force=force))
         return id
 
     def source(self, floor: int = 0, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> SignedSource:
@@ -477,7 +478,9 @@ def wrong_keys(shop: Shop) -> None:
     roots.init(shop.work / "attacker", keys=1, threshold=1, passphrase="", moment=datetime.now(UTC))
     for name in ("Fourth", "First", "Third"):  # so that its numbers are higher
         release(shop.work, name)
-        signed_publishing.publish(outgoing(shop.work / "dist"), shop.bucket, shop.signing(keys="attacker"), force=True)
+        signed_publishing.publish(
+            outgoing(shop.work / "dist"), shop.bucket, shop.signing(keys="attacker"), PublishOptions(force=True)
+        )
 
 
 def stolen_timestamp_key(shop: Shop) -> None:

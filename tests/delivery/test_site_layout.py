@@ -11,7 +11,7 @@ from releases import built, manifest, shopwindow, tree, write
 from shopwindow.delivery import pointer, site_upkeep
 from shopwindow.delivery.bucket import Bucket, Headers, SentBody
 from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import publish
+from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.delivery.purging import purge
 from shopwindow.delivery.site_layout import manifest_key, publish_site
 from shopwindow.problems import Failure
@@ -80,7 +80,7 @@ def test_only_changed_files_are_sent_and_the_pointer_comes_last(bucket: Bucket, 
     with pytest.raises(KeyboardInterrupt):
         publish_site(outgoing(tmp_path / "dist"), Dying(bucket, len(changed) - 1))  # type: ignore[arg-type] # all else is the same
     assert (current(bucket)["id"], current(bucket)["begun"]) == (first, [second])
-    done = publish_site(outgoing(tmp_path / "dist"), bucket, force=True)
+    done = publish_site(outgoing(tmp_path / "dist"), bucket, PublishOptions(force=True))
     assert (done.sent, 0 < len(changed) < len(after) / 2) == (len(changed), True)
     assert files(bucket) == after
     assert current(bucket)["id"] == second
@@ -96,7 +96,7 @@ def test_after_a_killed_run_another_release_leaves_nothing_of_it(bucket: Bucket,
         publish_site(outgoing(tmp_path / "dist"), Dying(bucket, 2))  # type: ignore[arg-type] # all else is the same
     assert files(bucket) != of_release(tmp_path, first)
     release(tmp_path, "First")  # as if it was never changed
-    publish_site(outgoing(tmp_path / "dist"), bucket, force=True)
+    publish_site(outgoing(tmp_path / "dist"), bucket, PublishOptions(force=True))
     assert files(bucket) == of_release(tmp_path, first)
     assert "begun" not in current(bucket)
 
@@ -149,7 +149,7 @@ def test_a_site_is_purged_too(bucket: Bucket, tmp_path: Path) -> None:
     ids = []
     for name in ("First", "Second"):
         ids.append(release(tmp_path, name))
-        publish_site(outgoing(tmp_path / "dist"), bucket, purges=True)
+        publish_site(outgoing(tmp_path / "dist"), bucket, PublishOptions(purges=True))
     first, second = ({e["url"]: e for e in manifest(tmp_path / "dist/releases" / id)["files"]} for id in ids)
     sent: list[str] = []
     purge(bucket, [sent.extend], pointer.SITE)
@@ -179,7 +179,7 @@ def test_a_site_is_verified_and_sent_again(bucket: Bucket, tmp_path: Path) -> No
     bucket.delete([missing])
     assert site_upkeep.verify(bucket) == (id, sorted([f"{changed}: not what was sent", f"{missing}: missing"]))
     assert publish_site(outgoing(tmp_path / "dist"), bucket).sent == 0
-    publish_site(outgoing(tmp_path / "dist"), bucket, force=True)
+    publish_site(outgoing(tmp_path / "dist"), bucket, PublishOptions(force=True))
     assert site_upkeep.verify(bucket) == (id, [])
     assert files(bucket) == of_release(tmp_path, id)
 

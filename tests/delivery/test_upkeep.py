@@ -14,7 +14,7 @@ from releases import shopwindow
 from shopwindow.delivery import activation, layout, pointer, released, upkeep
 from shopwindow.delivery.bucket import Bucket, Headers
 from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import PRUNING_LASTS, publish
+from shopwindow.delivery.publishing import PRUNING_LASTS, PublishOptions, publish
 from shopwindow.problems import Failure
 from shopwindow.release.manifest import ManifestLines
 
@@ -191,9 +191,9 @@ def test_prune_spares_what_is_younger_than_a_day(bucket: Bucket, tmp_path: Path)
 def test_prune_spares_what_was_current_within_a_day_and_what_is_to_be_purged(tmp_path: Path) -> None:
     bucket = folder(tmp_path / "target")
     release(tmp_path, "First")
-    publish(outgoing(tmp_path / "dist"), bucket, purges=True)
+    publish(outgoing(tmp_path / "dist"), bucket, PublishOptions(purges=True))
     release(tmp_path, "Second")
-    publish(outgoing(tmp_path / "dist"), bucket, purges=True)
+    publish(outgoing(tmp_path / "dist"), bucket, PublishOptions(purges=True))
     before = time.time() - 2 * 24 * 3600
     for path in (tmp_path / "target").rglob("*"):
         os.utime(path, (before, before))

@@ -15,6 +15,7 @@ from served import SOURCES
 from shopwindow.delivery import roots, signed_publishing
 from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.publishing import PublishOptions
 from shopwindow.delivery.signing import Signing
 from shopwindow.release.publish import Releases
 
@@ -124,7 +125,9 @@ def test_the_night_of_the_targets_ends_what_a_thief_has_published(shop: Shop) ->
     shop.pulled()
     stolen = release(shop.work, "Fourth")
     thief = shop.thief(*ONLINE)
-    signed_publishing.publish(outgoing(shop.work / "dist"), folder(shop.work / "target"), thief, force=True)
+    signed_publishing.publish(
+        outgoing(shop.work / "dist"), folder(shop.work / "target"), thief, PublishOptions(force=True)
+    )
     assert shop.pulled() == stolen
     second = release(shop.work, "Second")
     shop.follow(night("targets"), shop.sticks)

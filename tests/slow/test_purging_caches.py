@@ -4,7 +4,6 @@ import json
 import shlex
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,7 +16,7 @@ from releases import manifest, shopwindow
 from shopwindow.delivery import activation, purging
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import publish
+from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.delivery.purging import purge, purger_of, surrogate_key
 from shopwindow.problems import Failure, Misuse
 
@@ -65,20 +64,14 @@ def cache() -> Iterator[Cache]:
     cache.close()
 
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting is what is not tested here."""
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)
-
-
 @pytest.fixture
 def target(tmp_path: Path) -> Bucket:
     """A target with two releases, the second of which is current, and what differs is not purged yet."""
     bucket = folder(tmp_path / "target")
     release(tmp_path)
-    publish(outgoing(tmp_path / "dist"), bucket, purges=True)
+    publish(outgoing(tmp_path / "dist"), bucket, PublishOptions(purges=True))
     release(tmp_path, "Second")
-    publish(outgoing(tmp_path / "dist"), bucket, purges=True)
+    publish(outgoing(tmp_path / "dist"), bucket, PublishOptions(purges=True))
     return bucket
 
 
@@ -167,10 +160,10 @@ def test_a_cache_that_does_not_hold_a_url_has_purged_it(target: Bucket) -> None:
 def test_what_a_cache_refuses_is_purged_by_the_next_run(target: Bucket, tmp_path: Path, status: int) -> None:
     refusing, old, new = Cache(status), *ids(target)
     with pytest.raises(Failure, match=f"{new[:12]} is current, but not everything was purged: .* answers {status}"):
-        purge(target, [purger_of(refusing.address, {})])
+        purge(target, [purger_of(refusing.address, {}, attempts=2)])
     refusing.close()
     third = release(tmp_path, "Third")
-    publish(outgoing(tmp_path / "dist"), target, purges=True)
+    publish(outgoing(tmp_path / "dist"), target, PublishOptions(purges=True))
     assert current(target)["unpurged"] == [old, new]
     cache = Cache(200)
     assert purge(target, [purger_of(cache.address, {})]).releases == 2
@@ -183,7 +176,7 @@ def test_what_a_cache_refuses_is_purged_by_the_next_run(target: Bucket, tmp_path
 
 def test_a_cache_that_is_away_is_a_sentence(target: Bucket) -> None:
     with pytest.raises(Failure, match=r"http://127.0.0.1:9 is not reached: .*; the next run tries again"):
-        purge(target, [purger_of("http://127.0.0.1:9", {})])
+        purge(target, [purger_of("http://127.0.0.1:9", {}, attempts=2)])
     assert len(current(target)["unpurged"]) == 1
 
 
@@ -205,7 +198,7 @@ def test_what_another_publisher_adds_meanwhile_stays_listed(target: Bucket, tmp_
 
     def slow(urls: object) -> None:
         release(tmp_path, "Third")
-        publish(outgoing(tmp_path / "dist"), target, purges=True)
+        publish(outgoing(tmp_path / "dist"), target, PublishOptions(purges=True))
 
     purge(target, [slow])
     assert current(target)["unpurged"] == [second]

@@ -27,7 +27,7 @@ from shopwindow.problems import Failure, number_of
 if TYPE_CHECKING:
     from shopwindow.delivery.bucket import Bucket
     from shopwindow.delivery.outgoing import Outgoing
-    from shopwindow.delivery.publishing import Publication
+    from shopwindow.delivery.publishing import Publication, PublishOptions
     from shopwindow.delivery.purging import Purger
     from shopwindow.delivery.signing import Signature, Signing
 
@@ -257,10 +257,7 @@ def _publish(order: _Order) -> None:
             release,
             order.bucket,
             order.signing,
-            reason=order.reason,
-            force=order.force,
-            purges=bool(order.purgers),
-            progress=progress_bar("sending"),
+            _options(order),
         )
     else:
         done = _publish_unsigned(order, release)
@@ -288,13 +285,17 @@ def _publish_unsigned(order: _Order, release: "Outgoing") -> "Publication":
     if not order.is_site:
         publishing.require_unsigned(order.bucket)
     send = publish_site if order.is_site else publishing.publish
-    return send(
-        release,
-        order.bucket,
-        reason=order.reason,
-        force=order.force,
-        purges=bool(order.purgers),
-        progress=progress_bar("sending"),
+    return send(release, order.bucket, _options(order))
+
+
+def _options(order: _Order) -> "PublishOptions":
+    from shopwindow.delivery.publishing import PublishOptions
+
+    return PublishOptions(
+        order.reason or "publish",
+        order.force,
+        bool(order.purgers),
+        progress_bar("sending"),
     )
 
 

@@ -94,6 +94,10 @@ class Bucket(Protocol):
     def where(self) -> str:
         """What messages call the target: its address."""
 
+    @property
+    def pause(self) -> float:
+        """Seconds before an object that came damaged is read a second time."""
+
     def read(self, key: str) -> Stored | None:
         """Return an object; None where there is none.
 
@@ -147,6 +151,9 @@ class ObjectBucket:
     With such a reading every command begins. ``address``: whose answers say what time
     it is there; empty: the store compares clocks itself.
     """
+
+    pause = 0.2
+    """A store or a proxy that sent wrong bytes is often right a moment later."""
 
     def __init__(
         self,

@@ -46,6 +46,9 @@ _UNCHANGED = "nothing there is half written"
 class FolderBucket:
     """The objects of a directory, which is created with the first of them."""
 
+    pause = 0.0
+    """No network spoils what is read from a disk, so waiting mends nothing."""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.where = f"file://{folder}"

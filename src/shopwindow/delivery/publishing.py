@@ -41,6 +41,26 @@ MANIFEST_HEADERS = Headers("application/json", PRIVATE_HEADERS.cache_control)
 
 
 @dataclass(frozen=True)
+class PublishOptions:
+    """How to publish.
+
+    ``reason``: goes into the history. ``force``: also where that would be refused; each
+    way of publishing says what for. ``purges``: somebody will purge, so the pointer
+    shall list what is to be purged. ``progress`` is called with how many objects or
+    files are sent, and of how many.
+    """
+
+    reason: str = "publish"
+    force: bool = False
+    purges: bool = False
+    progress: Progress | None = None
+
+
+BY_DEFAULT = PublishOptions()
+"""For whoever has no wishes."""
+
+
+@dataclass(frozen=True)
 class Publication:
     """What `publish` did.
 
@@ -60,25 +80,19 @@ class Publication:
 def publish(
     release: Outgoing,
     bucket: Bucket,
-    *,
-    reason: str = "",
-    force: bool = False,
-    purges: bool = False,
-    progress: Progress | None = None,
+    options: PublishOptions = BY_DEFAULT,
 ) -> Publication:
     """Send a release to a target, and make it the current one there.
 
-    ``force``: also where a newer build is current. ``purges``: somebody will purge, so
-    the pointer shall list what is to be purged. ``progress`` is called with how many
-    objects are sent, and of how many. Raises Failure, after which the pointer is as it
-    was or as another publisher has set it.
+    With ``options.force`` also where a newer build is current. Raises Failure, after
+    which the pointer is as it was or as another publisher has set it.
     """
     start = pointer.read(bucket)
     sent = size = 0
     while True:
         require_nobody_prunes(bucket, start)
-        require_newer(release, start.pointer, bucket.where, force=force)
-        created = send(release, bucket, start.pointer, progress)
+        require_newer(release, start.pointer, bucket.where, force=options.force)
+        created = send(release, bucket, start.pointer, options.progress)
         sent, size = sent + len(created), size + sum(created)
         present = start.pointer
         previous = present.id if present else None
@@ -87,7 +101,7 @@ def publish(
             pinned = present.pinned and not is_current
             return Publication(release.id, sent, size, previous, False, pinned)
 
-        next_pointer = _next(present, release, reason or "publish", purges=purges)
+        next_pointer = _next(present, release, options)
         if pointer.move(bucket, start.version, next_pointer):
             return Publication(release.id, sent, size, previous, True, False)
         again = pointer.read(bucket)
@@ -98,19 +112,16 @@ def publish(
 
 
 def _next(
-    present: TargetPointer | None, release: Outgoing, reason: str, *, purges: bool
+    present: TargetPointer | None, release: Outgoing, options: PublishOptions
 ) -> TargetPointer:
     """Return the pointer that leads to a release."""
     previous = present.id if present else None
     moment = datetime.now(UTC)
-    entry = pointer.activation(moment, release.id, previous, reason, "publish")
+    entry = pointer.activation(moment, release.id, previous, options.reason, "publish")
     start = present or TargetPointer("", "", "")
     moved = start.moved(release.id, release.last_built, entry, pin=False)
-    return with_unpurged(
-        replace(moved, pruning=""),
-        previous,
-        purges=purges,
-    )
+    moved = replace(moved, pruning="")
+    return with_unpurged(moved, previous, purges=options.purges)
 
 
 def with_unpurged(

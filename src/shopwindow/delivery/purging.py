@@ -55,24 +55,28 @@ def surrogate_key(url: str) -> str:
     return sha256(url.encode()).hexdigest()
 
 
-def purger_of(way: str, environment: Mapping[str, str]) -> Purger:
+def purger_of(
+    way: str, environment: Mapping[str, str], attempts: int = PURGE_ATTEMPTS
+) -> Purger:
     """Return what purges from one cache. ``way`` is one of WAYS.
 
-    Raises Misuse for anything else, and Failure where the environment lacks what an API
-    needs.
+    ``attempts``: how often a request is sent to a cache that is out of order. Raises
+    Misuse for anything else, and Failure where the environment lacks what an API needs.
     """
     if way == "fastly":
         token = _required(environment, "FASTLY_API_TOKEN", way)
         service = _required(environment, "FASTLY_SERVICE_ID", way)
-        return fastly(environment.get("FASTLY_API_URL", FASTLY), service, token)
+        return fastly(
+            environment.get("FASTLY_API_URL", FASTLY), service, token, attempts
+        )
     if way == "cloudflare":
         token = _required(environment, "CLOUDFLARE_API_TOKEN", way)
         zone = _required(environment, "CLOUDFLARE_ZONE_ID", way)
         return cloudflare(
-            environment.get("CLOUDFLARE_API_URL", CLOUDFLARE), zone, token
+            environment.get("CLOUDFLARE_API_URL", CLOUDFLARE), zone, token, attempts
         )
     if way.startswith(("http://", "https://")) and urlsplit(way).hostname:
-        return http_purge(way)
+        return http_purge(way, attempts)
     program = shlex.split(way.removeprefix("command:"))
     if way.startswith("command:") and program:
         return command(program)
@@ -160,7 +164,7 @@ def _record(bucket: Bucket, done: tuple[str, ...], layout: str) -> None:
 # -- caches ----------------------------------------------------------------------------
 
 
-def fastly(api: str, service: str, token: str) -> Purger:
+def fastly(api: str, service: str, token: str, attempts: int) -> Purger:
     """Return what purges by surrogate keys
     (https://www.fastly.com/documentation/reference/api/purging/).
 
@@ -172,12 +176,12 @@ def fastly(api: str, service: str, token: str) -> Purger:
         for batch in _batches(urls, FASTLY_KEYS):
             keys = [surrogate_key(url) for url in batch]
             body = {"surrogate_keys": keys}
-            _post(f"{api}/service/{service}/purge", headers, body)
+            _post(f"{api}/service/{service}/purge", headers, body, attempts)
 
     return send
 
 
-def cloudflare(api: str, zone: str, token: str) -> Purger:
+def cloudflare(api: str, zone: str, token: str, attempts: int) -> Purger:
     """Return what purges by URLs
     (https://developers.cloudflare.com/api/resources/cache/methods/purge/).
     """
@@ -186,12 +190,12 @@ def cloudflare(api: str, zone: str, token: str) -> Purger:
     def send(urls: Sequence[str]) -> None:
         for batch in _batches(urls, CLOUDFLARE_FILES):
             address = f"{api}/client/v4/zones/{zone}/purge_cache"
-            _post(address, headers, {"files": list(batch)})
+            _post(address, headers, {"files": list(batch)}, attempts)
 
     return send
 
 
-def http_purge(address: str) -> Purger:
+def http_purge(address: str, attempts: int) -> Purger:
     """Return what sends PURGE for each URL to a cache, such as Varnish or nginx.
 
     ``address``: the cache's own, `http://HOST:PORT`. The URL's host goes into Host.
@@ -201,7 +205,7 @@ def http_purge(address: str) -> Purger:
         parts = urlsplit(url)
         target = parts.path + f"?{parts.query}" * bool(parts.query)
         headers = {"Host": parts.netloc}
-        status, answer = _answered(address, "PURGE", target, headers, None)
+        status, answer = _answered(address, "PURGE", target, headers, None, attempts)
         if not 200 <= status < 300 and status not in CONFIRMED_TWICE:
             raise Failure(f"{address} answers {status} to PURGE {target}: {answer}")
 
@@ -231,13 +235,15 @@ def _batches(urls: Sequence[str], size: int) -> Iterator[Sequence[str]]:
         yield urls[start : start + size]
 
 
-def _post(address: str, headers: Mapping[str, str], body: object) -> None:
+def _post(
+    address: str, headers: Mapping[str, str], body: object, attempts: int
+) -> None:
     """Send JSON to an API. Raises Failure where it does not confirm."""
     parts = urlsplit(address)
     server = f"{parts.scheme}://{parts.netloc}"
     sent = {**headers, "Content-Type": "application/json"}
     data = json.dumps(body).encode()
-    status, answer = _answered(server, "POST", parts.path, sent, data)
+    status, answer = _answered(server, "POST", parts.path, sent, data, attempts)
     if not 200 <= status < 300:
         raise Failure(f"{parts.netloc} answers {status}: {answer}")
 
@@ -248,6 +254,7 @@ def _answered(
     target: str,
     headers: Mapping[str, str],
     body: bytes | None,
+    attempts: int,
 ) -> tuple[int, str]:
     """Return the status and the beginning of the body of an answer.
 
@@ -256,8 +263,8 @@ def _answered(
     """
     parts = urlsplit(server)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    for attempt in range(PURGE_ATTEMPTS):
-        is_last = attempt == PURGE_ATTEMPTS - 1
+    for attempt in range(attempts):
+        is_last = attempt == attempts - 1
         connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_SECONDS)
         try:
             connection.request(method, target, body, dict(headers))

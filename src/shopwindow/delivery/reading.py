@@ -13,9 +13,6 @@ breaks off is repeated by the library (`bucket`). Of a source that spoils every 
 answer, one object in 600 fails, and then the next attempt of a host goes on.
 """
 
-READING_SECONDS = 0.2
-"""The pause before the second reading; it doubles."""
-
 
 @dataclass(frozen=True)
 class Fetched:
@@ -36,11 +33,12 @@ def read_right(
 ) -> bytes:
     """Return bytes of an object that are right, after several readings at most.
 
-    ``read`` returns None where there is no such object. Raises PullFault.
+    The pause before the second reading is the bucket's; it doubles. ``read`` returns
+    None where there is no such object. Raises PullFault.
     """
     for reading in range(READINGS):
         if reading:
-            time.sleep(READING_SECONDS * 2 ** (reading - 1))
+            time.sleep(bucket.pause * 2 ** (reading - 1))
         with faults("source"):
             data = read()
         if data is None:

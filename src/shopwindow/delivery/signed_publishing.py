@@ -11,13 +11,12 @@ from pathlib import Path
 
 from tuf.api.metadata import Root, TargetFile
 
-from shopwindow.content.processes import Progress
 from shopwindow.delivery import activation, layout, pointer, publishing, released, roots
 from shopwindow.delivery import signing as signatures
 from shopwindow.delivery.activation import MovedPointer, require_pointer
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.outgoing import Outgoing
-from shopwindow.delivery.publishing import Publication
+from shopwindow.delivery.publishing import BY_DEFAULT, Publication, PublishOptions
 from shopwindow.delivery.signed_metadata import Chain, chain, id_of, proven
 from shopwindow.delivery.signing import Signature, Signing
 from shopwindow.problems import Failure
@@ -39,27 +38,21 @@ def publish(
     release: Outgoing,
     bucket: Bucket,
     signing: Signing,
-    *,
-    reason: str = "",
-    force: bool = False,
-    purges: bool = False,
-    progress: Progress | None = None,
+    options: PublishOptions = BY_DEFAULT,
 ) -> tuple[Publication, Signature]:
     """Send a release to a target, make it the current one there, and sign that.
 
-    ``force``: also where a newer build is current, where somebody published this
-    release without a signature, or where the target was signed in the future. The rest
-    is as for `publishing.publish`. Where the target is pinned to another release, that
-    one's signatures are renewed. Raises Failure.
+    With ``options.force`` also where a newer build is current, where somebody published
+    this release without a signature, or where the target was signed in the future.
+    Where the target is pinned to another release, that one's signatures are renewed.
+    Raises Failure.
     """
-    signed = _ready(bucket, signing, force=force)
-    if not force:
+    signed = _ready(bucket, signing, force=options.force)
+    if not options.force:
         _require_right(bucket, release, signed)
     elif _target_of(bucket, release, signed) is None:
         _make_room(bucket, release)
-    done = publishing.publish(
-        release, bucket, reason=reason, force=force, purges=purges, progress=progress
-    )
+    done = publishing.publish(release, bucket, options)
     if done.pinned:
         return done, signatures.renew(bucket, signing)
     target = _require_right(bucket, release, signed)

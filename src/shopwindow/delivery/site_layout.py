@@ -25,7 +25,13 @@ from shopwindow.delivery.bucket import Bucket, size_of
 from shopwindow.delivery.connections import concurrently
 from shopwindow.delivery.outgoing import PRIVATE_HEADERS, Object, Outgoing, headers
 from shopwindow.delivery.pointer import SITE, TargetPointer
-from shopwindow.delivery.publishing import Publication, require_newer, with_unpurged
+from shopwindow.delivery.publishing import (
+    BY_DEFAULT,
+    Publication,
+    PublishOptions,
+    require_newer,
+    with_unpurged,
+)
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines
@@ -62,24 +68,20 @@ def lines(bucket: Bucket, id: str) -> ManifestLines:
 def publish_site(
     release: Outgoing,
     bucket: Bucket,
-    *,
-    reason: str = "",
-    force: bool = False,
-    purges: bool = False,
-    progress: Progress | None = None,
+    options: PublishOptions = BY_DEFAULT,
 ) -> Publication:
     """Send the files of a release to their paths at a target.
 
-    The arguments are those of `publish`. ``force``: also while another publisher seems
-    to be at work; of the release that is current, every file again. Raises Failure; then
-    files of both releases may lie there, until a publication ends.
+    With ``options.force`` also where a newer build is current, or another publisher
+    seems to be at work; of the release that is current, every file again. Raises
+    Failure; then files of both releases may lie there, until a publication ends.
     """
     read = pointer.read(bucket, SITE)
     present = read.pointer
-    _require_nobody_sends(bucket, present, force=force)
-    require_newer(release, present, bucket.where, force=force)
+    _require_nobody_sends(bucket, present, force=options.force)
+    require_newer(release, present, bucket.where, force=options.force)
     previous = present.id if present and present.id else None
-    if present and previous == release.id and not present.begun and not force:
+    if present and previous == release.id and not present.begun and not options.force:
         return Publication(release.id, 0, 0, previous, False, False)
 
     listing = gzip.compress(release.manifest_bytes(), mtime=0)
@@ -95,13 +97,11 @@ def publish_site(
 
     earlier = [id for id in (previous, *start.begun) if id and id != release.id]
     there = [lines(bucket, id).files for id in earlier]
-    sizes = _send(release, bucket, there, progress)
+    sizes = _send(release, bucket, there, options.progress)
 
-    entry = pointer.activation(
-        now, release.id, previous, reason or "publish", "publish"
-    )
+    entry = pointer.activation(now, release.id, previous, options.reason, "publish")
     moved = sending.moved(release.id, release.last_built, entry, pin=False)
-    moved = with_unpurged(moved, previous, purges=purges)
+    moved = with_unpurged(moved, previous, purges=options.purges)
     version = pointer.read(bucket, SITE)
     if version.pointer != sending or not pointer.move(
         bucket, version.version, replace(moved, begun=(), sending="")
