@@ -99,12 +99,18 @@ def test_an_edited_view_of_the_shop_is_rendered_by_the_next_build(minimal: Path,
     assert {path.read_bytes()[:16] for path in changed} == {b'{"success":true,'}
 
 
+def company_in(folder: Path) -> Path:
+    """A folder with the company's interface."""
+    for name, text in COMPANY.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
 @pytest.fixture
 def company(minimal: Path, tmp_path: Path) -> Path:
     """A folder with the company's interface and some content, built twice."""
-    for name, text in COMPANY.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    company_in(tmp_path)
     for _ in range(2):
         build(tmp_path, tmp_path, *CHOSEN)
     assert json.loads(answer(tmp_path, "v1/hello.json")) == {
@@ -183,3 +189,23 @@ def test_content_and_releases_in_the_interface_s_package_are_no_part_of_the_prog
         (within / "dist/current").unlink()
         shutil.rmtree(within / "dist/releases")
     assert programs[0] == programs[1]
+
+
+def source_digest(*path: Path, before: str = "") -> str:
+    """The digest of an interface's own source, in a process that may have imported more."""
+    script = f"{before}\nfrom shopwindow.release.program import source_digest\nprint(source_digest('{CHOSEN[1]}'))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (*path, SOURCES)))}
+    done = subprocess.run([sys.executable, "-B", "-c", script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_source_of_an_interface_has_one_digest_on_every_machine(tmp_path: Path) -> None:
+    """Wherever it lies, also where it was installed, and whatever else the process has imported."""
+    here, other = company_in(tmp_path / "here"), company_in(tmp_path / "site-packages")
+    (other / "company" / "notes.txt").write_text("no source\n")
+    (here / "script.py").write_text("from company.offer import INTERFACE\n")
+    digests = {source_digest(here), source_digest(other), source_digest(here, before="import script")}
+    assert len(digests) == 1
+    rewrite(other / "company" / "words.py", "morning", "evening")
+    assert source_digest(other) not in digests

@@ -17,6 +17,7 @@ from typing import Any
 
 from shopwindow.content.listing import below
 from shopwindow.interface.interface import Interface
+from shopwindow.interface.loading import load
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 """The folder of this package, shopwindow."""
@@ -65,15 +66,51 @@ def program_digest(
     return digest.hexdigest()
 
 
+def source_digest(name: str) -> str:
+    """Return a digest of the Python source of an Interface, as hexadecimal digits.
+
+    It is the same on every machine that has the same source, wherever that lies, and
+    also where it was installed. It covers the packages and modules that the Interface
+    and its parts are from, but for this package. ``name`` is `package.module:NAME`.
+    Raises Failure where there is no such Interface, and what its import raises.
+    """
+    interface = load(name)
+    modules = {name.partition(":")[0], *_modules_of_parts(interface)}
+    digest = sha256()
+    for file, path in sorted(_files_of(modules).items()):
+        if file.endswith(".py"):
+            data = path.read_bytes()
+            digest.update(f"{file}\0{len(data)}\0".encode() + data)
+    return digest.hexdigest()
+
+
 def _own_files(interface: Interface) -> dict[str, Path]:
     """Return an Interface's own files, by names that do not depend on where they lie.
 
-    Files of this package and of installed libraries are not among them. A package
-    counts with all of its files, since a view may import or read any of them. A module
-    outside a package counts with the Python files beside it only, since its folder may
-    hold anything else. All files of the folders ``schemas`` and ``templates`` count.
+    Files of this package and of installed libraries are not among them. All files of
+    the folders ``schemas`` and ``templates`` count.
     """
-    top_names = {name.partition(".")[0] for name in _modules(interface)}
+    modules = {*_modules_with(interface), *_modules_of_parts(interface)}
+    files = _files_of(modules)
+    for name in ("schemas", "templates"):
+        if folder := getattr(interface, name):
+            files |= _below(name, Path(str(folder)))
+    return {
+        name: path
+        for name, path in files.items()
+        if not any(part in _INSTALLED for part in path.parts)
+    }
+
+
+def _files_of(modules: Collection[str]) -> dict[str, Path]:
+    """Return the files that modules are from, by names that do not depend on where they
+    lie. Those of this package and of Python are not among them.
+
+    A package counts with all of its files, since a view may import or read any of them.
+    A module outside a package counts with the Python files beside it only, since its
+    folder may hold anything else.
+    """
+    top_names = {name.partition(".")[0] for name in modules}
     roots = top_names - sys.stdlib_module_names - {"shopwindow"}
     files: dict[str, Path] = {}
     for root in roots & sys.modules.keys():
@@ -85,14 +122,7 @@ def _own_files(interface: Interface) -> dict[str, Path]:
         elif file:
             beside = Path(file).parent.glob("*.py")
             files |= {f"{root}/{path.name}": path for path in beside}
-    for name in ("schemas", "templates"):
-        if folder := getattr(interface, name):
-            files |= _below(name, Path(str(folder)))
-    return {
-        name: path
-        for name, path in files.items()
-        if not any(part in _INSTALLED for part in path.parts)
-    }
+    return files
 
 
 def _below(name: str, folder: Path) -> dict[str, Path]:
@@ -111,17 +141,18 @@ def _is_left_out(part: str) -> bool:
     return part == "__pycache__" or part.startswith(".")
 
 
-def _modules(interface: Interface) -> Iterator[str]:
-    """Yield the names of the modules that an Interface is from, some more than once.
-
-    These are the modules that have it as a variable, and those of its parts, at any
-    depth.
-    """
+def _modules_with(interface: Interface) -> Iterator[str]:
+    """Yield the names of the modules that have an Interface as a variable."""
     for name, module in list(sys.modules.items()):
         values = list(getattr(module, "__dict__", {}).values())
         if any(value is interface for value in values):
             yield name
 
+
+def _modules_of_parts(interface: Interface) -> Iterator[str]:
+    """Yield the names of the modules that the parts of an Interface are from, at any
+    depth, some more than once.
+    """
     parts: list[Any] = [interface]
     # the parts themselves stay in memory: Python gives the id of an object that has
     # gone to another one
