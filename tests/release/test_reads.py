@@ -38,7 +38,9 @@ Json = Any
 SCHEMAS = Schemas([shipped("schemas")])
 
 
-def made(content: Path, out: Path, at: str = AT, *, fresh: bool = False, jobs: int = 1) -> Built | None:
+def made(
+    content: Path, out: Path, at: str = AT, *, fresh: bool = False, jobs: int = 1, program: str = "this program"
+) -> Built | None:
     """A release of a content folder, switched to; None where the content has faults."""
     schemas = Schemas([shipped("schemas"), content / "schemas"]) if (content / "schemas").is_dir() else SCHEMAS
     documents = check(content, schemas, INTERFACE, CheckOptions(jobs=1)).documents
@@ -46,7 +48,9 @@ def made(content: Path, out: Path, at: str = AT, *, fresh: bool = False, jobs: i
         return None
     releases, moment = Releases(out), datetime.fromisoformat(at)
     with releases.lock(make=True):
-        order = BuildOrder(INTERFACE, documents, schemas, moment, lambda live: "edge", "this program", {}, jobs, fresh)
+        order = BuildOrder(
+            INTERFACE, documents, schemas, moment, lambda live: f"edge of {program}", program, {}, jobs, fresh
+        )
         result = build(order, releases)
         releases.activate(result.id, "build", "build", moment)
     return result
@@ -350,6 +354,24 @@ def test_a_build_without_the_cache_asks_everything_and_the_next_one_does_not(con
     assert len(asked(lambda: made(content, out, fresh=True))) == everything(content)
     write(content, {"events/second.yaml": RENAMED})
     assert asked(lambda: made(content, out)) == EVENTS_2
+
+
+def test_a_release_that_another_program_built_is_asked_for_once(content: Path, out: Path) -> None:
+    first = made(content, out)
+    assert first is not None
+    path = Releases(out).path(first.id) / "build.json"
+    path.write_bytes(orjson.dumps({**orjson.loads(path.read_bytes()), "program": "an older program"}))
+    record_of(out).unlink()
+    assert len(asked(lambda: made(content, out))) == everything(content)
+    assert asked(lambda: made(content, out)) == []
+
+
+def test_another_program_has_edge_rules_of_its_own(content: Path, out: Path) -> None:
+    older, newer = made(content, out, program="an older program"), made(content, out)
+    assert older is not None
+    assert newer is not None
+    edges = [Releases(out).lines(result.id).edge for result in (older, newer)]
+    assert edges == ["edge of an older program", "edge of this program"]
 
 
 def test_after_a_rollback_everything_is_asked(content: Path, out: Path) -> None:

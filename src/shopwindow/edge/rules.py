@@ -295,16 +295,19 @@ def _shapes(
     A stand-in is spelled as a number, from MAX_ID downwards. Every combination of
     arguments comes once.
     """
+    ids = [
+        (parameter, stand_in := str(MAX_ID - number), parameter.kind.parse(stand_in))
+        for number, parameter in enumerate(operation.parameters)
+        if getattr(parameter.kind, "identifies", False)
+    ]
     seen = set()
     for arguments in operation.entries(content):
         shape: dict[str, Any] = dict(arguments)
         stand_ins = []
-        for number, parameter in enumerate(operation.parameters):
-            value = shape.get(parameter.name)
-            identifies = getattr(parameter.kind, "identifies", False)
-            if value and identifies and parameter.kind.format(value).isdigit():
-                stand_in = str(MAX_ID - number)
-                shape[parameter.name] = parameter.kind.parse(stand_in)
+        for parameter, stand_in, value in ids:
+            id = shape.get(parameter.name)
+            if id and parameter.kind.format(id).isdigit():
+                shape[parameter.name] = value
                 stand_ins.append(stand_in)
         key = tuple(shape.items())
         if key not in seen:

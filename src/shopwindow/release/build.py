@@ -25,16 +25,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shopwindow.content import documents
+from shopwindow.content.documents import Content
+from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import indexes, manifest, reads
 from shopwindow.release.changes import documents_changed
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.plan import planned
-from shopwindow.release.previous import previous_release, record_path
+from shopwindow.release.previous import Previous, previous_release, record_path
 from shopwindow.release.publish import Releases
 from shopwindow.release.render import StagedFiles, merged, render
 from shopwindow.release.stage import staging
-from shopwindow.release.unserved import stage_content, stage_notes
+from shopwindow.release.unserved import Unserved, stage_content, stage_notes
 from shopwindow.release.verify import verify
 
 
@@ -79,8 +81,14 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         content = live.with_indexes(built_indexes.opened)
         if order.accept is not None:
             order.accept(order, content, built_indexes)
-        unserved = stage_content(order, content, built_indexes, stage)
-        plan = planned(order, content, previous, built_indexes.digests)
+        unserved = stage_content(order, content, built_indexes, previous, stage)
+        plan = planned(
+            order,
+            content,
+            previous,
+            built_indexes.digests,
+            is_same=previous.has_content(unserved.private),
+        )
 
         # Without an answer to render, the reused files are all files of the release.
         files = StagedFiles(plan.reused)
@@ -103,9 +111,7 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         records = merged(plan.records, files.records)
         reads.save(record_path(releases), (release_id, *plan.state), records)
 
-    changed = {}
-    if previous.content:
-        changed = documents_changed(previous.content, content, interface)
+    changed = _documents_changed(previous, unserved, content, interface)
     return Built(
         id=release_id,
         files=len(files.lines),
@@ -116,6 +122,20 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         next_change=unserved.next_change,
         anew=built_indexes.anew,
     )
+
+
+def _documents_changed(
+    previous: Previous, unserved: Unserved, content: Content, interface: Interface
+) -> Mapping[str, Sequence[str]]:
+    """Return kind → ids of the documents that differ from the previous release.
+
+    It is empty where there is none to compare with, or its content.json is the same.
+    """
+    ours = unserved.private[manifest.CONTENT_FILE]
+    if previous.private.get(manifest.CONTENT_FILE) == ours:
+        return {}
+    before = previous.read_content()
+    return documents_changed(before, content, interface) if before else {}
 
 
 def _exists(order: BuildOrder, releases: Releases, manifest_bytes: bytes) -> bool:

@@ -43,11 +43,17 @@ class RenderingPlan:
 
 
 def planned(
-    order: BuildOrder, content: Content, previous: Previous, indexes: Mapping[str, str]
+    order: BuildOrder,
+    content: Content,
+    previous: Previous,
+    indexes: Mapping[str, str],
+    *,
+    is_same: bool,
 ) -> RenderingPlan:
     """Return what to render of a content, and what to reuse of the previous release.
 
-    ``indexes``: index name → digest of its rows. Raises Failure where the release would
+    ``indexes``: index name → digest of its rows. ``is_same``: the previous release is of
+    this very content, so no answer is outdated. Raises Failure where the release would
     have more files than the order allows.
     """
     operations = prerender.planned_operations(order.interface, content)
@@ -58,7 +64,9 @@ def planned(
     # same answer now, and the previous release has the same paths.
     state = *order.built_by, prerender.digest_of(operations)
     records = previous.records(state)
-    outdated = {number for record in records for number in record.forget(digests)}
+    outdated: set[int] = set()
+    if not is_same:
+        outdated.update(*(record.forget(digests) for record in records))
     total = sum(map(len, operations))
     if not records or len(outdated) > total // 2:
         return RenderingPlan(state, digests, prerender.planned_answers(operations))

@@ -6,10 +6,11 @@ nothing, gets a `Previous` with empty fields; it then renders and writes everyth
 the same steps as any other build.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -31,22 +32,34 @@ from shopwindow.release.stored import interface_of
 class Previous:
     """What a build compares with, and what it may take over.
 
-    To compare with: ``id``; ``lines``: path below files/ → line of its manifest; ``content``:
-    its documents, None where its content.json is not here or cannot be read.
+    To compare with: ``id``; ``lines``: path below files/ → line of its manifest;
+    ``private``: entries of its manifest for what nobody can ask for; ``read_content``
+    returns its documents, None where its content.json is not here or cannot be read.
 
     To take over: ``files``: the folder with its files, None where only its manifest is
     here or nothing may be taken over; ``same_program``: this very program built it with
     these schemas, so equal JSON means an equal answer in every format; ``indexes``: its
-    indexes, by name; ``record``: the file with what its answers have read.
+    indexes, by name; ``record``: the file with what its answers have read; ``edge``: the digest of the edge's
+    configuration.
     """
 
     id: str = ""
     lines: Mapping[str, bytes] = field(default_factory=dict)
-    content: Content | None = None
+    private: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    read_content: Callable[[], Content | None] = lambda: None
     files: Path | None = None
     same_program: bool = False
     indexes: Mapping[str, PreviousIndex] = field(default_factory=dict)
     record: Path | None = None
+    edge: str = ""
+
+    def has_content(self, private: Mapping[str, Mapping[str, Any]]) -> bool:
+        """Return whether it is of this very content.
+
+        ``private``: entries of the new manifest for content.json, collections.json and
+        the indexes. All that an answer can read follows from these files.
+        """
+        return self.private == private
 
     @cached_property
     def paths(self) -> Mapping[str, str]:
@@ -74,10 +87,10 @@ class Previous:
 
         ``state``: digests of what an answer depends on besides its reads: the program,
         the schemas, and which answers there are. A record of another state is void.
+        One of this state says that this program has rendered the release, even where
+        another one wrote it first.
         """
-        if not self.same_program or not self.record:
-            return []
-        return reads.load(self.record, (self.id, *state))
+        return reads.load(self.record, (self.id, *state)) if self.record else []
 
 
 def previous_release(
@@ -104,9 +117,9 @@ def previous_release(
         listed = releases.lines(release_id)
     except Failure:  # a damaged manifest, which `shopwindow verify` explains
         return Previous()
-    content = _content(folder, interface)
+    read_content = partial(_content, folder, interface)
     if fresh or not releases.complete(release_id):
-        return Previous(release_id, listed.files, content)
+        return Previous(release_id, listed.files, listed.private, read_content)
 
     indexes = {
         index.name: PreviousIndex(
@@ -120,11 +133,13 @@ def previous_release(
     return Previous(
         id=release_id,
         lines=listed.files,
-        content=content,
+        private=listed.private,
+        read_content=read_content,
         files=folder / "files",
         same_program=(note.get("program"), note.get("schemas")) == built_by,
         indexes=indexes,
         record=record_path(releases),
+        edge=listed.edge,
     )
 
 

@@ -74,7 +74,8 @@ def urls_to_purge(
     than ``most`` are not rendered.
     """
     previous = previous_release(releases, order.interface, order.built_by)
-    if not previous.same_program or previous.content is None:
+    released = previous.read_content() if previous.same_program else None
+    if released is None:
         return Purge(
             unknown="The current release was built by another version of this program: "
             "only a build tells which files differ."
@@ -82,7 +83,7 @@ def urls_to_purge(
     try:
         opened, changed = _indexes(order, content, previous)
         indexed = content.with_indexes(opened)
-        released = previous.content.with_indexes(opened)
+        released = released.with_indexes(opened)
         answers, gone = _differing_answers(order, released, indexed, previous)
         count = sum(len(answer.spellings) for answer in (*answers, *gone))
         is_upper_bound = len(answers) > most

@@ -16,6 +16,7 @@ from shopwindow.content import collections, documents, schedule
 from shopwindow.content.documents import Content
 from shopwindow.release import manifest, stored
 from shopwindow.release.order import BuildOrder, BuiltIndexes
+from shopwindow.release.previous import Previous
 from shopwindow.release.stage import Stage
 
 
@@ -40,7 +41,11 @@ class Unserved:
 
 
 def stage_content(
-    order: BuildOrder, content: Content, indexes: BuiltIndexes, stage: Stage
+    order: BuildOrder,
+    content: Content,
+    indexes: BuiltIndexes,
+    previous: Previous,
+    stage: Stage,
 ) -> Unserved:
     """Stage content.json and collections.json, and return what the manifest says of
     them.
@@ -49,7 +54,8 @@ def stage_content(
     while it renders.
     """
     private = {
-        manifest.CONTENT_FILE: _staged(stage, manifest.CONTENT_FILE, content.encode())
+        manifest.CONTENT_FILE: _staged(stage, manifest.CONTENT_FILE, content.encode()),
+        **indexes.private,
     }
     declared = order.interface.collections
     if declared:
@@ -60,11 +66,9 @@ def stage_content(
     next_change = schedule.next_change(
         boundaries, order.interface.clocks, order.documents.zone, order.moment
     )
-    return Unserved(
-        {**private, **indexes.private},
-        next_change.isoformat(timespec="seconds"),
-        order.edge(content),
-    )
+    is_same = previous.same_program and previous.has_content(private)
+    edge = previous.edge if is_same else order.edge(content)
+    return Unserved(private, next_change.isoformat(timespec="seconds"), edge)
 
 
 def _staged(stage: Stage, name: str, data: bytes) -> Mapping[str, Any]:
