@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from releases import AT, aged, build, built, current, live, manifest, shopwindow, tree
 from shopwindow.catalog.index.building import CATALOG, sorted_together
+from shopwindow.catalog.index.file import PAGE_SIZE
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.content.check import check
 from shopwindow.content.schema import Schemas
@@ -158,10 +160,15 @@ def test_a_second_build_has_nothing_to_do_and_a_file_of_the_catalog_gives_it_som
     assert built(changed(small, (INVENTORY, '"site":3', '"site":0')), out) != first
 
 
+BOOTS = (FILES["categories"], "name: Boots", "name: High Boots")
+
+
 def test_a_build_says_which_products_and_categories_changed(small: Path, out: Path) -> None:
     built(small, out)
     ran = build(changed(small, PRICE, (FILES["categories"], "name: Loafers", "name: Flats")), out)
     assert "  changed: category 3\n  changed: product 502\n" in ran.out
+    ran = build(changed(small, (FILES["categories"], "name: Flats", "name: Slips"), BOOTS), out)
+    assert "  changed: categories 2, 3\n" in ran.out
 
 
 def test_diff_tells_the_catalog_by_product_and_category(small: Path, out: Path) -> None:
@@ -195,18 +202,43 @@ def test_a_catalog_that_was_changed_is_damaged(small: Path, out: Path) -> None:
     assert shopwindow("verify", "--out", out).out.startswith(f"{NAME}: No such file or directory\n")
 
 
-@pytest.mark.parametrize("harm", [lambda path: path.unlink(), lambda path: path.write_bytes(b"no catalog")])
-def test_a_build_beside_a_damaged_catalog_makes_it_anew_or_says_so(
-    small: Path, out: Path, harm: Callable[[Path], object]
+HARMS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "gone": (lambda path: path.unlink(), "cannot be read: No such file or directory"),
+    "empty": (lambda path: path.write_bytes(b""), "is damaged: it has not the bytes that were built"),
+    "another file": (lambda path: path.write_bytes(b"no catalog"), "is damaged: it has not the bytes that were built"),
+}
+
+
+@pytest.mark.parametrize(("harm", "reason"), HARMS.values(), ids=HARMS.keys())
+@pytest.mark.parametrize("edits", [(), (PHONE,)], ids=["nothing changed", "a store changed"])
+def test_a_build_beside_a_damaged_catalog_writes_it_again_and_says_so(
+    small: Path, out: Path, harm: Callable[[Path], object], reason: str, edits: tuple[tuple[str, str, str], ...]
 ) -> None:
     path = catalog(out, built(small, out))
     path.chmod(0o644)
     harm(path)
+    ran = build(changed(small, *edits), out)
+    said = f"  catalog.sqlite was built from the start: the previous one {reason}\n"
+    assert (ran.status, said in ran.out) == (0, True), ran
+    assert shopwindow("verify", "--out", out).status == 0
+    assert "built from the start" not in build(small, out).out
+
+
+def test_a_catalog_that_lost_bytes_and_has_its_time_is_a_sentence(small: Path, out: Path) -> None:
+    path = catalog(out, built(small, out))
+    times = path.stat()
+    path.chmod(0o644)
+    with closing(sqlite3.connect(path)) as database:
+        ((page,),) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'category'")
+    with open(path, "r+b") as file:
+        file.seek((page - 1) * PAGE_SIZE)
+        file.write(bytes(PAGE_SIZE))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     ran = build(changed(small, PHONE), out)
-    if path.exists():
-        assert (ran.status, "--no-cache writes every file again" in ran.err) == (4, True)
-        ran = build(small, out, "--no-cache")
-    assert ran.status == 0, ran
+    damage = "the previous one is damaged: it has not the bytes that were built"
+    advice = "`shopwindow build --no-cache` writes every file again"
+    assert (ran.status, ran.err) == (4, f"shopwindow: {path}: {damage}; {advice}\n")
+    build(small, out, "--no-cache")
     assert shopwindow("verify", "--out", out).status == 0
 
 

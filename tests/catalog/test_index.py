@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from plain_catalog import TREE, URL, Document, category, index, product, review
-from shopwindow.catalog.index.indexing import write
-from shopwindow.catalog.index.opened import OpenedCatalog, open_index
+from shopwindow.catalog.index import building
+from shopwindow.catalog.index.indexing import INDEX_FORMAT, write
+from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.protocol import Catalog, Facet, Page, ProductQuery, Reviews
+from shopwindow.problems import Failure
 
 SITE = {
     "catalog": {
@@ -271,10 +273,19 @@ def test_it_is_never_written_to(catalog: OpenedCatalog, tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path)) == 1  # no journal, no locks
 
 
-def test_another_format_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("UPDATE meta SET value = 99 WHERE name = 'format'", f"its format is 99, not {INDEX_FORMAT}"),
+        ("DELETE FROM meta WHERE name = 'format'", "it lacks 'format'"),
+        ("DROP TABLE meta", "no such table: meta"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_once_with_the_next_step(tmp_path: Path, statement: str, why: str) -> None:
     path = tmp_path / "catalog.sqlite"
     write(path, Sources())
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE meta SET value = 99 WHERE name = 'format'")
-    with pytest.raises(ValueError, match="format 99"):
-        open_index(path)
+        database.execute(statement)
+    with pytest.raises(Failure) as refused:
+        building.CATALOG.open(path)
+    assert str(refused.value) == f"{path}: cannot be read as a catalog: {why}; `shopwindow build` writes it again"

@@ -153,6 +153,22 @@ def test_many_products_are_indexed_only_on_request(tmp_path: Path) -> None:
     assert outcome(again, feeds, content).opened is not None  # the file is there already
 
 
+@pytest.mark.parametrize("changed", [False, True], ids=["nothing changed", "a product changed"])
+def test_a_damaged_file_of_the_cache_is_built_again(tmp_path: Path, changed: bool) -> None:
+    folder, cache = tmp_path / "content", tmp_path / "cache"
+    shutil.copytree(SAMPLE, folder)
+    first = IndexBuilds(CATALOG, cache, lambda feeds: False)
+    assert outcome(first, documents(folder).feeds["catalog"], live(folder)).opened is not None
+    (file,) = cache.iterdir()
+    file.write_bytes(b"no catalog")
+    if changed:
+        save(folder / PRODUCTS, "name: Stride", "name: Gallop")
+    again = IndexBuilds(CATALOG, cache, lambda feeds: False)
+    built = outcome(again, documents(folder).feeds["catalog"], live(folder))
+    assert (built.failure, built.opened.product(530100)["name"][:6]) == ("", "Gallop" if changed else "Stride")
+    assert [path for path in cache.iterdir() if path.read_bytes() == b"no catalog"] == []
+
+
 def test_a_build_that_fails_is_one_sentence_and_old_files_go(tmp_path: Path) -> None:
     folder, cache = tmp_path / "content", tmp_path / "cache"
     shutil.copytree(SAMPLE, folder)

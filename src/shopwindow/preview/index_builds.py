@@ -104,7 +104,8 @@ class IndexBuilds:
     def _built(
         self, feeds: Any, content: Content, path: Path, *, requested: bool
     ) -> IndexOfTree:
-        if not path.is_file():
+        opened = self._opened(path)
+        if opened is None:
             if not requested and self._is_large(feeds):
                 return IndexOfTree(is_large=True)
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -115,16 +116,30 @@ class IndexBuilds:
                 os.replace(draft, path)
             finally:
                 draft.unlink(missing_ok=True)
+            opened = self.index.open(path)
         os.utime(path)
         self._forget_old()
-        return IndexOfTree(self.index.open(path), path)
+        return IndexOfTree(opened, path)
+
+    def _opened(self, path: Path) -> Any:
+        """Return the index in a file of the cache; None where there is none, or a
+        damaged one, which is deleted.
+        """
+        if not path.is_file():
+            return None
+        try:
+            return self.index.open(path)
+        except Failure:
+            path.unlink(missing_ok=True)
+            return None
 
     def _start(self, path: Path) -> Path | None:
-        """Return the newest file that was built from the same things beside its feeds."""
+        """Return the newest file that was built from the same things beside its feeds,
+        and is not damaged.
+        """
         beside = path.name.partition("-")[0]
-        return next(
-            (file for file in self._files() if file.name.startswith(beside)), None
-        )
+        of_same = (file for file in self._files() if file.name.startswith(beside))
+        return next((file for file in of_same if self._opened(file) is not None), None)
 
     def _forget_old(self) -> None:
         for file in self._files()[FILES_KEPT:]:

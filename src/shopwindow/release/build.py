@@ -50,7 +50,7 @@ class Built:
     written. ``documents``: kind → ids of the documents that differ from the previous
     release; of indexes alone where its content.json is not here. ``next_change``: when
     the same documents would give another release (RFC 3339). ``anew``: file of an
-    index → what is wrong with the previous one, so that nothing was taken over from it.
+    index → why nothing was taken over from the previous one.
     """
 
     id: str
@@ -76,7 +76,10 @@ def build(order: BuildOrder, releases: Releases) -> Built:
     )
     previous = previous_release(releases, interface, order.built_by, fresh=order.fresh)
 
-    with staging(releases.out) as stage:
+    with (
+        staging(releases.out) as stage,
+        indexes.damage_reported(previous.indexes),
+    ):
         built_indexes = indexes.build(order, live, previous.indexes, stage)
         content = live.with_indexes(built_indexes.opened)
         if order.accept is not None:
@@ -90,17 +93,21 @@ def build(order: BuildOrder, releases: Releases) -> Built:
             is_same=previous.has_content(unserved.private),
         )
 
+        # An index that was built again, since the previous one is damaged, has to
+        # replace it: equal rows give the previous release's very id.
+        damaged = previous.id if built_indexes.is_previous_damaged else ""
+
         # Without an answer to render, the reused files are all files of the release.
         files = StagedFiles(plan.reused)
         manifest_bytes = unserved.manifest(files.lines)
         renders_nothing = not any(plan.answers)
-        existed = renders_nothing and _exists(order, releases, manifest_bytes)
+        existed = renders_nothing and _exists(order, releases, manifest_bytes, damaged)
         if existed:
             stage.drop()
         else:
             files = render(order, plan, content, previous, stage)
             manifest_bytes = unserved.manifest(files.lines)
-            existed = _exists(order, releases, manifest_bytes)
+            existed = _exists(order, releases, manifest_bytes, damaged)
 
         release_id = manifest.release_id(manifest_bytes)
         if not existed:
@@ -138,15 +145,18 @@ def _documents_changed(
     return documents_changed(before, content, interface) if before else {}
 
 
-def _exists(order: BuildOrder, releases: Releases, manifest_bytes: bytes) -> bool:
+def _exists(
+    order: BuildOrder, releases: Releases, manifest_bytes: bytes, damaged: str
+) -> bool:
     """Return whether the release with this manifest exists and is intact.
 
+    ``damaged``: the id of a release that is not; empty: none is known to be.
     A ``fresh`` build returns False for a damaged release, and so replaces it. Any other
     build raises Failure for one, and takes the current release for intact without a
     look at its files, since every build links to those unread.
     """
     release_id = manifest.release_id(manifest_bytes)
-    if not releases.complete(release_id):
+    if release_id == damaged or not releases.complete(release_id):
         return False
     if release_id == releases.current() and not order.fresh:
         return True

@@ -7,6 +7,7 @@ very file that a build would write, and is linked. Where only the files have cha
 the previous index is the start of the new one.
 """
 
+import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,8 +23,9 @@ from shopwindow.content.documents import Content
 from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.scratch import scratch
 from shopwindow.interface.index import HandedOut, Index
+from shopwindow.problems import Failure
 from shopwindow.release.order import BuildOrder, BuiltIndexes, OpenIndexes
-from shopwindow.release.stage import Stage
+from shopwindow.release.stage import Stage, is_unchanged
 
 
 @dataclass(frozen=True)
@@ -31,16 +33,24 @@ class PreviousIndex:
     """An index of the previous release.
 
     ``path``: its file. ``private``: its private entry in the manifest. ``note``: its
-    note in build.json; empty where that names no digest.
+    note in build.json; empty where that names no digest. ``program``: the digest of the
+    program that built it; None where build.json does not say.
     """
 
     path: Path
     private: Mapping[str, Any]
     note: Mapping[str, Any]
+    program: str | None = None
 
     def is_of(self, state: str) -> bool:
-        """Return whether a build of this state would write this very file."""
-        return self.note.get("state") == state and self.path.is_file()
+        """Return whether a build of this state would write this very file, which seems
+        to be as it was built. Its bytes are not read.
+        """
+        return (
+            self.note.get("state") == state
+            and self.path.is_file()
+            and is_unchanged(str(self.path), self.note["sha256"])
+        )
 
     def fault(self, format: int) -> str | None:
         """Return why nothing is taken over from the file: it has another format, or not
@@ -48,6 +58,12 @@ class PreviousIndex:
         """
         if self.private.get("format") != format:
             return f"the previous one has format {self.private.get('format')}, not {format}"
+        return self.damage()
+
+    def damage(self) -> str | None:
+        """Return what is wrong with the file's bytes, all of which are read; None:
+        nothing.
+        """
         try:
             with open(self.path, "rb") as file:
                 digest = file_digest(file, "sha256").hexdigest()
@@ -75,6 +91,7 @@ def build(
     changed: dict[str, Sequence[str]] = {}
     anew: dict[str, str] = {}
     paths: dict[str, Path] = {}
+    is_previous_damaged = False
     for index in order.interface.indexes:
         if index.name not in order.documents.feeds:
             continue
@@ -83,14 +100,17 @@ def build(
         old = previous.get(index.name)
         path = Path(stage.path(index.file))
 
-        if old is not None and old.is_of(state):
+        if old is not None and old.is_of(state) and _opens(index, old.path):
             stage.take(index.file, str(old.path), old.note["sha256"])
             private[index.file], notes[index.name] = old.private, old.note
         else:
             fault = old.fault(index.format) if old is not None else None
+            intact = None if fault else old
             if fault:
                 anew[index.file] = fault
-            intact = None if fault else old
+                is_previous_damaged = True
+            elif intact is not None and intact.program != order.program:
+                anew[index.file] = OTHER_PROGRAM
             start = (
                 intact.path if intact and intact.note.get("beside") == beside else None
             )
@@ -109,7 +129,44 @@ def build(
             if index.name in paths
         }
 
-    return BuiltIndexes(private, notes, changed, opened(None), opened, anew)
+    return BuiltIndexes(
+        private, notes, changed, opened(None), opened, anew, is_previous_damaged
+    )
+
+
+OTHER_PROGRAM = "another version of this program built the previous one"
+"""Why an index is built from the start after an upgrade: what a program wrote into the
+rows is for itself to know.
+"""
+
+
+def _opens(index: Index, path: Path) -> bool:
+    """Return whether an index's file can be opened; it is not read any further."""
+    try:
+        index.open(path)
+    except Failure:
+        return False
+    return True
+
+
+@contextmanager
+def damage_reported(previous: Mapping[str, PreviousIndex]) -> Iterator[None]:
+    """Raise Failure instead of SQLite's error where an index of the previous release is
+    damaged.
+
+    An index that did not change is linked unread, because reading one takes as long as
+    a build of everything else. Where a disk lost some of its bytes, and nothing has set
+    another time, the first view that reads them notices.
+    """
+    try:
+        yield
+    except sqlite3.DatabaseError:
+        for index in previous.values():
+            if damage := index.damage():
+                raise Failure(
+                    f"{index.path}: {damage}; `shopwindow build --no-cache` writes every file again"
+                ) from None
+        raise
 
 
 def index_state(

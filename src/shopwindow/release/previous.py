@@ -126,6 +126,7 @@ def previous_release(
             folder / index.file,
             listed.private[index.file],
             index_note(note, index.name),
+            note.get("program"),
         )
         for index in interface.indexes
         if index.file in listed.private

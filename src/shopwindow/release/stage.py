@@ -118,14 +118,9 @@ class Stage:
     def take(self, name: str, source: str, digest: str) -> None:
         """Link the file ``source`` of the previous release as ``name``.
 
-        Raises Failure where it is gone, or its time does not follow from ``digest``: a
-        program that changed the bytes has set another time. The bytes are not read.
+        Raises Failure where `is_unchanged` returns False for it.
         """
-        try:
-            seconds = int(os.stat(source).st_mtime)
-        except FileNotFoundError:
-            seconds = None
-        if seconds != _modified_seconds(digest):
+        if not is_unchanged(source, digest):
             raise Failure(
                 f"{source}: gone or changed since it was built; --no-cache writes every file again"
             )
@@ -238,6 +233,17 @@ class Stage:
                 os.sync()
         finally:
             os.close(descriptor)
+
+
+def is_unchanged(source: str, digest: str) -> bool:
+    """Return whether a file of a release is there, with the time that follows from
+    ``digest`` (hex). A program that changed the bytes has set another time. The bytes
+    are not read.
+    """
+    try:
+        return int(os.stat(source).st_mtime) == _modified_seconds(digest)
+    except FileNotFoundError:
+        return False
 
 
 def _modified_seconds(digest: str) -> int:

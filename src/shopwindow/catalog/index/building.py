@@ -116,14 +116,19 @@ class CatalogIndex:
     def open(self, path: Path, handed_out: HandedOut | None = None) -> OpenedCatalog:
         """Return the catalog in a file; with ``handed_out`` its reads are recorded.
 
-        Raises Failure if the file is no catalog.
+        Raises Failure if the file is no catalog, or one of another format.
         """
         try:
             if handed_out is None:
                 return open_index(path)
             return RecordedCatalog(path, handed_out)
-        except (ValueError, KeyError, sqlite3.Error) as error:
-            raise Failure(f"{path}: cannot be read as a catalog: {error}") from None
+        except (ValueError, sqlite3.Error) as error:
+            why = str(error)
+        except KeyError as missing:
+            why = f"it lacks {missing}"
+        raise Failure(
+            f"{path}: cannot be read as a catalog: {why}; `shopwindow build` writes it again"
+        )
 
     def probe(self, opened: OpenedCatalog) -> None:
         """Look up one product."""

@@ -107,9 +107,7 @@ def open_index(path: Path) -> "OpenedCatalog":
     """
     index = OpenedCatalog(path)
     if index.meta["format"] != INDEX_FORMAT:
-        raise ValueError(
-            f"{path}: format {index.meta['format']}, not {INDEX_FORMAT}; build the release again"
-        )
+        raise ValueError(f"its format is {index.meta['format']}, not {INDEX_FORMAT}")
     return index
 
 
