@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from checkout import ROOT
 from releases import Ran, shopwindow
 from shopwindow.catalog import mapping
-from shopwindow.catalog.mapping import BadRow, UnusableMapping
+from shopwindow.catalog.mapping import BadRow
+from shopwindow.catalog.mapping_checks import UnusableMapping
 from shopwindow.catalog.rules import check_digit
 from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.listing import shipped

@@ -18,7 +18,8 @@ from releases import Ran, shopwindow
 from shopwindow.catalog import mapping
 from shopwindow.catalog.applying import AppliedCounts, ChangesImport
 from shopwindow.catalog.importing import FeedImport
-from shopwindow.catalog.mapping import Mapped, UnusableMapping
+from shopwindow.catalog.mapping import Mapped
+from shopwindow.catalog.mapping_checks import UnusableMapping
 from shopwindow.catalog.marks import FeedMarks, digest_of
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import Failure

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from shopwindow.catalog.parameters import FacetValues, Quality, Ranges
-from shopwindow.catalog.parts import DEFAULT_IMAGES, Images, element, surroundings
+from shopwindow.catalog.parts_v3 import element
 from shopwindow.catalog.protocol import CATEGORY_FILTER, Catalog, ProductQuery
+from shopwindow.catalog.surroundings import DEFAULT_IMAGES, Images, surroundings
 from shopwindow.content.documents import Content
 from shopwindow.content.schedule import PUBLISHED
 from shopwindow.content.yaml import Json

@@ -25,7 +25,8 @@ import orjson
 from shopwindow.catalog.changes import Changes, ChangesHead, FeedChange, read_head
 from shopwindow.catalog.foreign import numbered_lines
 from shopwindow.catalog.kinds import KINDS
-from shopwindow.catalog.mapping import Mapped, UnusableMapping
+from shopwindow.catalog.mapping import Mapped
+from shopwindow.catalog.mapping_checks import UnusableMapping
 from shopwindow.catalog.marks import FeedMarks, digest_of
 from shopwindow.content.finding import shown
 from shopwindow.content.kinds import Kind

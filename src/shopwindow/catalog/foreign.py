@@ -12,7 +12,8 @@ from typing import BinaryIO
 import orjson
 
 from shopwindow.catalog.kinds import KINDS
-from shopwindow.catalog.mapping import FeedRow, Mapped, rows_in
+from shopwindow.catalog.mapping import Mapped
+from shopwindow.catalog.mapping_paths import FeedRow, rows_in
 from shopwindow.content import feed, yaml
 from shopwindow.content.files import MAX_LINE
 from shopwindow.content.listing import COMPRESSED, Source

@@ -10,8 +10,9 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from shopwindow.catalog import foreign, mapping
-from shopwindow.catalog.mapping import BadRow, FeedRow, Mapped
+from shopwindow.catalog import foreign
+from shopwindow.catalog.mapping import BadRow, Mapped
+from shopwindow.catalog.mapping_paths import FeedRow, path
 from shopwindow.content.characters import not_xml
 from shopwindow.content.finding import Finding, shown
 from shopwindow.content.schema import Schemas
@@ -81,7 +82,7 @@ class FeedImport:
         """
         if not self._mapped.references:
             return frozenset()
-        name_of = mapping.path(self._mapped.own, ())
+        name_of = path(self._mapped.own, ())
         rows = foreign.rows(self._feed, self._mapped)
         names = (name_of(row) for _, row in rows if isinstance(row, dict))
         return frozenset(name for name in names if isinstance(name, (str, int)))

@@ -6,11 +6,11 @@ Source of the shapes: interface 4.9, wire-shapes 2.
 from collections.abc import Sequence
 
 from shopwindow.catalog.answers import PRODUCT_IDS, nothing, of
-from shopwindow.catalog.parts import (
+from shopwindow.catalog.parts_v4 import price4
+from shopwindow.catalog.surroundings import (
     DEFAULT_IMAGES,
     Surroundings,
     image_url,
-    price4,
     product_url,
     surroundings,
 )

@@ -4,7 +4,7 @@ Source of the shapes: interface 4.9, wire-shapes 2.
 """
 
 from shopwindow.catalog.answers import nothing, of
-from shopwindow.catalog.parts import lowered
+from shopwindow.catalog.parts_v3 import lowered
 from shopwindow.catalog.protocol import Reviews
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json

@@ -11,7 +11,8 @@ from shopwindow import library
 from shopwindow.catalog import mapping as mappings
 from shopwindow.catalog.applying import AppliedCounts, ChangesImport
 from shopwindow.catalog.importing import FeedImport
-from shopwindow.catalog.mapping import Mapped, UnusableMapping
+from shopwindow.catalog.mapping import Mapped
+from shopwindow.catalog.mapping_checks import UnusableMapping
 from shopwindow.catalog.marks import FeedMarks, digest_of
 from shopwindow.cli.catalog_explain import explain
 from shopwindow.cli.catalog_stats import stats
