@@ -150,6 +150,9 @@ def failures(
     """
     try:
         yield
+    except BrokenPipeError:
+        # Whoever read what is printed has gone; no file is at fault.
+        raise
     except OSError as error:
         words = {
             errno.ENOSPC: "the disk is full",

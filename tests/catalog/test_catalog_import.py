@@ -3,6 +3,9 @@
 import gzip
 import json
 import os
+import resource
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -356,6 +359,47 @@ def test_what_stood_there_before_stays_when_an_import_fails(tmp_path: Path) -> N
     write(tmp_path, {"out/a.jsonl": '{"before": 1}\n'})
     _, documents = imported(tmp_path, "b.jsonl", '{"number": "x", "name": "A"}\n')
     assert documents == [{"before": 1}]
+
+
+def test_what_a_link_leads_to_is_replaced(tmp_path: Path) -> None:
+    write(tmp_path, {"elsewhere/b.jsonl": "", "out/README": ""})
+    (tmp_path / "out/a.jsonl").symlink_to("../elsewhere/b.jsonl")
+    _, documents = imported(tmp_path, "b.jsonl", FEEDS["b.jsonl"])
+    assert documents == DOCUMENTS
+    assert (tmp_path / "out/a.jsonl").is_symlink()
+
+
+def test_a_full_disk_is_a_sentence_and_what_stood_there_stays(tmp_path: Path) -> None:
+    def full() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+
+    rows = ({"number": str(number), "name": f"Brand {number}", "state": "open"} for number in range(1, 400))
+    write(tmp_path, {"b.jsonl": "\n".join(map(json.dumps, rows)), "map.yaml": BRANDS, "out/a.jsonl": "before\n"})
+    command = ["catalog", "import", "b.jsonl", "--map", "map.yaml", "--out", "out/a.jsonl"]
+    # Python would cut off the files of compiled modules, too, and others would read these.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "shopwindow", *command],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        preexec_fn=full,
+        check=False,
+    )
+    found = "a file would be larger than this process may write; out/a.jsonl is as it was"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (4, "", f"shopwindow: out/a.jsonl: {found}\n")
+    assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == {"a.jsonl": "before\n"}
+
+
+def test_a_pipe_is_no_feed(tmp_path: Path) -> None:
+    """To which perhaps nobody writes: whoever opens it waits forever."""
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    write(tmp_path, {"map.yaml": BRANDS, "out.jsonl": json.dumps(DOCUMENTS[0])})
+    assert shopwindow("catalog", "mark", "out.jsonl", "m1", cwd=tmp_path).status == 0
+    for more in (["--map", "map.yaml"], ["--changes"]):
+        ran = shopwindow("catalog", "import", "pipe.jsonl", *more, "--out", "out.jsonl", cwd=tmp_path)
+        assert ran == Ran(4, "", "shopwindow: pipe.jsonl: no file; a feed is a regular file\n")
 
 
 def test_the_mapping_of_the_page_makes_a_document(tmp_path: Path) -> None:

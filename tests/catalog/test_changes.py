@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from examples import examples
 from releases import Ran, shopwindow
 from shopwindow.catalog import mapping
-from shopwindow.catalog.applying import AppliedCounts, ChangesImport
+from shopwindow.catalog.applying import ChangesImport
+from shopwindow.catalog.feed_files import FeedFiles
 from shopwindow.catalog.importing import FeedImport
 from shopwindow.catalog.mapping import Mapped
 from shopwindow.catalog.mapping_checks import UnusableMapping
-from shopwindow.catalog.marks import FeedMarks, digest_of
+from shopwindow.catalog.marks import FeedMarks
+from shopwindow.catalog.rewriting import AppliedCounts
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import Failure
 from trees import write
@@ -42,22 +44,37 @@ def changes(*rows: Json, **head: Json) -> bytes:
     return lines({**HEAD, **head}, *rows, {"end": len(rows)})
 
 
+def packed(name: str, data: bytes) -> bytes:
+    """A feed's bytes, compressed as the end of its name says."""
+    if name.endswith(".gz"):
+        return gzip.compress(data, mtime=0)
+    return zstandard.compress(data) if name.endswith(".zst") else data
+
+
+def unpacked(feed: Path) -> bytes:
+    """The lines of a feed."""
+    data = feed.read_bytes()
+    if feed.suffix == ".gz":
+        return gzip.decompress(data)
+    return zstandard.ZstdDecompressor().decompressobj().decompress(data) if feed.suffix == ".zst" else data
+
+
 def marked(folder: Path, *brands: Json, mark: str = "m1", path: str = OUT) -> Path:
     """A feed that goes up to a mark."""
     feed = folder / path
     feed.parent.mkdir(parents=True, exist_ok=True)
-    data = lines(*brands)
-    if path.endswith(".gz"):
-        data = gzip.compress(data, mtime=0)
-    elif path.endswith(".zst"):
-        data = zstandard.compress(data)
-    feed.write_bytes(data)
-    FeedMarks(feed).add(mark, digest_of(feed))
+    feed.write_bytes(packed(path, lines(*brands)))
+    FeedMarks(feed).add(mark, FeedFiles(feed).digest())
     return feed
 
 
 def applied(
-    feed: Path, schemas: Schemas, *files: bytes, mapped: Mapped | None = None
+    feed: Path,
+    schemas: Schemas,
+    *files: bytes,
+    mapped: Mapped | None = None,
+    added_to: str = "",
+    progress: Callable[[int], None] = lambda rows: None,
 ) -> AppliedCounts | list[str] | None:
     """Apply files of changes; what is reported, or what has been done."""
     reported: list[str] = []
@@ -68,7 +85,7 @@ def applied(
     def report(file: Path, line: int, fault: str) -> None:
         reported.append(f"{file.name}:{line}: {fault}".replace(str(feed), feed.name))
 
-    importing = ChangesImport(feed, mapped, schemas, report, lambda rows: None)
+    importing = ChangesImport(feed, mapped, schemas, report, progress, added_to)
     done = importing.apply(paths)
     assert importing.bad == len(reported)
     assert not feed.with_name(f".{feed.name}.changing").exists()
@@ -96,7 +113,7 @@ def test_a_line_that_nothing_changes_stays_byte_for_byte(tmp_path: Path, schemas
     feed = marked(tmp_path, brand(1))
     odd = b'\xef\xbb\xbf{"url" : "https://www.example/7","name":"\\u00e9", "id":7}\r\n\n  \n' + lines(brand(8))[:-1]
     feed.write_bytes(odd)
-    FeedMarks(feed).add("m1", digest_of(feed))
+    FeedMarks(feed).add("m1", FeedFiles(feed).digest())
     assert applied(feed, schemas, changes({"upsert": brand(9)})) == AppliedCounts("m2", 1, 0, 0, 3)
     first = odd.splitlines()[0]
     assert (
@@ -114,12 +131,7 @@ def test_a_feed_stays_packed_as_it_is_and_equal_documents_are_equal_bytes(
         feed = marked(tmp_path / name, brand(1), brand(2), path=path)
         applied(feed, schemas, changes({"delete": 1}), changes({"upsert": brand(1)}, since="m2", mark="m3"))
         written.append(feed.read_bytes())
-    unpack: dict[str, Callable[[bytes], bytes]] = {
-        "l": bytes,
-        "z": gzip.decompress,
-        "t": lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
-    }
-    plain = unpack[path[-1]](written[0])
+    plain = unpacked(feed)
     assert [json.loads(line)["id"] for line in plain.splitlines()] == [2, 1]
     assert written[0] == written[1]
 
@@ -278,6 +290,52 @@ def test_a_feed_that_has_what_changes_twice_or_no_id_is_reported(tmp_path: Path,
     ]
 
 
+@pytest.mark.parametrize("name", ["changes.jsonl.gz", "changes.jsonl.zst"])
+@pytest.mark.parametrize("kept", [0, 20, -3])
+def test_a_compressed_file_that_breaks_off_changes_nothing(
+    tmp_path: Path, schemas: Schemas, name: str, kept: int
+) -> None:
+    """The file of changes, and the feed itself."""
+    path = f"content/catalog/brands{name.removeprefix('changes')}"
+    whole = packed(name, changes(ONE, *({"upsert": brand(number)} for number in range(10, 99))))
+    feed = marked(tmp_path, brand(1), brand(2), path=path)
+    before = feed.read_bytes()
+    broken = tmp_path / name
+    broken.write_bytes(whole[:kept])
+    importing = ChangesImport(feed, None, schemas, lambda *fault: None, lambda rows: None)
+    with pytest.raises(Failure, match=f"{name}: the compressed feed is damaged"):
+        importing.apply([broken])
+    assert (feed.read_bytes(), FeedMarks(feed).current()) == (before, ("m1",))
+
+    feed.write_bytes(before[:kept])
+    FeedMarks(feed).add("m1", FeedFiles(feed).digest())
+    with pytest.raises(Failure, match=f"{feed.name}: the compressed feed is damaged"):
+        applied(feed, schemas, changes(ONE))
+    assert (feed.read_bytes(), FeedMarks(feed).current()) == (before[:kept], ("m1",))
+
+
+@pytest.mark.parametrize("path", [OUT, f"{OUT}.gz", f"{OUT}.zst"])
+def test_a_feed_whose_last_document_is_deleted_is_empty_and_takes_changes(
+    tmp_path: Path, schemas: Schemas, path: str
+) -> None:
+    feed = marked(tmp_path, brand(1), path=path)
+    assert applied(feed, schemas, changes({"delete": 1})) == AppliedCounts("m2", 0, 0, 1, 0)
+    assert unpacked(feed) == b""
+    more = changes({"upsert": brand(1)}, since="m2", mark="m3")
+    assert applied(feed, schemas, more) == AppliedCounts("m3", 1, 0, 0, 1)
+
+
+def test_a_feed_that_another_program_changes_meanwhile_stays_as_that_left_it(tmp_path: Path, schemas: Schemas) -> None:
+    feed = marked(tmp_path, brand(1))
+
+    def deliver(rows: int) -> None:
+        feed.write_bytes(lines(brand(7)))
+
+    with pytest.raises(Failure, match="another program changed it meanwhile"):
+        applied(feed, schemas, changes(ONE), progress=deliver)
+    assert feed.read_bytes() == lines(brand(7))
+
+
 # -- with a mapping ----------------------------------------------------------------------------------------------
 
 MAPPING: Json = {
@@ -323,14 +381,33 @@ def test_with_a_mapping_that_skips_nothing_what_is_deleted_must_exist(tmp_path: 
     ]
 
 
-@pytest.mark.parametrize(
-    "more",
-    [{"once": "uuid"}, {"limit": 5}, {"fields": {**MAPPING["fields"], "id": {"from": "uuid", "known": True}}}],
-)  # fmt: skip
-def test_a_mapping_that_needs_all_rows_is_refused(tmp_path: Path, schemas: Schemas, more: Json) -> None:
+ALL_ROWS: list[tuple[Json, str, str]] = [
+    (
+        {"once": "uuid"},
+        "once: of all rows with an equal value the first counts, and changes do not say which that is",
+        "the whole feed, without --changes; or a mapping without once, where each document has one row",
+    ),
+    (
+        {"limit": 5},
+        "limit: it ends a whole feed after so many documents, and changes have no place in its order",
+        "the whole feed, without --changes; or a mapping without limit, which the feed must be made with, too",
+    ),
+    (
+        {"fields": {**MAPPING["fields"], "id": {"from": "uuid", "known": True}}},
+        "known: only a whole feed shows whether another row exists",
+        "the whole feed, without --changes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("more", "found", "allowed"), ALL_ROWS)
+def test_a_mapping_that_needs_all_rows_is_refused(
+    tmp_path: Path, schemas: Schemas, more: Json, found: str, allowed: str
+) -> None:
     feed = marked(tmp_path, brand(1))
-    with pytest.raises(UnusableMapping):
+    with pytest.raises(UnusableMapping) as caught:
         applied(feed, schemas, changes(), mapped=mapping.read({**MAPPING, **more}))
+    assert (caught.value.found, caught.value.allowed) == (found, allowed)
 
 
 # -- the whole feed ----------------------------------------------------------------------------------------------

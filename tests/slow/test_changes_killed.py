@@ -1,34 +1,54 @@
-"""`catalog import --changes` killed at any moment, on a full disk, on a terminal."""
+"""`catalog import --changes` killed at any moment, and on a full disk; of a file and of a folder."""
 
 import os
-import pty
 import random
-import re
 import resource
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from children import ends_with_us
 from releases import shopwindow
+from shopwindow.catalog.feed_files import FeedFiles
 from shopwindow.catalog.marks import FeedMarks
-from test_changes import ONE, OUT, brand, changes, marked
+from test_changes import brand, changes, marked
+from test_changes_in_folders import parts
 
-BRANDS = 4000
+COUNT = 4000
 KILLS = 12
 
+Files = dict[str, bytes]
 
-def test_a_command_that_is_killed_leaves_one_of_two_feeds_with_its_mark(tmp_path: Path) -> None:
-    feed = marked(tmp_path, *map(brand, range(1, BRANDS)))
-    upserts = [{"upsert": brand(number, "New")} for number in range(1, BRANDS, 2)]
+
+def one_file(folder: Path) -> Path:
+    return marked(folder, *map(brand, range(1, COUNT)))
+
+
+def several_files(folder: Path) -> Path:
+    a, b, c = ([brand(number) for number in range(first, COUNT, 3)] for first in (1, 2, 3))
+    return parts(folder, {"a.jsonl": a, "b.jsonl.gz": b, "c.jsonl.zst": c})
+
+
+def content_of(feed: Path) -> Files:
+    """The bytes of each file."""
+    files = FeedFiles(feed)
+    return {name: (files.root / name).read_bytes() for name in files.names()}
+
+
+@pytest.mark.parametrize("created", [one_file, several_files])
+def test_a_command_that_is_killed_leaves_one_of_two_feeds_with_its_mark(
+    tmp_path: Path, created: Callable[[Path], Path]
+) -> None:
+    feed = created(tmp_path)
+    upserts = [{"upsert": brand(number, "New")} for number in range(1, COUNT + 9, 2)]
     (tmp_path / "c.jsonl").write_bytes(changes(*upserts))
-    before = feed.read_bytes()
-    arguments = ["catalog", "import", "--changes", "c.jsonl", "--out", OUT]
+    before = content_of(feed)
+    arguments = ["catalog", "import", "--changes", "c.jsonl", "--out", str(feed.relative_to(tmp_path))]
 
     def started() -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "shopwindow", *arguments]
@@ -38,33 +58,42 @@ def test_a_command_that_is_killed_leaves_one_of_two_feeds_with_its_mark(tmp_path
     whole = started()
     assert whole.wait() == 0
     takes = time.monotonic() - begun
-    after = feed.read_bytes()
-    assert after != before
+    after = content_of(feed)
+    assert after.keys() == before.keys()
+    assert all(after[name] != before[name] for name in before)
 
     moments = random.Random(20261122)
     for _ in range(KILLS):
-        feed.write_bytes(before)
+        for name, data in before.items():
+            (FeedFiles(feed).root / name).write_bytes(data)
         process = started()
         time.sleep(moments.uniform(0, takes))
         process.send_signal(signal.SIGKILL)
         process.wait()
-        current = feed.read_bytes(), FeedMarks(feed).current()[-1]
+        current = content_of(feed), FeedMarks(feed).current()[-1]
         assert current in ((before, "m1"), (after, "m2"))
     assert shopwindow(*arguments, cwd=tmp_path).status == 0
-    assert (feed.read_bytes(), FeedMarks(feed).current()[-1]) == (after, "m2")
+    assert (content_of(feed), FeedMarks(feed).current()[-1]) == (after, "m2")
     assert not list(feed.parent.glob(".*.changing"))
 
 
-@pytest.mark.parametrize("most", [0, 4096, 200_000], ids=["nothing", "a page", "a part of the feed"])
-def test_a_full_disk_is_a_sentence_and_the_feed_is_as_it_was(tmp_path: Path, most: int) -> None:
-    feed = marked(tmp_path, *(brand(number) for number in range(1, 5000)))
-    before = feed.read_bytes()
-    (tmp_path / "c.jsonl").write_bytes(changes(*({"upsert": brand(number, "N")} for number in range(1, 5000))))
+@pytest.mark.parametrize(
+    ("most", "changed"), [(0, COUNT), (4096, COUNT), (60_000, 3)], ids=["nothing", "a page", "a part of the feed"]
+)
+@pytest.mark.parametrize("created", [one_file, several_files])
+def test_a_full_disk_is_a_sentence_and_the_feed_is_as_it_was(
+    tmp_path: Path, created: Callable[[Path], Path], most: int, changed: int
+) -> None:
+    feed = created(tmp_path)
+    out = str(feed.relative_to(tmp_path))
+    before = content_of(feed)
+    upserts = [{"upsert": brand(number, "N")} for number in range(1, changed)]
+    (tmp_path / "c.jsonl").write_bytes(changes(*upserts))
 
     def full() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
-    command = [sys.executable, "-m", "shopwindow", "catalog", "import", "--changes", "c.jsonl", "--out", OUT]
+    command = [sys.executable, "-m", "shopwindow", "catalog", "import", "--changes", "c.jsonl", "--out", out]
     # Python would cut off the files of compiled modules, too, and others would read these.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     ran = subprocess.run(
@@ -72,24 +101,6 @@ def test_a_full_disk_is_a_sentence_and_the_feed_is_as_it_was(tmp_path: Path, mos
     )
     assert (ran.returncode, ran.stdout) == (4, "")
     assert ran.stderr.startswith("shopwindow: ")
-    assert f"{OUT} is as it was" in ran.stderr
-    assert (feed.read_bytes(), FeedMarks(feed).current()) == (before, ("m1",))
+    assert f"{out} is as it was" in ran.stderr
+    assert (content_of(feed), FeedMarks(feed).current()) == (before, ("m1",))
     assert not list(feed.parent.glob(".*.changing"))
-
-
-def test_a_terminal_shows_how_many_rows_were_read(tmp_path: Path) -> None:
-    marked(tmp_path, *(brand(number) for number in range(1, 30_000)))
-    (tmp_path / "c.jsonl").write_bytes(changes(ONE))
-    terminal, other = pty.openpty()
-    command = [sys.executable, "-m", "shopwindow", "catalog", "import", "--changes", "c.jsonl", "--out", OUT]
-    environment = {**os.environ, "TERM": "xterm"}
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=other, env=environment)
-    os.close(other)
-    drawn = b""
-    with suppress(OSError):  # how Linux says that nobody writes any more
-        while data := os.read(terminal, 4096):
-            drawn += data
-    os.close(terminal)
-    assert process.wait() == 0
-    assert re.search(rb"importing changes: [0-9,]+ rows", drawn)
-    assert drawn.endswith(b"\r\x1b[K")

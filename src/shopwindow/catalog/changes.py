@@ -107,7 +107,7 @@ def read_head(
 
 
 class Changes:
-    """The changes of one file, by the ids of documents."""
+    """The changes of one ``file``, by the ids of documents of one ``kind``."""
 
     def __init__(
         self,
@@ -132,7 +132,8 @@ class Changes:
 
         Raises Failure where the file cannot be read to its end.
         """
-        self._kind, self._mapped, self._schemas = kind, mapped, schemas
+        self.file, self.kind = file, kind
+        self._mapped, self._schemas = mapped, schemas
         self._report = report
         self._database = sqlite3.connect(table, isolation_level=None)
         for pragma in ("journal_mode=OFF", "synchronous=OFF"):
@@ -218,7 +219,7 @@ class Changes:
         except sqlite3.IntegrityError:
             statement = "SELECT line FROM change WHERE id = ?"
             ((first,),) = self._database.execute(statement, (_key(id),))
-            again = f"{self._kind.name} {shown(id)} a second time"
+            again = f"{self.kind.name} {shown(id)} a second time"
             self._report(line, f"{again}: line {first:,} changes it already")
 
     def _upsert(self, line: int, value: Json) -> tuple[Json, FeedChange]:
@@ -230,16 +231,16 @@ class Changes:
                 # The mapping leaves it out, so it may be there from before, or not.
                 return self._mapped.id_of(value), FeedChange(line, None, optional=True)
             document = self._mapped.document(value, frozenset())
-        if faults := document_faults(self._schemas, self._kind.name, document):
+        if faults := document_faults(self._schemas, self.kind.name, document):
             raise BadRow("; ".join(faults))
-        return document[self._kind.identity], FeedChange(line, orjson.dumps(document))
+        return document[self.kind.identity], FeedChange(line, orjson.dumps(document))
 
     def _delete(self, line: int, value: Json) -> tuple[Json, FeedChange]:
         """Return the id of what is deleted, and the change. Raises BadRow."""
         if self._mapped is None:
             if not isinstance(value, (int, str)) or isinstance(value, bool):
                 raise BadRow(
-                    f"{shown(value)}; allowed: the {self._kind.identity} itself"
+                    f"{shown(value)}; allowed: the {self.kind.identity} itself"
                 )
             return value, FeedChange(line, None)
         _require_object(value)

@@ -56,8 +56,7 @@ def rows(path: Path, mapped: Mapped) -> Iterator[PlacedRow]:
             f"{path}: a feed that nothing here reads; its name must end in {endings}"
         )
     try:
-        if not path.is_file() and path.exists():
-            raise Failure(f"{path}: no file; a feed is a regular file")
+        _require_regular(path)
         if path.suffix == ".csv":
             yield from _table(path, mapped.delimiter)
         elif path.suffix == ".tsv":
@@ -79,6 +78,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes | Malformed]]:
     as a damaged compressed one does: nobody knows how many rows are missing, so that is
     not one bad row. Raises OSError.
     """
+    _require_regular(path)
     stat = path.stat()
     # the kind means nothing to `FeedLines`, and this file is of none
     source = Source(path.name, KINDS[0], stat.st_size, stat.st_mtime_ns, stat.st_ino)
@@ -99,6 +99,12 @@ def numbered_rows(path: Path) -> Iterator[NumberedRow]:
             yield number, feed.load(line, number)
         except Malformed as fault:
             yield number, fault
+
+
+def _require_regular(path: Path) -> None:
+    """Raise Failure for what is no file, such as a pipe to which nobody may write."""
+    if path.exists() and not path.is_file():
+        raise Failure(f"{path}: no file; a feed is a regular file")
 
 
 def _whole(path: Path) -> FeedRow:

@@ -1,8 +1,9 @@
 """The marks of a feed: up to which moment of another system each of its states goes.
 
 `products.jsonl` has its marks in `.products.jsonl.marks`, a line for each state that it
-was ever in: the mark, and the SHA-256 of the file. The state that it is in now is looked
-up by its bytes. So a feed that somebody edited has no mark, and one that was put back
+was ever in: the mark, and the SHA-256 of the file. A folder of files, `inventory/`, has
+them beside it, in `.inventory.marks`. The state that a feed is in now is looked up by
+its bytes. So a feed that somebody edited has no mark, and one that was put back
 has its former one.
 
 Lines are only ever added, and a line is on the disk before its feed is: whoever is
@@ -13,21 +14,25 @@ between two commands that change one feed.
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from hashlib import file_digest
 from pathlib import Path
 
 import orjson
 
+from shopwindow.catalog.feed_files import FeedFiles
 from shopwindow.problems import Failure
 
 
 @dataclass(frozen=True)
 class FeedMarks:
-    """The marks of one feed."""
+    """The marks of one feed. ``feed``: the file, or the folder of files."""
 
     feed: Path
+
+    @property
+    def files(self) -> FeedFiles:
+        return FeedFiles(self.feed)
 
     @property
     def file(self) -> Path:
@@ -39,7 +44,7 @@ class FeedMarks:
 
         There are several where nothing changed from one mark to another. Raises OSError.
         """
-        digest = digest_of(self.feed)
+        digest = self.files.digest()
         return tuple(mark for mark, of in self._lines() if of == digest)
 
     def _lines(self) -> Iterator[tuple[str, str]]:
@@ -63,18 +68,18 @@ class FeedMarks:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only one that changes the feed. Raises Failure where another does."""
-        with open(self.file, "ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise Failure(
-                    f"{self.feed}: another command changes it; try again when it has ended"
-                ) from None
+        """Be the only one that changes the feed. Raises Failure where another does.
+
+        A file of a folder may have marks, too: whoever changes the folder then keeps
+        others from that file.
+        """
+        with ExitStack() as locks:
+            for path in (self.file, *self.feed.rglob(".*.marks")):
+                file = locks.enter_context(open(path, "ab"))
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise Failure(
+                        f"{self.feed}: another command changes it; try again when it has ended"
+                    ) from None
             yield
-
-
-def digest_of(feed: Path) -> str:
-    """Return the SHA-256 of a file in hex. Raises OSError."""
-    with open(feed, "rb") as file:
-        return file_digest(file, "sha256").hexdigest()

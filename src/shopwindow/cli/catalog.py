@@ -9,11 +9,13 @@ import orjson
 
 from shopwindow import library
 from shopwindow.catalog import mapping as mappings
-from shopwindow.catalog.applying import AppliedCounts, ChangesImport
+from shopwindow.catalog.applying import ChangesImport
+from shopwindow.catalog.feed_files import FEED_ENDINGS, FeedFiles
 from shopwindow.catalog.importing import FeedImport
 from shopwindow.catalog.mapping import Mapped
 from shopwindow.catalog.mapping_checks import UnusableMapping
-from shopwindow.catalog.marks import FeedMarks, digest_of
+from shopwindow.catalog.marks import FeedMarks
+from shopwindow.catalog.rewriting import AppliedCounts
 from shopwindow.cli.catalog_explain import explain
 from shopwindow.cli.catalog_stats import stats
 from shopwindow.cli.steps import (
@@ -24,10 +26,9 @@ from shopwindow.cli.steps import (
     row_counter,
 )
 from shopwindow.content import yaml
-from shopwindow.content.listing import COMPRESSED
 from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Malformed
-from shopwindow.problems import Failure, number_of, one_line, pointer_text
+from shopwindow.problems import Failure, failures, number_of, one_line, pointer_text
 
 
 @click.group()
@@ -51,12 +52,18 @@ catalog.add_command(stats)
     "--out",
     required=True,
     metavar="FILE",
-    help="The .jsonl file to write; with --changes the feed to change.",
+    help="The .jsonl file to write; with --changes the feed to change, a file or a folder of files.",
 )
 @click.option(
     "--changes",
     is_flag=True,
     help="Each FEED has what changed since a mark: apply it to --out.",
+)
+@click.option(
+    "--added-to",
+    metavar="NAME",
+    default="",
+    help="With --changes, where --out is a folder: its file that new documents go to; default: the last by name.",
 )
 @click.option(
     "--skip-bad", is_flag=True, help="Write the good rows, even where others are bad."
@@ -68,6 +75,7 @@ def import_(
     mapping: str | None,
     out: str,
     changes: bool,
+    added_to: str,
     skip_bad: bool,
     content: str,
     most: int,
@@ -88,7 +96,10 @@ def import_(
             if skip_bad:
                 message = "--skip-bad: changes are applied together or not at all"
                 raise click.UsageError(message)
-            _apply([Path(feed) for feed in feeds], Path(out), mapped, schemas, most)
+            files = [Path(feed) for feed in feeds]
+            _apply(files, Path(out), added_to, mapped, schemas, most)
+        elif added_to:
+            raise click.UsageError("--added-to goes with --changes")
         elif mapped is None:
             raise click.UsageError("Missing option '--map'.")
         elif len(feeds) > 1:
@@ -114,24 +125,30 @@ def _convert(
         if importing.bad <= most:
             click.echo(f"{feed}: {where}: {fault}")
 
-    target = Path(out)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    # What a link leads to is replaced, and not the link.
+    target = Path(out).resolve()
     draft = target.with_name(f".{target.name}-{os.getpid()}")
-    try:
-        with row_counter("importing") as progress, open(draft, "wb") as file:
-            importing = FeedImport(Path(feed), mapped, schemas, print_bad_row, progress)
-            for document in importing.documents():
-                file.write(orjson.dumps(document) + b"\n")
-        if importing.bad > most:
-            click.echo(f"and {importing.bad - most:,} more bad rows")
-        if importing.bad and not skip_bad:
-            would_write = f"--skip-bad writes the {importing.written:,} good rows"
-            click.echo(f"{feed}: nothing was written; {would_write}", err=True)
-            sys.exit(PROBLEMS)
-        os.replace(draft, target)
-        click.echo(_summary(importing, out))
-    finally:
-        draft.unlink(missing_ok=True)
+    with failures(out, f"{out} is as it was"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with row_counter("importing") as progress, open(draft, "wb") as file:
+                importing = FeedImport(
+                    Path(feed), mapped, schemas, print_bad_row, progress
+                )
+                for document in importing.documents():
+                    file.write(orjson.dumps(document) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            if importing.bad > most:
+                click.echo(f"and {importing.bad - most:,} more bad rows")
+            if importing.bad and not skip_bad:
+                would_write = f"--skip-bad writes the {importing.written:,} good rows"
+                click.echo(f"{feed}: nothing was written; {would_write}", err=True)
+                sys.exit(PROBLEMS)
+            os.replace(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
+    click.echo(_summary(importing, out))
 
 
 def _summary(importing: FeedImport, out: str) -> str:
@@ -151,17 +168,26 @@ def _summary(importing: FeedImport, out: str) -> str:
 
 
 def _apply(
-    files: list[Path], feed: Path, mapped: Mapped | None, schemas: Schemas, most: int
+    files: list[Path],
+    feed: Path,
+    added_to: str,
+    mapped: Mapped | None,
+    schemas: Schemas,
+    most: int,
 ) -> None:
     """Apply changes to a feed."""
     _require_feed(feed)
+    if added_to:
+        _require_name(feed, added_to)
 
     def print_fault(file: Path, line: int, fault: str) -> None:
         if importing.bad <= most:
             click.echo(f"{file}: line {line}: {fault}")
 
     with row_counter("importing changes") as progress:
-        importing = ChangesImport(feed, mapped, schemas, print_fault, progress)
+        importing = ChangesImport(
+            feed, mapped, schemas, print_fault, progress, added_to
+        )
         counts = importing.apply(files)
     if importing.bad > most:
         click.echo(f"and {importing.bad - most:,} more faults")
@@ -171,11 +197,18 @@ def _apply(
     if counts is None:
         click.echo(f"{feed}: has these changes already; nothing was written")
     else:
-        click.echo(one_line(f"{feed}: {_applied(counts)}"))
+        added_to = importing.added_to if feed.is_dir() else ""
+        click.echo(one_line(f"{feed}: {_applied(counts, added_to)}"))
 
 
-def _applied(counts: AppliedCounts) -> str:
-    changed = f"{counts.added:,} added, {counts.replaced:,} replaced, {counts.deleted:,} deleted"
+def _applied(counts: AppliedCounts, added_to: str) -> str:
+    """Return what changes have done; ``added_to``: the file of a folder that got what
+    is new.
+    """
+    added = f"{counts.added:,} added"
+    if added_to and counts.added:
+        added += f" to {added_to}"
+    changed = f"{added}, {counts.replaced:,} replaced, {counts.deleted:,} deleted"
     documents = number_of(counts.documents, "document")
     return f"{changed}; {documents}, up to the mark {counts.mark}"
 
@@ -191,11 +224,14 @@ def mark(feed: str, name: str | None) -> None:
     """
     path = Path(feed)
     _require_feed(path)
+    if name == "":
+        raise click.UsageError("MARK is empty; allowed: text, such as a date")
     marks = FeedMarks(path.resolve())
-    if name:
-        with marks.locked():
-            marks.add(name, digest_of(path))
-    current = marks.current()
+    with failures(feed, "its mark is as it was"):
+        if name:
+            with marks.locked():
+                marks.add(name, marks.files.digest())
+        current = marks.current()
     if not current:
         click.echo(f"{feed}: no mark, or it was changed since it had one", err=True)
         sys.exit(PROBLEMS)
@@ -204,12 +240,27 @@ def mark(feed: str, name: str | None) -> None:
 
 def _require_feed(feed: Path) -> None:
     """Raises UsageError for a name that is no feed's, and Failure where there is none."""
-    endings = (".jsonl", *COMPRESSED)
-    if not feed.name.endswith(endings):
-        message = f"{feed}: the name of a feed ends in {', '.join(endings)}"
-        raise click.UsageError(message)
+    if feed.is_dir():
+        if not FeedFiles(feed).names():
+            found = f"no file in it ends in {', '.join(FEED_ENDINGS)}"
+            raise Failure(f"{feed}: {found}; put the whole feed there first")
+        return
+    if not feed.name.endswith(FEED_ENDINGS):
+        message = f"{feed}: the name of a feed ends in {', '.join(FEED_ENDINGS)}"
+        raise click.UsageError(f"{message}, or it is a folder of such files")
     if not feed.is_file():
         raise Failure(f"{feed}: there is no such feed; put the whole one there first")
+
+
+def _require_name(feed: Path, name: str) -> None:
+    """Raises UsageError where new documents cannot go to a file of this name."""
+    if not feed.is_dir():
+        raise click.UsageError(f"--added-to: {feed} is one file, which gets all")
+    parts = Path(name).parts
+    is_hidden = any(part.startswith(".") for part in parts)
+    if Path(name).is_absolute() or is_hidden or not name.endswith(FEED_ENDINGS):
+        allowed = f"a name below {feed} that ends in {', '.join(FEED_ENDINGS)}"
+        raise click.UsageError(f"--added-to {name}: allowed: {allowed}")
 
 
 # -- the mapping -----------------------------------------------------------------------
