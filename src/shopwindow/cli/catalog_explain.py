@@ -24,7 +24,13 @@ from shopwindow.catalog.index.explaining import (
     WordUse,
 )
 from shopwindow.cli.explain import EXPLAINED_AS, INDENTED
-from shopwindow.cli.steps import CONTENT_DIR, OUT, documents_of, interface
+from shopwindow.cli.steps import (
+    CONTENT_DIR,
+    OUT,
+    documents_of,
+    interface,
+    progress_bar,
+)
 from shopwindow.content.documents import Content
 from shopwindow.problems import Failure, number_of, one_line
 
@@ -56,7 +62,9 @@ def catalog_content(out: str, content: str, unbuilt: bool) -> Iterator[Content]:
             ) from None
         return
     documents = documents_of(content)
-    with library.indexed_content(interface(), Path(content), documents) as answering:
+    with library.indexed_content(
+        interface(), Path(content), documents, steps=progress_bar
+    ) as answering:
         yield answering
 
 

@@ -230,7 +230,9 @@ def documents_of(content: str) -> Documents:
 
 def checked_of(content: str) -> Checked:
     """Return a content folder without a problem, or print every problem and end."""
-    checked = library.check(interface(), Path(content), contracts=False)
+    checked = library.check(
+        interface(), Path(content), contracts=False, steps=progress_bar
+    )
     if checked.documents is None:
         without_warnings = replace(checked, warnings=[], more_warnings=0)
         print_problems(without_warnings, Path(content), "text")
@@ -335,7 +337,7 @@ def print_placeholders(checked: Checked, content: str) -> None:
 
 def progress_bar(step: str) -> Progress | None:
     """Return what draws how far a step has come, on a terminal; None elsewhere, as in
-    CI.
+    CI. Of a step that nobody counts only the name is drawn.
     """
     if not terminal.is_used(sys.stderr):
         return None
@@ -344,8 +346,12 @@ def progress_bar(step: str) -> Progress | None:
     def progress(done: int, total: int) -> None:
         nonlocal drawn
         now = time.monotonic()
-        if done >= total:
-            click.echo("\r\x1b[K", nl=False, err=True)
+        if not total:
+            drawn = now
+            click.echo(f"\r{step} …\x1b[K", nl=False, err=True)
+        elif done >= total:
+            if drawn:
+                click.echo("\r\x1b[K", nl=False, err=True)
         elif now - drawn > REDRAW_SECONDS:
             drawn = now
             bar = "#" * (BAR_WIDTH * done // total)

@@ -23,7 +23,9 @@ from shopwindow.problems import Failure
 WorkItem = TypeVar("WorkItem")
 WorkResult = TypeVar("WorkResult")
 Progress = Callable[[int, int], None]
-"""Called now and then with the number of items that are done, and that of all items."""
+"""Called now and then with the number of items that are done, and that of all items; with
+0 and 0 where the work goes on and nobody counts it.
+"""
 
 
 class Ended(Failure):

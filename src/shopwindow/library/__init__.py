@@ -13,6 +13,7 @@ own, it says in which order these are called. The modules of this package are ch
 callers import the names from the package.
 """
 
+from shopwindow.content.steps import Steps, no_steps
 from shopwindow.library.building import Build, build, counted, indexed_content
 from shopwindow.library.checking import check, declared, moment_of, schemas
 from shopwindow.library.edges import (
@@ -58,7 +59,6 @@ from shopwindow.library.showing import (
     rule_pages,
     show,
 )
-from shopwindow.library.steps import Steps, no_steps
 
 __all__ = [
     "ATTRIBUTE",

@@ -12,6 +12,7 @@ from shopwindow.content.documents import Content, Documents
 from shopwindow.content.executor import Executor
 from shopwindow.content.listing import COLLECTIONS
 from shopwindow.content.records import MAX_UNPACKED_BYTES
+from shopwindow.content.steps import Steps, no_steps
 from shopwindow.edge.rules import digest, rules
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
@@ -24,12 +25,7 @@ from shopwindow.library.checking import (
     refused_by_contracts,
 )
 from shopwindow.library.showing import live_at
-from shopwindow.library.steps import Steps, no_steps
-from shopwindow.problems import (
-    Failure,
-    Misuse,
-    failures,
-)
+from shopwindow.problems import Failure, Misuse, failures
 from shopwindow.release import activation, build_notes
 from shopwindow.release.build import Built
 from shopwindow.release.build import build as build_release
@@ -98,112 +94,146 @@ def build(
         lies_within = f"{out} lies within --content {content}"
         raise Misuse("out", f"{lies_within}, whose every file is content")
     started = datetime.now(UTC)
-    releases = Releases(out)
     program = program_digest(interface, content / COLLECTIONS, without=(content, out))
-    cached = None if fresh else out / ".cache" / "documents"
     options = CheckOptions(
         jobs,
         steps("checking"),
-        cached,
+        None if fresh else out / ".cache" / "documents",
         program,
         most=most,
         unpacked=unpacked,
         at=at,
         executor=executor,
     )
+    work = _BuildWork(interface, content, out, options, fresh, allowed, steps, started)
+    with build_notes.at_work(out, started):
+        try:
+            return work.done()
+        except OutputBusy:
+            raise  # another build is at work, and records its own end
+        except (Failure, OSError) as failure:
+            work.record("FAILED", str(failure))
+            raise
 
-    def ordered(documents: Documents, declared: Declared) -> BuildOrder:
+
+@dataclass(frozen=True)
+class _BuildWork:
+    """The work of one build: check, render, activate, and record how it went.
+
+    ``options``: those of the check, which the build shares. The rest is as in `build`.
+    """
+
+    interface: Interface
+    content: Path
+    out: Path
+    options: CheckOptions
+    fresh: bool
+    allowed: int
+    steps: Steps
+    started: datetime
+
+    def done(self) -> Build:
+        """Check the content, build a release of it and activate that."""
+        prepared = declared(self.interface, self.content)
+        with failures(self.out):
+            checked = checked_content(prepared, self.content, self.options)
+        if checked.documents is None:
+            return self._refused(checked)
+
+        # Nothing reads the sources any more, and every process of the build would have
+        # them.
+        checked.sources.clear()
+        try:
+            return self._released(checked, checked.documents, prepared)
+        except ContractsBroken as broken:
+            return self._refused(refused_by_contracts(checked, broken))
+
+    def _refused(self, checked: Checked) -> Build:
+        """Record that the content is at fault, and return what is wrong with it."""
+        self.record("FAILED", first_problem(checked), build_notes.CONTENT_AT_FAULT)
+        return Build(checked)
+
+    def _released(
+        self, checked: Checked, documents: Documents, declared: Declared
+    ) -> Build:
+        """Build a release, activate it and record that."""
+        releases = Releases(self.out)
+        with releases.lock(make=True):
+            releases.reconcile()
+            previous = releases.current()
+            built = build_release(self._order(documents, declared), releases)
+            moment = datetime.now(UTC)
+            activated = activation.activate_built(releases, built.id, moment)
+            self.record("SUCCESS", release=built.id)
+            current = releases.current()
+            return Build(
+                checked,
+                built,
+                activated,
+                current,
+                releases.pinned(),
+                previous,
+                stale_edges(releases, current) if current else (),
+            )
+
+    def _order(self, documents: Documents, declared: Declared) -> BuildOrder:
+        """Return what to build of checked documents."""
+        interface, schemas = declared.interface, declared.schemas
         note = {
             "built": datetime.now(UTC).isoformat(timespec="microseconds"),
-            **origin(content),
-            "started": started.isoformat(timespec="milliseconds"),
+            **origin(self.content),
+            "started": self.started.isoformat(timespec="milliseconds"),
         }
         return BuildOrder(
-            declared.interface,
+            interface,
             documents,
-            declared.schemas,
-            moment_of(at, documents),
-            lambda live: digest(rules(declared.interface, live, declared.schemas)),
-            program,
+            schemas,
+            moment_of(self.options.at, documents),
+            lambda live: digest(rules(interface, live, schemas)),
+            self.options.program,
             note,
-            jobs,
-            fresh,
-            steps("rendering"),
-            allowed,
+            self.options.jobs,
+            self.fresh,
+            self.steps,
+            self.allowed,
             lambda: datetime.now(UTC),
-            executor,
-            partial(hold_build, declared.unread),
+            self.options.executor,
+            partial(self._hold_to_contracts, declared.unread),
         )
 
-    def hold_build(
+    def _hold_to_contracts(
+        self,
         unread: Sequence[str],
         order: BuildOrder,
         published: Content,
         indexes: BuiltIndexes,
     ) -> None:
+        """Raise ContractsBroken where the content breaks a contract."""
+        recorded = self.out / ".cache" / "contracts"
         examined = Examined(
             order.interface,
             order.schemas,
-            content,
+            self.content,
             unread,
             order.documents,
             order.moment,
             published,
             indexes.digests,
             indexes.open,
-            program,
-            not_kept() if fresh else kept_in_file(out / ".cache" / "contracts"),
-            most,
+            self.options.program,
+            not_kept() if self.fresh else kept_in_file(recorded),
+            self.options.most,
         )
         hold(examined)
 
     def record(
-        status: str, description: str = "", cause: str = "", release: str = ""
+        self, status: str, description: str = "", cause: str = "", release: str = ""
     ) -> None:
+        """Record in last-build.json how the build ended."""
         ended = datetime.now(UTC)
         build_notes.record_build(
-            out, started, ended, status, description, cause, release
+            self.out, self.started, ended, status, description, cause, release
         )
-
-    with build_notes.at_work(out, started):
-        try:
-            prepared = declared(interface, content)
-            with failures(out):
-                checked = checked_content(prepared, content, options)
-            if checked.documents is None:
-                record("FAILED", first_problem(checked), build_notes.CONTENT_AT_FAULT)
-                return Build(checked)
-
-            # Nothing reads the sources any more, and every process of the build would
-            # have them.
-            checked.sources.clear()
-            with releases.lock(make=True):
-                releases.reconcile()
-                previous = releases.current()
-                built = build_release(ordered(checked.documents, prepared), releases)
-                activated = activation.activate_built(
-                    releases, built.id, datetime.now(UTC)
-                )
-                record("SUCCESS", release=built.id)
-                current = releases.current()
-                return Build(
-                    checked,
-                    built,
-                    activated,
-                    current,
-                    releases.pinned(),
-                    previous,
-                    stale_edges(releases, current) if current else (),
-                )
-        except ContractsBroken as broken:
-            refused = refused_by_contracts(checked, broken)
-            record("FAILED", first_problem(refused), build_notes.CONTENT_AT_FAULT)
-            return Build(refused)
-        except OutputBusy:
-            raise  # another build is at work, and records its own end
-        except (Failure, OSError) as failure:
-            record("FAILED", str(failure))
-            raise
 
 
 @contextmanager
@@ -214,6 +244,7 @@ def indexed_content(
     *,
     at: str | None = None,
     jobs: int | None = None,
+    steps: Steps = no_steps,
 ) -> Iterator[Content]:
     """Yield checked documents that are live, answering from indexes that are built for
     this and deleted at the end.
@@ -222,7 +253,9 @@ def indexed_content(
     """
     prepared = declared(interface, content).interface
     published = live_at(prepared, documents, at)
-    with temporary(prepared.indexes, documents.feeds, published, jobs) as answering:
+    with temporary(
+        prepared.indexes, documents.feeds, published, jobs, steps=steps
+    ) as answering:
         yield answering
 
 

@@ -15,13 +15,13 @@ from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.revision import commit_of, exported
 from shopwindow.content.schema import Schemas
+from shopwindow.content.steps import Steps, no_steps
 from shopwindow.content.yaml import Json
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.collections import declared as declared_in
 from shopwindow.interface.contracts import CONTRACT, with_rules
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import program_schemas
-from shopwindow.library.steps import Steps, no_steps
 from shopwindow.problems import (
     Failure,
     Level,

@@ -22,10 +22,14 @@ import orjson
 from shopwindow.content.documents import Content
 from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.scratch import scratch
+from shopwindow.content.steps import Steps, no_steps, step_around
 from shopwindow.interface.index import HandedOut, Index
 from shopwindow.problems import Failure
 from shopwindow.release.order import BuildOrder, BuiltIndexes, OpenIndexes
 from shopwindow.release.stage import Stage, is_unchanged
+
+INDEXING = "indexing"
+"""The step in which indexes are built, as people see it."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,8 @@ def build(
             start = (
                 intact.path if intact and intact.note.get("beside") == beside else None
             )
-            rows = index.build(feeds, content, path, start, executor, order.progress)
+            with step_around(order.steps, INDEXING) as progress:
+                rows = index.build(feeds, content, path, start, executor, progress)
             private[index.file] = {"format": index.format, "rows": rows}
             digest = stage.seal(index.file)
             notes[index.name] = {"state": state, "beside": beside, "sha256": digest}
@@ -200,18 +205,27 @@ def temporary(
     content: Content,
     jobs: int | None = None,
     handed_out: HandedOut | None = None,
+    steps: Steps = no_steps,
 ) -> Iterator[Content]:
     """Yield content that answers from its indexes without a release.
 
     ``feeds``: what each index is built from, by its name. ``handed_out`` is called with
-    each document that an index returns. The files are deleted at the end.
+    each document that an index returns. ``steps`` follows how they are built. The files
+    are deleted at the end.
     """
     with scratch() as folder:
         opened = {}
         for index in indexes:
             if index.name in feeds:
                 path = folder / index.file
-                index.build(feeds[index.name], content, path, executor=Processes(jobs))
+                with step_around(steps, INDEXING) as progress:
+                    index.build(
+                        feeds[index.name],
+                        content,
+                        path,
+                        executor=Processes(jobs),
+                        progress=progress,
+                    )
                 opened[index.name] = index.open(path, handed_out)
         yield content.with_indexes(opened)
 

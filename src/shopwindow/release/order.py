@@ -7,8 +7,9 @@ from typing import Any
 
 from shopwindow.content.documents import Content, Documents
 from shopwindow.content.executor import Executor
-from shopwindow.content.processes import Progress, processors
+from shopwindow.content.processes import processors
 from shopwindow.content.schema import Schemas
+from shopwindow.content.steps import Steps, no_steps
 from shopwindow.interface.index import HandedOut
 from shopwindow.interface.interface import Interface
 
@@ -58,8 +59,8 @@ class BuildOrder:
     ``moment``: the instant at which documents must be live. ``edge`` returns the digest
     of the edge's configuration. ``program``: a digest of this program. ``note``: what
     else build.json shall say. ``jobs``: how many processes share the work; None: one a
-    processor. ``fresh``: take nothing over from the previous release. ``progress`` is
-    called with how many answers and reused files are done, and of how many.
+    processor. ``fresh``: take nothing over from the previous release. ``steps``
+    follows the build: "indexing" counts products, "rendering" answers and reused files.
     ``allowed``: the most files that there may be. ``clock`` returns the time when the
     build ends; None: build.json does not say it. ``executor`` shares the work on the
     indexes; None: these processes. ``accept`` looks at this order, its content and its
@@ -75,7 +76,7 @@ class BuildOrder:
     note: Mapping[str, Any]
     jobs: int | None = None
     fresh: bool = False
-    progress: Progress | None = None
+    steps: Steps = no_steps
     allowed: int = MAX_FILES
     clock: Callable[[], datetime] | None = None
     executor: Executor | None = None

@@ -153,6 +153,7 @@ def render(
 
     batches = _batches(plan)
     total, done = sum(map(len, batches)), 0
+    progress = order.steps("rendering")
     files = StagedFiles(plan.reused)
     give_back()  # memory that reading left, before every process counts it as its own
     with shared(work, batches, order.processes) as results:
@@ -162,8 +163,8 @@ def render(
             if record:
                 files.records.append(record)
             done += len(batch)
-            if order.progress:
-                order.progress(done, total)
+            if progress:
+                progress(done, total)
     files.end(stage)
     return files
 

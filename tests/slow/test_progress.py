@@ -1,0 +1,96 @@
+"""What takes long shows on a terminal how far it has come, and elsewhere nothing."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from checkout import ROOT
+from releases import copied, shopwindow
+from shopwindow.catalog.feed_files import FeedFiles
+from shopwindow.catalog.marks import FeedMarks
+from trees import write
+
+CONTENT = ROOT / "content"
+MAPPING = "kind: inventory\nfields: {upc: {from: upc}, site: {from: site}}\n"
+STOCK = "content/catalog/inventory"
+CHANGES = '{"kind": "inventory", "since": "m1", "mark": "m2"}\n{"end": 0}\n'
+
+COUNTED = r"\[[# ]{30}\] [0-9,]+ of [0-9,]+"
+
+COMMANDS: list[tuple[list[str], list[str]]] = [
+    (["check"], [f"checking {COUNTED}"]),
+    (["build"], [f"checking {COUNTED}", "indexing …", f"rendering {COUNTED}"]),
+    (["catalog", "stats", "--unbuilt"], [f"checking {COUNTED}", "indexing …", f"counting {COUNTED}"]),
+    (["catalog", "explain", "coat", "--unbuilt"], [f"checking {COUNTED}", "indexing …"]),
+    (["catalog", "import", "rows.jsonl", "--map", "map.yaml", "--out", "out.jsonl"], [r"importing: [0-9,]+ rows"]),
+    (
+        ["catalog", "import", "--changes", "changes.jsonl", "--out", f"{STOCK}/feed.jsonl"],
+        [r"importing changes: [0-9,]+ rows"],
+    ),
+]
+
+
+def rows(count: int) -> str:
+    return "".join(f'{{"upc": "{number:012}", "site": 1}}\n' for number in range(count))
+
+
+def prepared(folder: Path) -> Path:
+    """The sample, and a feed that takes some tenths of a second to read."""
+    copied(CONTENT, folder / "content")
+    write(folder, {"rows.jsonl": rows(10_000), "map.yaml": MAPPING, "changes.jsonl": CHANGES})
+    return folder
+
+
+def on_a_terminal(folder: Path, arguments: Sequence[str]) -> tuple[int, str]:
+    """Return the exit status of a command, and what it drew on the terminal of its errors."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "shopwindow", *arguments]
+    environment = {**os.environ, "TERM": "xterm"}
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs, env=environment)
+    os.close(theirs)
+    drawn = b""
+    with suppress(OSError):  # how Linux says that nobody writes any more
+        while data := os.read(ours, 4096):
+            drawn += data
+    os.close(ours)
+    return process.wait(), drawn.decode()
+
+
+def marked_feed(folder: Path) -> None:
+    """Put rows where changes are applied, with a mark; rows that are not mapped are read faster."""
+    feed = folder / STOCK / "feed.jsonl"
+    feed.write_text(rows(100_000))
+    FeedMarks(feed).add("m1", FeedFiles(feed).digest())
+
+
+NAMES = [" ".join(arguments[:3]) for arguments, _ in COMMANDS]
+
+
+@pytest.mark.parametrize(("arguments", "drawings"), COMMANDS, ids=NAMES)
+def test_a_terminal_shows_each_step_and_is_cleared(tmp_path: Path, arguments: list[str], drawings: list[str]) -> None:
+    folder = prepared(tmp_path)
+    if "--changes" in arguments:
+        marked_feed(folder)
+    status, drawn = on_a_terminal(folder, arguments)
+    assert status == 0
+    at = 0
+    for drawing in drawings:
+        match = re.compile(rf"\r{drawing}\x1b\[K").search(drawn, at)
+        assert match, (drawing, drawn[at:])
+        at = match.end()
+    assert drawn.endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(("arguments", "drawings"), COMMANDS[:3], ids=NAMES[:3])
+def test_what_is_no_terminal_gets_no_drawing(tmp_path: Path, arguments: list[str], drawings: list[str]) -> None:
+    ran = shopwindow(*arguments, cwd=prepared(tmp_path))
+    assert (ran.status, ran.err) == (0, "")
+    assert "\r" not in ran.out
+    assert re.search("|".join(drawings), ran.out) is None
