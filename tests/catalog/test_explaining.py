@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,18 @@ from plain_catalog import category, index, product
 from releases import SAMPLE, shopwindow
 from shopwindow import library
 from shopwindow.catalog.explaining import explained
-from shopwindow.catalog.index.explaining import (
+from shopwindow.catalog.index.clauses import Clause, clause_of, satisfying
+from shopwindow.catalog.index.explaining import explain
+from shopwindow.catalog.index.opened import OpenedCatalog
+from shopwindow.catalog.index.reasons import (
+    ClauseReason,
     ProductReason,
     SearchExplanation,
-    explain,
 )
-from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.index.searching import MAX_SCORED, MAX_WORDS
 from shopwindow.catalog.index.words import STOP_WORDS
 from shopwindow.catalog.protocol import ProductQuery
+from shopwindow.cli.catalog_explain import explanation_lines
 from shopwindow.problems import Misuse
 from shopwindow.shop import INTERFACE
 from test_search import shop as shop
@@ -60,7 +64,9 @@ def check_explanation(catalog: OpenedCatalog, phrase: str, query: ProductQuery, 
     assert [reason.place for reason in shown] == list(range(1, len(shown) + 1))
     assert shown == sorted(shown, key=placed)
     assert (explanation.next is not None) == (page.total > limit)
-    for clause in explanation.clauses:
+    searched_clauses = catalog.searched(phrase).result.clauses
+    for clause, searched in zip(explanation.clauses, searched_clauses, strict=True):
+        check_count(catalog, clause, searched)
         rarity = math.log(1 + catalog.active / (1 + clause.products))
         assert clause.weight == pytest.approx(rarity * (1.5 if clause.is_head else 1.0), abs=0.001)
     for reason in shown:
@@ -68,6 +74,20 @@ def check_explanation(catalog: OpenedCatalog, phrase: str, query: ProductQuery, 
         if reason.score:
             check_score(explanation, reason)
     return explanation
+
+
+def check_count(catalog: OpenedCatalog, clause: ClauseReason, searched: Clause) -> None:
+    """The products of a clause are as many as are shown, and as the word has that is meant."""
+    count = len(satisfying(catalog, [searched]))
+    if "longer" not in clause.products_text:
+        assert count <= clause.products
+    if clause.products_text[0].isdigit() and "longer" not in clause.products_text:
+        assert count == clause.products
+    if clause.corrected:
+        meant = clause_of(catalog, clause.corrected)
+        assert meant is not None
+        assert clause.products == meant.products
+        assert count == len(satisfying(catalog, [meant]))
 
 
 def check_score(explanation: SearchExplanation, reason: ProductReason) -> None:
@@ -144,12 +164,36 @@ def uses(explanation: SearchExplanation) -> dict[str, list[str]]:
                                             "left out": ["leather"], "searched": ["desk"]}),
         ("hiking socks under $1,000", {"searched": ["hiking", "socks"]}),
         ("", {}),
+        ("8", {"number": ["8"]}),
+        ("012345678905", {"number": ["012345678905"]}),
+        ("10", {"unknown": ["10"]}),
     ],
 )  # fmt: skip
 def test_each_word_has_its_use(shop: OpenedCatalog, phrase: str, expected: dict[str, list[str]]) -> None:
     explanation = check_explanation(shop, phrase, ProductQuery(), 5)
     assert uses(explanation) == expected
-    assert bool(explanation.products) == ("searched" in expected)
+    assert bool(explanation.products) == ("searched" in expected or "number" in expected)
+
+
+@pytest.mark.parametrize("phrase", ["11", "012345678905", " 770011 "])
+def test_a_number_names_the_product_that_it_finds(shop: OpenedCatalog, phrase: str) -> None:
+    explanation = check_explanation(shop, phrase, ProductQuery(), 5)
+    assert (explanation.direct, explanation.scored, explanation.by_rank) == (11, 0, 0)
+    assert list(explanation_lines(explanation)) == [
+        f"phrase      {phrase}",
+        f"number      {phrase.strip()}: is the number of product 11",
+        "finds       1 product",
+        "",
+        "   1  11  Cotton T-Shirt (Larkspur)",
+        "      first, for the phrase is its number, rank 10",
+    ]
+
+
+def test_a_number_that_is_a_word_as_well_finds_both(tmp_path: Path) -> None:
+    catalog = index(tmp_path, product(3), product(4, "Set of 3"))
+    explanation = check_explanation(catalog, "3", ProductQuery(), 5)
+    assert [(one.id, one.group) for one in explanation.products] == [(3, "direct"), (4, "score")]
+    assert (uses(explanation), explanation.direct, explanation.by_rank) == ({"searched": ["3"]}, 3, 0)
 
 
 def test_a_typo_says_what_it_was_taken_for(shop: OpenedCatalog) -> None:
@@ -159,6 +203,30 @@ def test_a_typo_says_what_it_was_taken_for(shop: OpenedCatalog) -> None:
         "pearl",
         [(("pearl",), "corrected")],
     )
+
+
+def test_a_corrected_word_stands_for_all_that_the_word_meant_stands_for(tmp_path: Path) -> None:
+    names = ["Wool Sweater", "Knitted Sweaters", "Linen Pullover", "Plain Lamp"]
+    products = [product(id, name) for id, name in enumerate(names, 1)]
+    catalog = index(tmp_path, *products, synonyms=[["sweater", "pullover"]])
+    right, typo = (check_explanation(catalog, word, ProductQuery(), 5) for word in ("sweater", "swetaer"))
+    assert sorted(one.id for one in typo.products) == sorted(one.id for one in right.products) == [1, 2, 3]
+    assert [(clause.products, clause.weight) for clause in typo.clauses] == [
+        (clause.products, clause.weight) for clause in right.clauses
+    ]
+    (clause,) = typo.clauses
+    assert clause.alternatives_text == "corrected to sweater; a synonym's stem pullover"
+    assert clause.products_text == "at most 3 products"
+
+
+def test_a_count_that_is_added_up_says_so(shop: OpenedCatalog) -> None:
+    def counts(phrase: str) -> list[str]:
+        return [clause.products_text for clause in explain(shop, phrase, ProductQuery(), 5).clauses]
+
+    assert counts("oak desk") == ["2 products", "2 products"]
+    assert counts("office light") == ["at most 4 products"]  # it finds 3
+    assert counts("rin") == ["at most 2 products"]
+    assert counts("leg") == ["1 product without longer words"]
 
 
 def test_synonyms_joined_words_and_beginnings_say_so(shop: OpenedCatalog) -> None:
@@ -226,6 +294,7 @@ def why(catalog: OpenedCatalog, phrase: str, id: int, limit: int = 10, **query: 
 def test_why_a_product_is_not_found(shop: OpenedCatalog) -> None:
     assert why(shop, "desk", 999) == "the catalog has no such product"
     assert why(shop, "desk", 10) == "it is not active, and only active ones are found"
+    assert why(shop, "8", 7) == "the phrase is only the number of product 8"
     assert why(shop, "desk", 1) == "it is found, at place 1"
     assert why(shop, "desk", 7, limit=1) == "it is found, at place 2"
     assert why(shop, "oak desk", 8) == "it has nothing for oak, desk"
@@ -243,7 +312,7 @@ def test_every_product_is_found_or_lacks_something(sample_catalog: OpenedCatalog
     for id in ids:
         absent = explain(sample_catalog, "black leather", ProductQuery(), 1, id).product
         assert absent is not None
-        assert (absent.found is not None) == (id in found)
+        assert (absent.reason is not None) == (id in found)
         assert bool(absent.lacks) == (id not in found)
 
 
@@ -279,6 +348,11 @@ def test_the_command_says_why_in_words_and_in_json(sample_out: Path) -> None:
         (["coat", "--filter", "COLOR"], "write NAME=VALUE, such as COLOR=Red"),
         (["coat", "--filter", "page=2"], "page: is no filter, such as CATEGORY or COLOR"),
         (["coat", "--filter", "PRICE=cheap"], "PRICE"),
+        (
+            ["coat", "--filter", "color=Red"],
+            "color: no facet of this catalog, so the search ignores it; facets: AGE, ",
+        ),
+        (["coat", "--filter", "COLR=Red"], "; did you mean COLOR?"),
         (["coat", "--limit", "0"], "--limit"),
     ],
 )
@@ -286,6 +360,16 @@ def test_what_cannot_be_explained_is_refused_in_a_sentence(sample_out: Path, arg
     ran = shopwindow("catalog", "explain", "--out", sample_out, *arguments)
     assert (ran.status, ran.out) == (2, "")
     assert words in ran.err
+
+
+@pytest.mark.parametrize("arguments", [["explain", "coat"], ["stats"]], ids=["explain", "stats"])
+def test_where_a_catalog_is_gone_a_build_is_advised(sample_out: Path, tmp_path: Path, arguments: list[str]) -> None:
+    out = tmp_path / "dist"
+    shutil.copytree(sample_out, out, symlinks=True)
+    (out / "current" / "catalog.sqlite").unlink()
+    ran = shopwindow("catalog", *arguments, "--out", out)
+    sentence = "there is no catalog; `shopwindow build` writes one where content/catalog has files"
+    assert (ran.status, ran.err) == (2, f"Error: {sentence}\n")
 
 
 def test_an_interface_without_a_catalog_has_nothing_to_explain(sample_out: Path) -> None:

@@ -17,6 +17,7 @@ from shopwindow.catalog.index.stats import (
     StockStats,
     stats_of,
 )
+from shopwindow.cli.catalog_stats import stats_lines
 from shopwindow.shop import INTERFACE
 
 ONE, TWO, THREE, FOUR = "012345678905", "036000291452", "4006381333931", "96385074"
@@ -54,14 +55,14 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> OpenedCatalog:
 def test_counts_are_those_of_the_documents(catalog: OpenedCatalog) -> None:
     stats = stats_of(catalog)
     assert (stats.active, stats.inactive, stats.brands, stats.reviews) == (4, 1, 1, 2)
-    assert (stats.categories, stats.empty_categories) == (3, 2)
+    assert (stats.categories, stats.empty_categories) == (3, Lacking(2, (2, 3)))
     assert stats.lacking == {
         "image": Lacking(1, (2,)),
         "price": Lacking(1, (2,)),
         "category": Lacking(2, (3, 4)),
     }
     # ONE is at a store, TWO and THREE are nowhere, FOUR is not sold
-    assert stats.stock == StockStats(3, 2, Lacking(1, (2,)), 1)
+    assert stats.stock == StockStats(3, Lacking(2, (TWO, THREE)), Lacking(1, (2,)), 1)
     assert stats.facets == (
         FacetStats("BRAND", 1, 4, 1.0),
         FacetStats("COLOR", 1, 1, 0.25),
@@ -95,7 +96,8 @@ def test_many_products_without_stock_are_looked_up_together(tmp_path: Path) -> N
     products = [product(id, upcs=[upc(f"{id:012}", id)]) for id in range(1, 1203)]
     stock = [{"upc": f"{id:012}", "site": 0, **({"stores": {"7": 1}} if id % 2 else {})} for id in range(1, 1203)]
     stats = stats_of(index(tmp_path, *products, inventory=stock))
-    assert stats.stock == StockStats(1202, 601, Lacking(601, (2, 4, 6, 8, 10)), 1)
+    nowhere = Lacking(601, tuple(f"{id:012}" for id in (2, 4, 6, 8, 10)))
+    assert stats.stock == StockStats(1202, nowhere, Lacking(601, (2, 4, 6, 8, 10)), 1)
 
 
 def test_an_empty_catalog_has_counts_of_zero(tmp_path: Path) -> None:
@@ -128,6 +130,29 @@ def test_the_command_prints_lines_and_json(sample_out: Path) -> None:
     written = json.loads(shopwindow("catalog", "stats", "--out", sample_out, "--format", "json").out)
     assert (written["active"], written["words"]["words"]) == (stats.active, stats.words.words)
     assert [facet["name"] for facet in written["facets"]] == [facet.name for facet in stats.facets]
+
+
+def test_the_command_names_what_products_lack(catalog: OpenedCatalog) -> None:
+    lines = [" ".join(line.split()) for line in stats_lines(stats_of(catalog))]
+    assert lines[:9] == [
+        "products 4 active, 1 inactive",
+        "1 product without an image: 2",
+        "1 product without a price: 2",
+        "2 products without a category: 3, 4",
+        "categories 3, 2 without a product: 2, 3",
+        "brands 1, reviews 2",
+        "stock 3 UPCs that are sold, at 1 store",
+        f"2 UPCs that cannot be sent and that no store has: {TWO}, {THREE}",
+        "1 product of which nothing is left: 2",
+    ]
+
+
+def test_of_more_than_five_the_first_are_named(tmp_path: Path) -> None:
+    catalog = index(tmp_path, categories=[category(id) for id in range(9, 0, -1)])
+    assert stats_of(catalog).empty_categories == Lacking(9, (1, 2, 3, 4, 5))
+    lines = [" ".join(line.split()) for line in stats_lines(stats_of(catalog))]
+    assert "categories 9, 9 without a product: 1, 2, 3, 4, 5, …" in lines
+    assert "0 products without an image" in lines
 
 
 def test_without_a_release_the_command_says_so(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The page of the catalog, and the index behind it, which is built while nobody waits."""
 
+import json
 import re
 import shutil
 import time
@@ -14,10 +15,20 @@ from previews import Preview, browser, opened, preview, save
 from releases import documents, live, shopwindow
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.preview.index_builds import FILES_KEPT, IndexBuilds, IndexOfTree
+from shopwindow.preview.pages.indexes import MAX_PRODUCTS
 from shopwindow.problems import Failure
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 PRODUCTS = "catalog/products/active.yaml"
+BUTTON = {
+    "name": "Button",
+    "description": "For a coat.",
+    "typeName": "BUTTON",
+    "brand": "Harrow & Finch",
+    "categories": [111],
+    "images": {"primary": "button.jpg"},
+    "price": {"regular": 1},
+}
 AT, INSTANT = "2026-11-22T09:00", "2026-11-22 09:00"
 
 
@@ -55,6 +66,20 @@ def test_the_release_is_shown_until_the_content_folder_has_an_index(shown: Previ
         save(shown.folder / PRODUCTS, "name: Gallop Running Tight", "name: Canter Running Tight")
         expect(card.get_by_role("heading")).to_have_text("Canter Running Tight")
     assert not list(shown.folder.rglob("*.index"))
+
+
+def test_a_large_catalog_is_built_and_counted_once_somebody_asks(tmp_path: Path, chromium: Browser) -> None:
+    folder = tmp_path / "content"
+    shutil.copytree(SAMPLE, folder)
+    with open(folder / "catalog/products/many.jsonl", "x", encoding="utf-8") as feed:
+        for number in range(MAX_PRODUCTS):
+            feed.write(json.dumps(BUTTON | {"id": 900_000 + number}) + "\n")
+    with preview(folder, "--out", str(tmp_path / "dist")) as large, opened(chromium, "phone") as page:
+        page.set_default_timeout(120_000)
+        page.goto(f"{large.address}/catalog/stats?at={AT}")
+        page.get_by_role("button", name="Build their catalog").click()
+        page.get_by_role("button", name="Count them").click()
+        expect(page.locator("dl.facts dd").first).to_have_text("20,204 active, 2 inactive")
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["with JavaScript", "without"])
@@ -107,6 +132,9 @@ def test_the_catalog_leads_to_what_it_has(shown: Preview, chromium: Browser) -> 
         expect(page.get_by_role("row", name="BRAND 33 values")).to_contain_text("204 products, 100%")
         expect(page.get_by_role("row", name="document")).to_contain_text("MB")
         expect(page.get_by_role("navigation", name="Pages").locator("[aria-current]")).to_have_text("Catalog")
+        expect(page.get_by_role("link", name="990")).to_have_attribute("href", re.compile(r"/catalog\?.*category=990"))
+        page.get_by_role("link", name="474100002767").click()
+        expect(page.get_by_role("article")).to_contain_text("Reading Chair")
 
 
 def test_every_product_has_a_card(shown: Preview) -> None:

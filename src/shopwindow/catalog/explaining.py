@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from shopwindow.catalog.index.explaining import SearchExplanation, explain
+from shopwindow.catalog.index.explaining import explain
 from shopwindow.catalog.index.opened import OpenedCatalog
+from shopwindow.catalog.index.reasons import SearchExplanation
 from shopwindow.catalog.search import search_query
 from shopwindow.content.documents import Content
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Misuse, Refusal
+from shopwindow.problems import Misuse, Refusal, cut, nearest
 
 SEARCH = "search"
 """The operation that is explained."""
@@ -19,6 +20,14 @@ OF_THE_PAGE = ("searchphrase", "sortorderby", "page", "perpage", "show")
 """Parameters of the search that are no filters: an explanation is about the first
 products in the order of the best match.
 """
+
+LONGEST_LIST = 400
+"""Characters of a list of facets in a message: a few lines of a terminal."""
+
+NO_CATALOG = (
+    "there is no catalog; `shopwindow build` writes one where content/catalog has files"
+)
+"""What a command about the catalog says where a release has none, or lost its file."""
 
 
 def explained(
@@ -45,10 +54,12 @@ def explained(
     catalog: OpenedCatalog | None = content.index("catalog")
     operation = next((one for one in interface.operations if one.name == SEARCH), None)
     if catalog is None or operation is None:
-        raise Misuse("", "there is no catalog to search in")
+        raise Misuse("", NO_CATALOG)
     for name, _ in filters:
         if name in OF_THE_PAGE:
             raise Misuse("filter", f"{name}: is no filter, such as CATEGORY or COLOR")
+        if name not in operation.named and name not in catalog.facet_names():
+            raise Misuse("filter", _no_facet(name, catalog))
     query = urlencode([("searchphrase", phrase), *filters])
     request = Request(operation.path, query, {"accept": "application/json"})
     application = next(iter(interface.application_names(content)), None)
@@ -60,3 +71,16 @@ def explained(
     return explain(
         catalog, call["searchphrase"], search_query(content, call), limit, product
     )
+
+
+def _no_facet(name: str, catalog: OpenedCatalog) -> str:
+    """Return what to do about a filter that the search operation ignores.
+
+    It ignores what it does not know, because clients send parameters of their own. Whoever
+    asks why a filter does not narrow wants to read that.
+    """
+    facets = sorted(catalog.facet_names())
+    close = nearest(name.upper(), facets)
+    meant = f"; did you mean {close}?" if close else ""
+    ignored = f"{name}: no facet of this catalog, so the search ignores it"
+    return f"{ignored}; facets: {cut(', '.join(facets), LONGEST_LIST)}{meant}"

@@ -1,7 +1,7 @@
 """`catalog explain`: why a phrase finds what it finds, in this order."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -12,15 +12,12 @@ import orjson
 
 from shopwindow import library
 from shopwindow.catalog.explaining import explained
-from shopwindow.catalog.index.explaining import (
+from shopwindow.catalog.index.reasons import (
     GROUP_WORDS,
-    USE_WORDS,
-    WAY_WORDS,
     ClauseReason,
     ProductReason,
     ScoreReason,
     SearchExplanation,
-    WordReason,
     WordUse,
 )
 from shopwindow.cli.explain import EXPLAINED_AS, INDENTED
@@ -36,9 +33,6 @@ from shopwindow.problems import Failure, number_of, one_line
 
 MOST_EXPLAINED = 1000
 """Products that are explained, at most: ten pages of the most that a client asks for."""
-
-SHOWN_ALTERNATIVES = 8
-"""Alternatives of a word that a line shows: a beginning may stand for forty words."""
 
 UNBUILT = click.option(
     "--unbuilt",
@@ -140,7 +134,7 @@ def explanation_lines(explanation: SearchExplanation) -> Iterator[str]:
         yield f"corrected   {explanation.corrected}"
     if explanation.limit:
         yield f"price       {_limit(explanation.limit)}"
-    yield from _word_lines(explanation.words)
+    yield from _word_lines(explanation)
     for clause in explanation.clauses:
         yield f"searched    {clause_text(clause)}"
     yield f"finds       {_counts(explanation)}"
@@ -152,11 +146,11 @@ def explanation_lines(explanation: SearchExplanation) -> Iterator[str]:
         yield "cut off here; the next would be"
         yield from _product_lines(explanation.next)
     if explanation.product:
-        absent = explanation.product
+        named = explanation.product
         yield ""
-        yield f"product {absent.id}: {absent.why}"
-        if absent.found and absent.found not in explanation.products:
-            yield from _product_lines(absent.found)
+        yield f"product {named.id}: {named.why}"
+        if named.reason and named.reason not in explanation.products:
+            yield from _product_lines(named.reason)
 
 
 def _limit(limit: tuple[float | None, float | None]) -> str:
@@ -164,41 +158,31 @@ def _limit(limit: tuple[float | None, float | None]) -> str:
     return f"at least ${low:,.2f}" if low is not None else f"at most ${high:,.2f}"
 
 
-def _word_lines(words: Sequence[WordReason]) -> Iterator[str]:
+def _word_lines(explanation: SearchExplanation) -> Iterator[str]:
     """Yield what became of the words that are not searched for."""
     by_use: dict[WordUse, list[str]] = {}
-    for one in words:
+    for one in explanation.words:
         if one.use != "searched":
             by_use.setdefault(one.use, []).append(one.word)
-    for use, unused in by_use.items():
-        yield f"not used    {', '.join(unused)}: {USE_WORDS[use]}"
+    for use, words in by_use.items():
+        label = "number" if use == "number" else "not used"
+        yield f"{label:<12}{', '.join(words)}: {explanation.use_text(use)}"
 
 
 def clause_text(clause: ClauseReason) -> str:
     """Return what words stand for, and how much they count."""
-    by_way: dict[str, list[str]] = {}
-    for one in clause.alternatives:
-        by_way.setdefault(one.way, []).append("+".join(one.stems))
-    stands = []
-    for way, stems in by_way.items():
-        more = len(stems) - SHOWN_ALTERNATIVES
-        listed = ", ".join(stems[:SHOWN_ALTERNATIVES]) + f" and {more} more" * (
-            more > 0
-        )
-        stands.append(f"{WAY_WORDS[way]} {listed}")
-    if clause.corrected:
-        stands = [f"corrected to {clause.corrected}"]
+    words = " ".join(clause.words)
     head = ", names the thing" * clause.is_head
-    counts = f"{number_of(clause.products, 'product')}, weight {clause.weight:g}{head}"
-    return f"{' '.join(clause.words)}: {'; '.join(stands)} ({counts})"
+    counts = f"{clause.products_text}, weight {clause.weight:g}{head}"
+    return f"{words}: {clause.alternatives_text} ({counts})"
 
 
 def _counts(explanation: SearchExplanation) -> str:
     """Return how many products are found, and how."""
     parts = [number_of(explanation.total, "product")]
-    if explanation.found != explanation.total:
-        parts.append(f"{explanation.found:,} before filters")
-    if explanation.scored < explanation.total:
+    if explanation.before_filters != explanation.total:
+        parts.append(f"{explanation.before_filters:,} before filters")
+    if explanation.by_rank:
         parts.append(f"{explanation.scored:,} have a score, the others follow by rank")
     if explanation.is_part:
         parts.append("of the largest part of the phrase, since the whole finds nothing")

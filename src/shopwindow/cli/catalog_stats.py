@@ -6,6 +6,7 @@ from dataclasses import asdict
 import click
 import orjson
 
+from shopwindow.catalog.explaining import NO_CATALOG
 from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.index.stats import CatalogStats, Lacking, stats_of
 from shopwindow.cli.catalog_explain import UNBUILT, catalog_content
@@ -29,7 +30,7 @@ def stats(form: str, out: str, content: str, unbuilt: bool) -> None:
     with catalog_content(out, content, unbuilt) as answering:
         catalog: OpenedCatalog | None = answering.index("catalog")
         if catalog is None:
-            raise Misuse("", "there is no catalog")
+            raise Misuse("", NO_CATALOG)
         counted = stats_of(catalog, progress_bar("counting"))
     if form == "json":
         click.echo(orjson.dumps(asdict(counted), option=INDENTED))
@@ -41,14 +42,19 @@ def stats_lines(stats: CatalogStats) -> Iterator[str]:
     """Yield the lines for a terminal."""
     yield f"products    {stats.active:,} active, {stats.inactive:,} inactive"
     for name, lacking in stats.lacking.items():
-        yield f"            {lacking_text(lacking, f'without {_ARTICLES[name]}')}"
-    yield f"categories  {stats.categories:,}, {stats.empty_categories:,} without a product"
+        products = number_of(lacking.count, "product")
+        yield f"            {products} without {_ARTICLES[name]}{_examples(lacking)}"
+    empty = stats.empty_categories
+    without = f"{empty.count:,} without a product{_examples(empty)}"
+    yield f"categories  {stats.categories:,}, {without}"
     yield f"brands      {stats.brands:,}, reviews {stats.reviews:,}"
     stock = stats.stock
     stores = number_of(stock.stores, "store")
     yield f"stock       {number_of(stock.upcs, 'UPC')} that are sold, at {stores}"
-    yield f"            {stock.nowhere:,} that cannot be sent and that no store has"
-    yield f"            {lacking_text(stock.sold_out, 'of which nothing is left')}"
+    nowhere = number_of(stock.nowhere.count, "UPC")
+    yield f"            {nowhere} that cannot be sent and that no store has{_examples(stock.nowhere)}"
+    sold_out = number_of(stock.sold_out.count, "product")
+    yield f"            {sold_out} of which nothing is left{_examples(stock.sold_out)}"
     yield f"file        {megabytes(stats.bytes)}"
     if stats.tables is None:
         yield "            this SQLite does not count the pages of tables (dbstat)"
@@ -69,14 +75,12 @@ def stats_lines(stats: CatalogStats) -> Iterator[str]:
 _ARTICLES = {"image": "an image", "price": "a price", "category": "a category"}
 
 
-def lacking_text(lacking: Lacking, what: str) -> str:
-    """Return how many products lack something, and which."""
-    named = ", ".join(map(str, lacking.examples))
-    more = ", …" * (lacking.products > len(lacking.examples))
-    return (
-        f"{number_of(lacking.products, 'product')} {what}"
-        + f": {named}{more}" * bool(named)
-    )
+def _examples(lacking: Lacking) -> str:
+    """Return the first of what lacks something, to be read after how many there are."""
+    if not lacking.examples:
+        return ""
+    more = ", …" if lacking.count > len(lacking.examples) else ""
+    return f": {', '.join(map(str, lacking.examples))}{more}"
 
 
 def megabytes(size: int) -> str:

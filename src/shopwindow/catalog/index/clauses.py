@@ -11,7 +11,7 @@ are tastes, and tests/catalog/test_search.py says which phrases must find what.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, Protocol
@@ -55,6 +55,9 @@ DERIVED_LETTERS = 3
 """A word derived from another is at most so much longer: `warmth` is one letter longer.
 """
 
+MIN_WIDENED = 3
+"""Letters of a word that also stands for longer ones, at least: two begin too many."""
+
 MAX_CORRECTIONS = 4
 """A misspelled word is taken for at most so many others."""
 
@@ -94,22 +97,24 @@ class Clause:
     Attributes:
         words: as they were typed.
         alternatives: a product satisfies the clause if it has one of them.
-        products: how many products do, at most.
-        shown: how the word reads after it was corrected; None: it was not.
+        products: how many products do, at most: the sum over the alternatives, of each
+            the number that have its rarest stem. What widening adds does not count, so
+            that a word says as much as before.
+        corrected: the word that was meant, if the one that was typed is misspelled.
     """
 
     words: tuple[str, ...]
     alternatives: tuple[Alternative, ...]
     products: int
-    shown: str | None = None
+    corrected: str | None = None
 
     def expression(self) -> str:
         """Return the clause in FTS5's syntax."""
         all_of = (
-            " AND ".join(f'"{stem}"' for stem in stems)
+            " AND ".join(f'"{part}"' for part in stems)
             for stems, _ in self.alternatives
         )
-        return " OR ".join(f"({stems})" for stems in all_of)
+        return " OR ".join(f"({conjunction})" for conjunction in all_of)
 
 
 def satisfying(
@@ -142,10 +147,11 @@ def clauses_of(reader: IndexReader, typed: Sequence[str]) -> list[Clause]:
     for place, word in enumerate(typed):
         if place < next_place:  # an earlier clause has this word, too
             continue
-        several = _name(reader, typed[place:]) or _joined(
-            reader, typed[place : place + 2]
+        clause = (
+            _name(reader, typed[place:])
+            or _joined(reader, typed[place : place + 2])
+            or clause_of(reader, word)
         )
-        clause = several or clause_of(reader, word)
         if clause:
             by_place[place] = clause
             next_place = place + len(clause.words)
@@ -178,14 +184,18 @@ def _likely(
 
 
 def _is_swapped(completed: Clause, respelled: Clause | None) -> bool:
-    """Whether a word is rather another with letters swapped, because more products have
-    that.
+    """Return whether an unknown word is rather a misspelled one than an unfinished one:
+    it has the letters of another in a different order, and more products have that.
 
     `candel` is candle, not the beginning of candelabra.
+
+    Args:
+        completed: what it stands for if it is unfinished.
+        respelled: what it stands for if it is misspelled; None: nothing.
     """
-    if respelled is None or respelled.shown is None:
+    if respelled is None or respelled.corrected is None:
         return False
-    same_letters = sorted(respelled.shown) == sorted(completed.words[0])
+    same_letters = sorted(respelled.corrected) == sorted(completed.words[0])
     return same_letters and respelled.products > completed.products
 
 
@@ -200,10 +210,8 @@ def _count_products(reader: IndexReader, stems: Collection[str]) -> dict[str, in
 
 
 def clause_of(reader: IndexReader, *typed: str) -> Clause | None:
-    """Return the clause of a word, or of several that are one name; None if no product
-    has it.
-
-    It holds the synonyms that products have, too.
+    """Return the clause of a word, or of several that are one name: for the word itself
+    and its synonyms, as far as products have them. None: no product has one.
     """
     own = tuple(map(stem, typed))
     synonyms = reader.synonyms.get(own, ())
@@ -215,14 +223,21 @@ def clause_of(reader: IndexReader, *typed: str) -> Clause | None:
         *((synonym, "synonym") for synonym in synonyms),
     ]
     alternatives = tuple(
-        (stems, nearness)
-        for stems, nearness in candidates
+        (stems, way)
+        for stems, way in candidates
         if all(part in products for part in stems)
     )
     if not alternatives:
         return None
-    total = sum(min(products[part] for part in stems) for stems, _ in alternatives)
-    return Clause(typed, alternatives, total)
+    return Clause(typed, alternatives, _at_most(alternatives, products))
+
+
+def _at_most(alternatives: Iterable[Alternative], products: Mapping[str, int]) -> int:
+    """Return how many products have one of the alternatives, at most.
+
+    ``products``: how many have each stem.
+    """
+    return sum(min(products[part] for part in stems) for stems, _ in alternatives)
 
 
 def _name(reader: IndexReader, typed: Sequence[str]) -> Clause | None:
@@ -238,8 +253,8 @@ def _name(reader: IndexReader, typed: Sequence[str]) -> Clause | None:
 
 
 def _joined(reader: IndexReader, pair: Sequence[str]) -> Clause | None:
-    """Return the clause of two words that products write as one, such as `back pack`;
-    or None.
+    """Return the clause of two words that products write as one, such as `back pack`, or
+    None. If products have both words as well, a product may have these instead.
     """
     if len(pair) < 2:
         return None
@@ -247,11 +262,10 @@ def _joined(reader: IndexReader, pair: Sequence[str]) -> Clause | None:
     products = _count_products(reader, {one, other, whole})
     if whole not in products:
         return None
-    as_one = ((whole,), "itself")
+    alternatives: tuple[Alternative, ...] = (((whole,), "itself"),)
     if one in products and other in products:
-        as_two = ((one, other), "itself")
-        return Clause(tuple(pair), (as_two, as_one), products[whole])
-    return Clause(tuple(pair), (as_one,), products[whole])
+        alternatives = (((one, other), "itself"), *alternatives)
+    return Clause(tuple(pair), alternatives, _at_most(alternatives, products))
 
 
 def _completed(
@@ -267,34 +281,36 @@ def _completed(
         " ORDER BY products DESC, word LIMIT ?",
         (word, word + "\U0010ffff", longest, MAX_COMPLETIONS),
     )
-    total = 0
+    products_of_words = 0
     stems: dict[str, None] = {}
     for longer, products in rows:
-        if stems and total + products > MAX_COMPLETION_PRODUCTS:
+        products_of_words += products
+        if stems and products_of_words > MAX_COMPLETION_PRODUCTS:
             break
         stems[longer] = None
-        total += products
     if not stems:
         return None
-    return Clause((word,), tuple(((longer,), "begun") for longer in stems), total)
+    alternatives = tuple(((longer,), "begun") for longer in stems)
+    total = _at_most(alternatives, _count_products(reader, stems))
+    return Clause((word,), alternatives, total)
 
 
 def widened(reader: IndexReader, clause: Clause, is_last: bool) -> Clause:
     """Return a clause with further alternatives, or the clause itself.
 
     The last word also stands for all that it begins, any other for words derived from
-    it: `warm` also for warmth.
+    it: `warm` also for warmth. A clause of several words, or of one that no product has,
+    stays as it is.
     """
     word, *more = clause.words
     is_completed = clause.alternatives[0][1] == "begun"
-    if more or clause.shown or is_completed or len(word) < 3:
+    if more or clause.corrected or is_completed or len(word) < MIN_WIDENED:
         return clause
+    longer = None
     if is_last:
         longer = _completed(reader, word)
     elif len(word) > DERIVED_LETTERS:
         longer = _completed(reader, word, DERIVED_LETTERS)
-    else:
-        longer = None
     if longer is None:
         return clause
     present = {stems for stems, _ in clause.alternatives}
@@ -308,13 +324,14 @@ def _respelled(
     """Return a word that no product has in another spelling, or None.
 
     It was misspelled, or products write it as two words. The first spelling that some
-    product has together with the ``others`` is taken.
+    product has together with the ``others`` is taken, or else the first of all.
     """
-    spellings = [*_split(reader, word), *_nearest(reader, word)]
-    for clause in spellings:
+    likeliest = None
+    for clause in chain(_split(reader, word), _corrections(reader, word)):
         if not others or satisfying(reader, [*others, clause], limit=1):
             return clause
-    return spellings[0] if spellings else None
+        likeliest = likeliest or clause
+    return likeliest
 
 
 def _split(reader: IndexReader, word: str) -> Iterator[Clause]:
@@ -322,38 +339,44 @@ def _split(reader: IndexReader, word: str) -> Iterator[Clause]:
 
     Each has three letters at least, or two if there are digits: `4pack`.
     """
-    pairs = [(word[:place], word[place:]) for place in range(2, len(word) - 1)]
+    shortest = 2 if any(map(str.isdigit, word)) else 3
+    places = range(shortest, len(word) - shortest + 1)
+    pairs = [(stem(word[:place]), stem(word[place:])) for place in places]
     if not pairs:
         return
-    shortest = 2 if any(map(str.isdigit, word)) else 3
-    products = _count_products(reader, {stem(part) for pair in pairs for part in pair})
-    for one, other in pairs:
-        stems = stem(one), stem(other)
-        if min(len(one), len(other)) < shortest or not all(
-            part in products for part in stems
-        ):
+    products = _count_products(reader, set(chain.from_iterable(pairs)))
+    for stems in pairs:
+        if not all(part in products for part in stems):
             continue
-        count = min(products[part] for part in stems)
-        clause = Clause((word,), ((stems, "itself"),), count)
+        alternatives = ((stems, "itself"),)
+        clause = Clause((word,), alternatives, _at_most(alternatives, products))
         if satisfying(reader, [clause], "{name} : ", limit=1):
             yield clause
 
 
-def _nearest(reader: IndexReader, word: str) -> list[Clause]:
-    """Return the words that a misspelled one may have been meant to be, the likeliest
-    first.
+def _corrections(reader: IndexReader, word: str) -> Iterator[Clause]:
+    """Yield the clauses of the words that a misspelled one may have been meant to be,
+    the likeliest first.
+
+    A correction stands for all that the word meant stands for, and counts as many
+    products: so it finds what that word finds, and says as much beside other words.
     """
     limit = FAR.get(len(word), FARTHEST)
-    for typed in numbers(word):
-        near = _near(reader, typed, limit)
-        if near:
-            return [replace(clause, words=(word,)) for clause in near]
-    return []
+    by_number = (_nearest(reader, typed, limit) for typed in numbers(word))
+    for meant in next(filter(None, by_number), ()):
+        clause = clause_of(reader, meant)
+        if clause is None:
+            continue
+        alternatives = tuple(
+            (stems, "corrected" if way == "itself" else way)
+            for stems, way in clause.alternatives
+        )
+        yield Clause((word,), alternatives, clause.products, corrected=meant)
 
 
-def _near(reader: IndexReader, word: str, limit: float) -> list[Clause]:
+def _nearest(reader: IndexReader, word: str, limit: float) -> list[str]:
     """Return the words that cost at most ``limit`` to make of this one, the likeliest
-    first.
+    first. Of words with the same stem, only the likeliest is among them.
 
     Words that share a form are candidates (`words.forms`); `words.edits` decides.
     """
@@ -368,10 +391,9 @@ def _near(reader: IndexReader, word: str, limit: float) -> list[Clause]:
         cost = edits(word, other)
         if cost is not None and cost <= limit:
             likely_cost = cost - FREQUENCY_BONUS * math.log(products)
-            candidates.append((likely_cost, other, other_stem, products))
+            candidates.append((likely_cost, other, other_stem))
 
-    by_stem: dict[str, Clause] = {}
-    for _, other, other_stem, products in sorted(candidates):
-        alternative = (other_stem,), "corrected"
-        by_stem.setdefault(other_stem, Clause((word,), (alternative,), products, other))
+    by_stem: dict[str, str] = {}
+    for _, other, other_stem in sorted(candidates):
+        by_stem.setdefault(other_stem, other)
     return list(islice(by_stem.values(), MAX_CORRECTIONS))

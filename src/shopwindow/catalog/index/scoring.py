@@ -88,9 +88,10 @@ class Scoring:
     """What the products of a result are scored by.
 
     Attributes:
-        weights: of the clauses.
-        nearness_by_stem: (number of a clause, nearness) pairs.
-        exact: the words of the phrase, as they are written.
+        weights: of the clauses, in their order.
+        nearness_by_stem: for each stem, the clauses that it stands for: their numbers,
+            and how near it is to them (`NEARNESS`).
+        exact: the words of the phrase, as they are written or as they were corrected.
     """
 
     weights: Sequence[float]
@@ -109,13 +110,33 @@ class Scoring:
             text: a line for each field of `WEIGHTS`.
         """
         fields = [line.split() for line in text.split("\n")]
+        matches = self._matches(fields)
+        best, further = self._worths(matches)
+
+        in_name = {
+            (place, number)
+            for field, place, _, number, _ in matches
+            if field == NAME_FIELD
+        }
+        side_by_side = sum(
+            (place + 1, number + 1) in in_name for place, number in in_name
+        )
+        places = {place for place, _ in in_name}
+        name_words = len(fields[NAME_FIELD])
+        filled = len(places) / name_words if places else 0.0
+        ends_name = name_words - 1 in places
+
+        by_words = self._weighted(best, further)
+        by_name = side_by_side + FILLED_NAME * filled + NAME_END * ends_name
+        total = round(by_words + by_name, SCORE_DIGITS)
+        return Score(total, matches, best, further, side_by_side, filled, ends_name)
+
+    def _matches(self, fields: Sequence[Sequence[str]]) -> list[Match]:
+        """Return the words that stand for clauses, in the order of the fields."""
         matches: list[Match] = []
-        in_name: set[tuple[int, int]] = set()  # place of a word, number of its clause
-        best, further = [1.0] * len(self.weights), [0.0] * len(self.weights)
         nearness_of, exact = self.nearness_by_stem.get, self.exact
         for field, field_words in enumerate(fields):
             weight = WEIGHTS[field]
-            of_field: dict[int, float] = {}  # number of a clause → its best worth here
             for place, word in enumerate(field_words):
                 pairs = nearness_of(stem(word))
                 if pairs is None:
@@ -124,27 +145,21 @@ class Scoring:
                 for number, nearness in pairs:
                     worth = weight * nearness * bonus
                     matches.append((field, place, word, number, worth))
-                    of_field[number] = max(of_field.get(number, 0.0), worth)
-                    if field == NAME_FIELD:
-                        in_name.add((place, number))
-            for number, worth in of_field.items():
-                if best[number] > 1.0:  # an earlier field matches, too
-                    further[number] += min(best[number], worth)
-                best[number] = max(best[number], worth)
-        total = self._weighted(best, further)
+        return matches
 
-        if not in_name:
-            total = round(total, SCORE_DIGITS)
-            return Score(total, matches, best, further, 0, 0.0, ends_name=False)
-        side_by_side = sum(
-            (place + 1, number + 1) in in_name for place, number in in_name
-        )
-        places = {place for place, _ in in_name}
-        filled = len(places) / len(fields[NAME_FIELD])
-        ends_name = len(fields[NAME_FIELD]) - 1 in places
-        total += side_by_side + FILLED_NAME * filled + NAME_END * ends_name
-        total = round(total, SCORE_DIGITS)
-        return Score(total, matches, best, further, side_by_side, filled, ends_name)
+    def _worths(self, matches: Sequence[Match]) -> tuple[list[float], list[float]]:
+        """Return the worth of each clause in its best field, and in further ones."""
+        in_field: dict[tuple[int, int], float] = {}  # (field, clause) → its best there
+        for field, _, _, number, worth in matches:
+            key = field, number
+            in_field[key] = max(in_field.get(key, 0.0), worth)
+
+        best, further = [1.0] * len(self.weights), [0.0] * len(self.weights)
+        for (_, number), worth in in_field.items():
+            if best[number] > 1.0:  # an earlier field matches, too
+                further[number] += min(best[number], worth)
+            best[number] = max(best[number], worth)
+        return best, further
 
     def _weighted(self, best: Sequence[float], further: Sequence[float]) -> float:
         """Return the mean worth of the clauses by their weights."""
@@ -168,6 +183,8 @@ def scoring_of(reader: IndexReader, clauses: Sequence[Clause], head: str) -> Sco
             for part in stems:
                 pair = number, NEARNESS[way]
                 nearness_by_stem.setdefault(part, []).append(pair)
-    exact = {word for clause in clauses for word in (*clause.words, clause.shown or "")}
+    exact = {
+        word for clause in clauses for word in (*clause.words, clause.corrected or "")
+    }
     weights = [weight_of(reader, clause, head) for clause in clauses]
     return Scoring(weights, nearness_by_stem, frozenset(exact))

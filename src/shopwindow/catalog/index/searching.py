@@ -1,7 +1,8 @@
 """From a shopper's phrase to the products it finds, the best first.
 
 How this works. `priced` splits a price limit off the phrase, `find` returns the
-products, and `ordered` puts the best first. The caller filters between the last two.
+products, and `SearchedPhrase.ordered` puts the best first. The caller filters between
+the last two.
 
 1. The phrase is split into words, and those that say nothing are dropped.
 2. Each word becomes a Clause: the stems that may stand for it (`clauses`).
@@ -148,9 +149,9 @@ class SearchedPhrase:
     ) -> list[int]:
         """Return the first ``most`` of the ranks that filters left, the best first."""
         if self.direct and narrowed and narrowed[0] == self.direct:
-            others = ordered(reader, self.result, narrowed[1:], most - 1)
+            others = best_first(reader, self.result, narrowed[1:], most - 1)
             return [self.direct, *others]
-        return ordered(reader, self.result, narrowed, most)
+        return best_first(reader, self.result, narrowed, most)
 
 
 def priced(phrase: str) -> tuple[str, Range | None]:
@@ -269,16 +270,19 @@ def _separated(reader: IndexReader, clause: Clause) -> list[Clause]:
 
 def _corrected(phrase: str, clauses: Iterable[Clause]) -> str | None:
     """Return the phrase with its corrected words, or None if none was corrected."""
-    shown = {clause.words: clause.shown for clause in clauses if clause.shown}
-    if not shown:
+    corrections = {
+        clause.words: clause.corrected for clause in clauses if clause.corrected
+    }
+    if not corrections:
         return None
-    return " ".join(shown.get((word,), word) for word in words(phrase[:MAX_CHARACTERS]))
+    typed = words(phrase[:MAX_CHARACTERS])
+    return " ".join(corrections.get((word,), word) for word in typed)
 
 
 # -- the best first --------------------------------------------------------------------
 
 
-def ordered(
+def best_first(
     reader: IndexReader, result: SearchResult, ranks: Sequence[int], most: int
 ) -> list[int]:
     """Return the first ``most`` of ``ranks``, the best match first.
@@ -295,8 +299,8 @@ def ordered(
     best = _by_score(reader, result, candidates)
     if len(best) < most and len(candidates) < len(ranks):
         with_score = set(best)
-        others = (rank for rank in ranks if rank not in with_score)
-        best += islice(others, most - len(best))
+        by_rank = (rank for rank in ranks if rank not in with_score)
+        best += islice(by_rank, most - len(best))
     return best[:most]
 
 

@@ -14,7 +14,8 @@ from shopwindow.content.processes import Progress
 from shopwindow.content.yaml import Json
 
 EXAMPLE_IDS = 5
-"""Products that are named for what they lack: enough to look at, and they fit on a line.
+"""Products, categories or UPCs that are named for what they lack: enough to look at, and
+they fit on a line.
 """
 
 UPCS_A_LOOK = 500
@@ -46,12 +47,14 @@ class FacetStats:
 
 @dataclass(frozen=True)
 class Lacking:
-    """Active products that lack something: how many, and the ids of the first ones, in
-    the order of best sellers.
+    """What lacks something: how many there are, and the first of them.
+
+    Products and their UPCs stand in the order of best sellers, categories in that of
+    their ids. ``examples`` are at most `EXAMPLE_IDS` ids or UPCs.
     """
 
-    products: int
-    examples: tuple[int, ...]
+    count: int
+    examples: tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,13 @@ class StockStats:
 
     Attributes:
         upcs: active ones of active products.
-        nowhere: those that cannot be sent, and that no store has.
+        nowhere: of these, those that cannot be sent, and that no store has.
         sold_out: active products with UPCs of which all are nowhere.
         stores: stores that have something.
     """
 
     upcs: int
-    nowhere: int
+    nowhere: Lacking
     sold_out: Lacking
     stores: int
 
@@ -98,7 +101,7 @@ class CatalogStats:
         dictionary: bytes of the dictionary that compresses documents; 0: there is none.
         tables: the largest first; None: this SQLite does not count pages.
         facets: all but PRICE, in their order.
-        lacking: what active products lack, by its name.
+        lacking: active products that lack something, by its name.
         stock: of UPCs.
         words: of the search.
     """
@@ -106,7 +109,7 @@ class CatalogStats:
     active: int
     inactive: int
     categories: int
-    empty_categories: int
+    empty_categories: Lacking
     brands: int
     reviews: int
     bytes: int
@@ -137,7 +140,7 @@ def stats_of(catalog: OpenedCatalog, progress: Progress | None = None) -> Catalo
         active=catalog.active,
         inactive=numbers["products"] - catalog.active,
         categories=numbers["categories"],
-        empty_categories=numbers["empty_categories"],
+        empty_categories=_empty_categories(catalog),
         brands=numbers["brands"],
         reviews=numbers["reviews"],
         bytes=pages * page_size,
@@ -147,7 +150,7 @@ def stats_of(catalog: OpenedCatalog, progress: Progress | None = None) -> Catalo
         lacking={name: one.lacking() for name, one in documents.lacking.items()},
         stock=StockStats(
             documents.upcs,
-            documents.nowhere,
+            documents.nowhere.lacking(),
             documents.sold_out.lacking(),
             catalog.stores_with_stock,
         ),
@@ -163,7 +166,6 @@ def stats_of(catalog: OpenedCatalog, progress: Progress | None = None) -> Catalo
 _NUMBER_QUERIES = {
     "products": "SELECT count(*) FROM number",
     "categories": "SELECT count(*) FROM category",
-    "empty_categories": "SELECT count(*) FROM category WHERE coalesce(length(products), 0) = 0",
     "brands": "SELECT count(*) FROM brand",
     "reviews": "SELECT count(*) FROM review",
     "words": "SELECT count(*) FROM word",
@@ -175,6 +177,17 @@ _NUMBER_QUERIES = {
 def _number(catalog: OpenedCatalog, query: str) -> int:
     ((count,),) = catalog.rows(query)
     return int(count)
+
+
+def _empty_categories(catalog: OpenedCatalog) -> Lacking:
+    """Return the categories without an active product, in them or below."""
+    counted = _Counted()
+    query = (
+        "SELECT id FROM category WHERE coalesce(length(products), 0) = 0 ORDER BY id"
+    )
+    for (id,) in catalog.rows(query):
+        counted.add(id)
+    return counted.lacking()
 
 
 def _tables(catalog: OpenedCatalog) -> tuple[TableSize, ...] | None:
@@ -205,19 +218,19 @@ def _facets_of(catalog: OpenedCatalog) -> Iterator[FacetStats]:
 
 
 class _Counted:
-    """Products that lack something, of which the first are named."""
+    """What lacks something: all are counted, and the first are named."""
 
     def __init__(self) -> None:
-        self._products = 0
-        self._examples: list[int] = []
+        self._count = 0
+        self._examples: list[int | str] = []
 
-    def add(self, id: int) -> None:
-        self._products += 1
+    def add(self, id: int | str) -> None:
+        self._count += 1
         if len(self._examples) < EXAMPLE_IDS:
             self._examples.append(id)
 
     def lacking(self) -> Lacking:
-        return Lacking(self._products, tuple(self._examples))
+        return Lacking(self._count, tuple(self._examples))
 
 
 class _DocumentCounts:
@@ -227,13 +240,15 @@ class _DocumentCounts:
         self._catalog = catalog
         self._categories = {id for (id,) in catalog.rows("SELECT id FROM category")}
         self.lacking = {name: _Counted() for name in ("image", "price", "category")}
-        self.upcs = self.nowhere = 0
-        self.sold_out = _Counted()
-        self._unsendable: list[tuple[int, Sequence[str], bool]] = []
-        self._waiting = 0
+        self.upcs = 0
+        self.nowhere, self.sold_out = _Counted(), _Counted()
+        # Of each product that waits: its id, its UPCs that cannot be sent, and whether
+        # these are all that it has.
+        self._waiting: list[tuple[int, Sequence[str], bool]] = []
+        self._waiting_upcs = 0
 
     def count(self, product: Json) -> None:
-        """Count a product."""
+        """Count a product. Its UPCs that cannot be sent wait for `look_up`."""
         id = product["id"]
         if not product.get("images", {}).get("primary"):
             self.lacking["image"].add(id)
@@ -246,18 +261,22 @@ class _DocumentCounts:
         self.upcs += len(sold)
         if unsendable:
             is_all = len(unsendable) == len(sold)
-            self._unsendable.append((id, unsendable, is_all))
-            self._waiting += len(unsendable)
-        if self._waiting >= UPCS_A_LOOK:
+            self._waiting.append((id, unsendable, is_all))
+            self._waiting_upcs += len(unsendable)
+        if self._waiting_upcs >= UPCS_A_LOOK:
             self.look_up()
 
     def look_up(self) -> None:
-        """Count the UPCs that cannot be sent, and that no store has either."""
-        numbers = [upc for _, upcs, _ in self._unsendable for upc in upcs]
+        """Count the UPCs that cannot be sent, and that no store has either.
+
+        Many are looked up together, and all that are left at the end.
+        """
+        numbers = [upc for _, upcs, _ in self._waiting for upc in upcs]
         in_stores = self._catalog.upcs_in_stores(numbers)
-        for id, upcs, is_all in self._unsendable:
+        for id, upcs, is_all in self._waiting:
             nowhere = [upc for upc in upcs if upc not in in_stores]
-            self.nowhere += len(nowhere)
+            for upc in nowhere:
+                self.nowhere.add(upc)
             if is_all and len(nowhere) == len(upcs):
                 self.sold_out.add(id)
-        self._unsendable, self._waiting = [], 0
+        self._waiting, self._waiting_upcs = [], 0

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from shopwindow.catalog.index.explaining import (
+from shopwindow.catalog.index.explaining import explain
+from shopwindow.catalog.index.reasons import (
     GROUP_WORDS,
-    USE_WORDS,
-    WAY_WORDS,
     ClauseReason,
     SearchExplanation,
-    explain,
 )
 from shopwindow.catalog.protocol import CATEGORY_FILTER, ProductQuery
 from shopwindow.preview.pages.catalog import KIND, shown_catalog
@@ -22,16 +20,12 @@ EXPLAINED_PRODUCTS = 12
 """Products that the page explains: those of a client's first page (wire-shapes 2)."""
 
 
-SHOWN_STEMS = 8
-"""Stems of one word that a line shows: a beginning may stand for forty words."""
-
-
 @dataclass(frozen=True)
 class PhraseRow:
     """Words of a phrase that stand side by side, and what became of them.
 
     ``clause``: what was searched for; None: they were not searched for, and ``use``
-    says why.
+    says what became of them.
     """
 
     text: str
@@ -57,8 +51,6 @@ def page(visit: Visit) -> Page | None:
         "explanation": None,
         "group_words": GROUP_WORDS,
         "rows": (),
-        "shown_stems": SHOWN_STEMS,
-        "way_words": WAY_WORDS,
     }
     if shown.catalog is not None and phrase:
         category = shown.catalog.category(number(visit.query.get("category", "")))
@@ -80,7 +72,7 @@ def _rows(explanation: SearchExplanation) -> Iterator[PhraseRow]:
     for use, neighbors in groupby(explanation.words, key=lambda word: word.use):
         if use != "searched":
             text = " ".join(one.word for one in neighbors)
-            yield PhraseRow(text, None, USE_WORDS[use])
+            yield PhraseRow(text, None, explanation.use_text(use))
             continue
         for one in neighbors:
             clause = next((each for each in waiting if one.word in each.words), None)

@@ -18,17 +18,19 @@ is drawn again at every save, and only a new index has new counts.
 def page(visit: Visit) -> Page | None:
     """Return the page; None where the interface has no catalog.
 
-    The products of a large catalog are counted on a terminal: every one of them is read.
+    ``count`` in the query asks to count the products of a large catalog: every one of
+    them is read, which takes a second for some 100,000.
     """
     if KIND not in visit.snapshot.interface.kind:
         return None
     shown = shown_catalog(visit)
     catalog = shown.catalog
     is_large = catalog is not None and catalog.active > MAX_PRODUCTS
+    waits = is_large and "count" not in visit.query
     values: dict[str, Any] = {
         **shown.values,
-        "is_large": is_large,
-        "stats": None if catalog is None or is_large else _counted(catalog),
+        "waits": waits,
+        "stats": None if catalog is None or waits else _counted(catalog),
     }
     return Page("catalog_stats.html", "What the catalog has", values)
 
