@@ -35,7 +35,7 @@ from typing import Any
 import orjson
 
 from shopwindow.catalog.index import wording
-from shopwindow.catalog.index.covered import rows_digest
+from shopwindow.catalog.index.covered import BUCKETS, write_buckets
 from shopwindow.catalog.index.facets import FacetColumns, count
 from shopwindow.catalog.index.file import create, reading
 from shopwindow.catalog.index.packing import (
@@ -80,7 +80,7 @@ from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.processes import Progress
 from shopwindow.content.scratch import scratch
 
-INDEX_FORMAT = 4
+INDEX_FORMAT = 5
 """The format of catalog.sqlite; a reader refuses any other."""
 
 CHUNK = 500
@@ -221,7 +221,8 @@ class _IndexWriter:
     def write(self) -> str:
         facts = self._read()
         old = self.previous.path if self.previous else None
-        self.out = create(self.path, SCHEMA + wording.TABLES + wording.TEXT_INDEX, old)
+        script = SCHEMA + BUCKETS + wording.TABLES + wording.TEXT_INDEX
+        self.out = create(self.path, script, old)
         total, active = self._rank(facts)
         self._reviews(facts)
         self.later = create(self.folder / "later", LATER_TABLES)
@@ -517,8 +518,8 @@ class _IndexWriter:
             **as_meta(self.sources, self.attributes, self.total),
         }
         self.out.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
+        digest = write_buckets(self.out)
         self.out.execute("COMMIT")
-        digest = rows_digest(self.out)
         self.out.close()
         self.later.close()
         return f"{INDEX_FORMAT}:{digest}"

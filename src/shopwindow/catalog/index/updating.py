@@ -30,7 +30,7 @@ from typing import Any
 import orjson
 
 from shopwindow.catalog.index import wording
-from shopwindow.catalog.index.covered import rows_digest
+from shopwindow.catalog.index.covered import notice_changes, renew_buckets
 from shopwindow.catalog.index.facets import (
     BASIC,
     MAX_CENTS,
@@ -125,8 +125,11 @@ def change(
     with closing(opened_for_changes(path, folder / "compared")) as out:
         for statement in COMPARED_TABLES.split(";"):
             out.execute(statement)
-        has_changed = _Change(out, sources, max_facet_values).run()
-        digest = rows_digest(out) if has_changed else None
+        notice_changes(out)
+        digest = None
+        if _Change(out, sources, max_facet_values).run():
+            digest = renew_buckets(out)
+            out.execute("COMMIT")
     if digest is None:
         path.unlink()
     return digest
@@ -182,7 +185,6 @@ class _Change:
         except _Moved:
             return False
         self._meta()
-        self.out.execute("COMMIT")
         return True
 
     def _is_as_before(self, kind: str) -> bool:
