@@ -14,7 +14,7 @@ from shopwindow.content.executor import PartItem, PartResult, Work
 from trees import MINIMAL, SITE, write
 
 FEEDS, PRODUCTS_A_FEED = 5, 450
-"""So many that the rows of the products are computed in five parts, and their words in two."""
+"""So many that the rows of the products, and their words, are computed in five parts."""
 
 
 @dataclass(frozen=True)

@@ -1,281 +1,619 @@
-"""A catalog that somebody edits at random, time and again, and how its index answers beside one built from nothing."""
+"""What may happen to a catalog between two builds: each edit as a function that changes its documents."""
 
-import copy
-import random
-from collections.abc import Callable, Iterator
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
-import orjson
+from edited_catalog import BRANDS, LOCATIONS, NEW_LOCATIONS, SITES, EditedCatalog
+from plain_catalog import category
 
-from index_rows import meaning
-from plain_catalog import TREE, Document, product, review
-from shopwindow.catalog.index.indexing import INDEX_FORMAT, write
-from shopwindow.catalog.index.opened import OpenedCatalog, open_index
-from shopwindow.catalog.index.sources import Sources
-from shopwindow.catalog.protocol import SORTS, ProductQuery
+Edit = Callable[[EditedCatalog], None]
+EDITS: dict[str, Edit] = {}
+"""Every edit, by its name."""
 
-WORDS = [f"{start}{end}" for start in ("wool", "oak", "linen", "silk", "brass", "pine") for end in ("en", "ish", "ful")]
-COLORS = ("RED", "BLUE", "GRAY", "TEAL")
-SITES: tuple[Document, ...] = ({"catalog": {}}, {"catalog": {"limited_quantity": 5}})
+VALUES_OF_MANY = 1100
+"""Values of an attribute that is no facet for having too many (`indexing.MAX_FACET_VALUES`)."""
+
+MOST_CATEGORIES = 8
+"""Categories of an edited catalog. However they stand below each other, that is no deeper than the check allows."""
 
 
-class EditedCatalog:
-    """The documents of a catalog. `edit` changes some of them, and says what it did."""
-
-    def __init__(self, seed: int, size: int, with_digests: bool = True) -> None:
-        self.with_digests = with_digests
-        self.source = random.Random(seed)
-        self.site = self.built_with = SITES[0]
-        self.tree = copy.deepcopy(TREE)
-        self.synonyms: list[list[str]] = [["woolen", "woolly"]]
-        self.products = {id: self.product(id) for id in range(2, 2 * size + 2, 2)}
-        self.stock = {number: self.quantities() for number in range(2, 2 * size + 2, 3)}
-        self.reviews = [self.review(number) for number in range(size)]
-        self.next_id = 2 * size + 3
-
-    def text(self, count: int) -> str:
-        return " ".join(self.source.choices(WORDS, k=count))
-
-    def product(self, id: int) -> Document:
-        source = self.source
-        made = product(
-            id,
-            f"{self.text(2)} {id % 7}",
-            description=self.text(6),
-            brand=source.choice(("Ash", "Birch", "Cedar")),
-            categories=source.sample(range(1, 6), source.choice((1, 1, 2))),
-            price={"regular": source.randrange(100, 60_000) / 100},
-            colors=[{"id": n, "name": name, "normal": name} for n, name in enumerate(source.sample(COLORS, 2), 1)],
-            sizes=[{"id": 1, "name": "Small", "normal": source.choice("SML")}],
-            attributes={"Material": [source.choice(WORDS)], **({"Fit": ["Slim"]} if source.random() < 0.4 else {})},
-            upcs=[{"upc": f"{id:012}", "sku": id}],
-        )
-        if source.random() < 0.2:
-            made |= {"bestSeller": source.randrange(1, 99)}
-        if source.random() < 0.1:
-            made |= {"featured": True}
-        return made
-
-    def quantities(self) -> Document:
-        return {"site": self.source.randrange(3), "stores": {str(n): self.source.randrange(9) for n in range(1, 6)}}
-
-    def review(self, number: int) -> Document:
-        day = f"2013-06-{self.source.randrange(1, 28):02}"
-        return review(number, self.source.choice(list(self.products)), self.source.randrange(1, 6), day)
-
-    def some(self) -> Document:
-        """One of the products, to be changed."""
-        return self.products[self.source.choice(list(self.products))]
-
-    # -- what may happen to a catalog
-
-    def price(self) -> None:
-        self.some()["price"] = {"regular": self.source.randrange(100, 60_000) / 100}
-
-    def many_prices(self) -> None:
-        for _ in range(20):
-            self.price()
-
-    def sale(self) -> None:
-        self.some()["price"] |= {"sale": 1.5}
-
-    def name(self) -> None:
-        self.some()["name"] = self.text(3)
-
-    def unheard_name(self) -> None:
-        self.some()["name"] = f"Xylophone{self.source.randrange(50)} {self.text(1)}"
-
-    def description(self) -> None:
-        self.some()["description"] = self.text(9)
-
-    def brand(self) -> None:
-        self.some()["brand"] = self.source.choice(("Ash", "Birch", "Dogwood"))
-
-    def categories(self) -> None:
-        self.some()["categories"] = self.source.sample(range(1, 6), 2)
-
-    def facet_values(self) -> None:
-        edited = self.some()
-        edited["colors"] = edited["colors"][:1]
-        edited["attributes"] = {"Material": [f"Rare{self.source.randrange(9)}"]}
-
-    def start_days(self) -> None:
-        self.some()["startDays"] = self.source.randrange(9)
-
-    def flags(self) -> None:
-        self.some()["featured"] = self.source.random() < 0.5
-        self.some()["storeEligible"] = self.source.random() < 0.5
-
-    def best_seller(self) -> None:
-        self.some()["bestSeller"] = self.source.randrange(1, 99)
-
-    def active(self) -> None:
-        self.some()["active"] = self.source.random() < 0.5
-
-    def add(self) -> None:
-        self.products[self.next_id] = self.product(self.next_id)
-        self.next_id += 2
-
-    def remove(self) -> None:
-        id = self.source.choice(list(self.products))
-        del self.products[id]
-        self.reviews = [each for each in self.reviews if each["product"] != id]
-
-    def upc(self) -> None:
-        edited = self.some()
-        edited["upcs"] = [{**edited["upcs"][0], "active": self.source.random() < 0.5}]
-
-    def members(self) -> None:
-        edited = self.some()
-        edited["members"] = [id for id in self.source.sample(list(self.products), 3) if id != edited["id"]]
-
-    def all_stock(self) -> None:
-        self.stock = {number: self.quantities() for number in self.stock}
-
-    def one_stock(self) -> None:
-        self.stock[self.source.choice(list(self.stock))] = self.quantities()
-
-    def stock_of_another_order(self) -> None:
-        numbers = list(self.stock)
-        self.source.shuffle(numbers)
-        self.stock = {number: self.stock[number] for number in numbers}
-
-    def no_stock(self) -> None:
-        del self.stock[self.source.choice(list(self.stock))]
-
-    def reviewed(self) -> None:
-        self.reviews.append(self.review(10_000 + len(self.reviews)))
-
-    def unreviewed(self) -> None:
-        self.reviews.pop(self.source.randrange(len(self.reviews)))
-
-    def category_name(self) -> None:
-        self.source.choice(self.tree)["name"] = self.text(1)
-
-    def category_moved(self) -> None:
-        self.tree[3]["parent"] = self.source.choice((1, 2, 3, 5))
-
-    def other_synonyms(self) -> None:
-        self.synonyms = [[self.text(1), self.text(1)]]
-
-    def settings(self) -> None:
-        self.site = self.source.choice(SITES)
-
-    def edit(self) -> str:
-        """Do one of these. Return its name."""
-        name = self.source.choice(EDITS)
-        act: Callable[[], None] = getattr(self, name)
-        act()
-        return name
-
-    # -- its index
-
-    def sources(self) -> Sources:
-        stock = [{"upc": f"{number:012}", **quantities} for number, quantities in self.stock.items()]
-        recommendations = [{"product": id, "products": [2, 4]} for id in list(self.products)[:3]]
-        products = list(copy.deepcopy(self.products).values())
-        kinds = {"product": products, "inventory": stock, "review": self.reviews, "recommendation": recommendations}
-        digests = {kind: sha256(orjson.dumps(documents)).hexdigest() for kind, documents in kinds.items()}
-        return Sources(
-            self.site,
-            self.tree,
-            (),
-            products,
-            stock,
-            self.reviews,
-            recommendations,
-            self.synonyms,
-            digests if self.with_digests else {},
-        )
-
-    def written(self, path: Path, previous: Path | None = None) -> str:
-        """Write the index; return the digest of its rows.
-
-        A build hands on the previous index only where the settings are as they were (`Index.beside`).
-        """
-        previous = previous if self.site == self.built_with else None
-        return write(path, self.sources(), 1, previous=previous).removeprefix(f"{INDEX_FORMAT}:")
+def edit(function: Edit) -> Edit:
+    EDITS[function.__name__] = function
+    return function
 
 
-EDITS = [
-    name
-    for name, value in vars(EditedCatalog).items()
-    if callable(value)
-    and not name.startswith("_")
-    and name not in ("text", "product", "quantities", "review", "some", "edit", "sources", "written")
-]
-
-RANKS_KEPT = [
-    "price",
-    "many_prices",
-    "sale",
-    "name",
-    "unheard_name",
-    "description",
-    "brand",
-    "categories",
-    "facet_values",
-    "start_days",
-    "flags",
-    "upc",
-    "all_stock",
-    "one_stock",
-    "stock_of_another_order",
-    "no_stock",
-    "reviewed",
-    "unreviewed",
-    "other_synonyms",
-]
-"""The edits after which every product stands where it stood."""
+@edit
+def nothing(shop: EditedCatalog) -> None:
+    """The documents of the build before."""
 
 
-def same(edited: EditedCatalog, folder: Path, previous: Path, questions: int) -> Path:
-    """Write the index upon the previous one, and compare rows, digest and answers with one from nothing."""
-    again, anew = folder / "again", folder / "anew"
-    digests = edited.written(again, previous), edited.written(anew)
-    assert digests[0] == digests[1]
-    rows = meaning(again), meaning(anew)
-    assert {name: value for name, value in rows[0].items() if value != rows[1][name]} == {}
-    one, other = open_index(again), open_index(anew)
-    for number in range(questions):
-        source = random.Random(number)
-        assert _answer(one, source) == _answer(other, random.Random(number))
-    anew.unlink()
-    edited.built_with = edited.site
-    return again
+# -- prices
 
 
-def _answer(index: OpenedCatalog, source: random.Random) -> Any:
-    """What an index answers to a question that is drawn."""
-    query = ProductQuery(
-        filters={"COLOR": (source.choice(COLORS),)} if source.random() < 0.3 else {},
-        price=((None, 300.0),) if source.random() < 0.2 else (),
-        pick_up=(source.randrange(1, 6),) if source.random() < 0.2 else None,
-        sort=source.choice((None, *SORTS)),
-        page=source.randrange(1, 4),
-    )
-    kind = source.randrange(4)
-    if kind == 0:
-        return index.browse(source.randrange(1, 6), query)
-    if kind == 1:
-        phrase = " ".join(source.choices((*WORDS, "wolen", "xylophone3", "slik", "small"), k=source.choice((1, 2, 3))))
-        return index.search(phrase, query)
-    if kind == 2:
-        ids = [2 * source.randrange(1, 400) for _ in range(5)]
-        return index.products(ids), [index.reviews(id, 1, 3) for id in ids], index.brands([1, 5])
-    upcs = [f"{2 * source.randrange(1, 400):012}" for _ in range(5)]
-    return index.availability(upcs, range(1, 6)), index.product_of_upc(upcs), index.recommended(2, 5)
+@edit
+def price(shop: EditedCatalog) -> None:
+    shop.some()["price"] = shop.price()
 
 
-def runs(edited: EditedCatalog, folder: Path, edits: int, questions: int) -> Iterator[str]:
-    """Edit a catalog so often, each index upon the one before. Yield what was done."""
-    previous = folder / "0"
-    edited.written(previous)
-    for number in range(1, edits + 1):
-        name = edited.edit()
-        path = same(edited, folder, previous, questions)
-        previous.unlink()
-        previous = path.rename(folder / str(number))
-        yield name
+@edit
+def many_prices(shop: EditedCatalog) -> None:
+    for _ in range(20):
+        price(shop)
+
+
+@edit
+def sale(shop: EditedCatalog) -> None:
+    shop.some()["price"] |= {"sale": 1.5}
+
+
+@edit
+def end_of_sale(shop: EditedCatalog) -> None:
+    for each in shop.products.values():
+        each["price"].pop("sale", None)
+
+
+# -- what products are called and found by
+
+
+@edit
+def name(shop: EditedCatalog) -> None:
+    shop.some()["name"] = shop.text(3)
+
+
+@edit
+def unheard_name(shop: EditedCatalog) -> None:
+    shop.some()["name"] = f"Xylophone{shop.source.randrange(50)} {shop.text(1)}"
+
+
+@edit
+def same_name(shop: EditedCatalog) -> None:
+    """Two products that only their ids tell apart in an order of names."""
+    shop.some()["name"] = shop.some()["name"]
+
+
+@edit
+def name_with_marks(shop: EditedCatalog) -> None:
+    shop.some()["name"] = f"Ångström’s {shop.text(1)} T-shirt, 8½ café"
+
+
+@edit
+def description(shop: EditedCatalog) -> None:
+    shop.some()["description"] = shop.text(9)
+
+
+@edit
+def bullets(shop: EditedCatalog) -> None:
+    shop.some()["bullets"] = [shop.text(2), shop.text(3)]
+
+
+@edit
+def type_name(shop: EditedCatalog) -> None:
+    shop.some()["typeName"] = shop.source.choice(("LAMP", "THING", "SCARF"))
+
+
+@edit
+def other_synonyms(shop: EditedCatalog) -> None:
+    shop.synonyms = [[f"{shop.text(1)} set", shop.text(2)]]
+
+
+@edit
+def no_synonyms(shop: EditedCatalog) -> None:
+    shop.synonyms = []
+
+
+# -- brands
+
+
+@edit
+def brand(shop: EditedCatalog) -> None:
+    shop.some()["brand"] = shop.source.choice(BRANDS)
+
+
+@edit
+def brand_document(shop: EditedCatalog) -> None:
+    """A brand gets a document."""
+    named = {each["name"] for each in shop.brands}
+    for name in BRANDS:
+        if name not in named:
+            id = 1 + max((each["id"] for each in shop.brands), default=0)
+            shop.brands.insert(shop.source.randrange(len(shop.brands) + 1), shop.brand(id, name))
+            return
+
+
+@edit
+def no_brand_document(shop: EditedCatalog) -> None:
+    if shop.brands:
+        shop.brands.pop(shop.source.randrange(len(shop.brands)))
+
+
+@edit
+def id_of_brand(shop: EditedCatalog) -> None:
+    if shop.brands:
+        shop.source.choice(shop.brands)["id"] = 1 + max(each["id"] for each in shop.brands)
+
+
+@edit
+def url_of_brand(shop: EditedCatalog) -> None:
+    if shop.brands:
+        shop.source.choice(shop.brands)["url"] += "/new"
+
+
+@edit
+def name_of_brand(shop: EditedCatalog) -> None:
+    """A brand is renamed, and so are its products."""
+    if not shop.brands:
+        return
+    renamed = shop.source.choice(shop.brands)
+    free = sorted({*BRANDS, "Elm", "Fir"} - {each["name"] for each in shop.brands})
+    before, renamed["name"] = renamed["name"], shop.source.choice(free)
+    for each in shop.products.values():
+        if each["brand"] == before:
+            each["brand"] = renamed["name"]
+
+
+# -- facets
+
+
+@edit
+def facet_values(shop: EditedCatalog) -> None:
+    changed = shop.some()
+    changed["colors"] = changed["colors"][:1]
+    changed["attributes"] = {"Material": [f"Rare{shop.source.randrange(9)}"]}
+
+
+@edit
+def sizes(shop: EditedCatalog) -> None:
+    letters = shop.source.sample("SMLX", 2)
+    shop.some()["sizes"] = [{"id": n, "name": letter, "normal": letter} for n, letter in enumerate(letters, 1)]
+
+
+@edit
+def no_attributes(shop: EditedCatalog) -> None:
+    shop.some().pop("attributes", None)
+
+
+@edit
+def attribute_in_other_letters(shop: EditedCatalog) -> None:
+    """A product has one facet's values under two names."""
+    changed = shop.some()
+    changed["attributes"] = {**changed.get("attributes", {}), "MATERIAL": [shop.text(1)], "fit": ["Wide"]}
+
+
+@edit
+def attribute_becomes_common(shop: EditedCatalog) -> None:
+    """So many products have it that it is a facet."""
+    for id in shop.others(0, len(shop.products) // 2):
+        values = [shop.source.choice(("Matt", "Gloss"))]
+        shop.products[id]["attributes"] = {**shop.products[id].get("attributes", {}), "Finish": values}
+
+
+@edit
+def attribute_becomes_rare(shop: EditedCatalog) -> None:
+    """All but one of the products that have it lose it, so it is no facet."""
+    having = {
+        name: [each for each in shop.products.values() if name in each.get("attributes", ())]
+        for name in ("Finish", "Fit")
+    }
+    attribute = max(having, key=lambda name: len(having[name]))
+    for each in having[attribute][1:]:
+        del each["attributes"][attribute]
+
+
+@edit
+def attribute_of_many_values(shop: EditedCatalog) -> None:
+    attribute = shop.source.choice(("Material", "Finish"))
+    values = [f"Shade {number}" for number in range(VALUES_OF_MANY)]
+    changed = shop.some()
+    changed["attributes"] = {**changed.get("attributes", {}), attribute: values}
+
+
+@edit
+def attribute_of_few_values(shop: EditedCatalog) -> None:
+    for each in shop.products.values():
+        for attribute, values in each.get("attributes", {}).items():
+            each["attributes"][attribute] = values[:3]
+
+
+# -- where products stand, and whether they are sold
+
+
+@edit
+def start_days(shop: EditedCatalog) -> None:
+    shop.some()["startDays"] = shop.source.randrange(9)
+
+
+@edit
+def updated(shop: EditedCatalog) -> None:
+    shop.some()["updated"] = shop.instant()
+
+
+@edit
+def flags(shop: EditedCatalog) -> None:
+    shop.some()["featured"] = shop.source.random() < 0.5
+    shop.some()["storeEligible"] = shop.source.random() < 0.5
+
+
+@edit
+def best_seller(shop: EditedCatalog) -> None:
+    shop.some()["bestSeller"] = shop.source.randrange(1, 99)
+
+
+@edit
+def no_best_seller(shop: EditedCatalog) -> None:
+    best = [each for each in shop.products.values() if "bestSeller" in each]
+    if best:
+        del shop.source.choice(best)["bestSeller"]
+
+
+@edit
+def best_of_all(shop: EditedCatalog) -> None:
+    """Several products, each to the very front of the one before."""
+    for _ in range(12):
+        shop.some()["bestSeller"] = 1
+
+
+@edit
+def best_sellers_again(shop: EditedCatalog) -> None:
+    for each in shop.products.values():
+        each.pop("bestSeller", None)
+        if shop.source.random() < 0.4:
+            each["bestSeller"] = shop.source.randrange(1, 99)
+
+
+@edit
+def active(shop: EditedCatalog) -> None:
+    shop.some()["active"] = shop.source.random() < 0.5
+
+
+@edit
+def sold_again(shop: EditedCatalog) -> None:
+    for each in shop.products.values():
+        each.pop("active", None)
+
+
+@edit
+def sold_no_longer(shop: EditedCatalog) -> None:
+    for id in shop.others(0, 9):
+        shop.products[id]["active"] = False
+
+
+# -- products that come and go
+
+
+@edit
+def add(shop: EditedCatalog) -> None:
+    id = shop.new_id()
+    shop.products[id] = shop.product(id)
+
+
+@edit
+def add_several(shop: EditedCatalog) -> None:
+    """So many that the catalog has its first size again, and some more."""
+    for _ in range(max(10, shop.size - len(shop.products))):
+        add(shop)
+
+
+@edit
+def add_in_one_place(shop: EditedCatalog) -> None:
+    """More products between two others than there can be free numbers."""
+    best = shop.source.randrange(1, 99)
+    for _ in range(14):
+        id = shop.new_id()
+        shop.products[id] = {**shop.product(id), "bestSeller": best, "active": True}
+
+
+@edit
+def remove(shop: EditedCatalog) -> None:
+    shop.drop(shop.some()["id"])
+
+
+@edit
+def remove_many(shop: EditedCatalog) -> None:
+    """Three of ten products."""
+    for id in shop.others(0, len(shop.products) * 3 // 10):
+        shop.drop(id)
+
+
+@edit
+def remove_best(shop: EditedCatalog) -> None:
+    """The products with the first ranks."""
+    best = sorted(shop.products.values(), key=lambda each: (each.get("bestSeller", 100), each["id"]))
+    for each in best[:5]:
+        shop.drop(each["id"])
+
+
+@edit
+def bring_back(shop: EditedCatalog) -> None:
+    shop.bring_back()
+
+
+@edit
+def other_id(shop: EditedCatalog) -> None:
+    """A product that has another id and else is what it was, UPCs included."""
+    changed = shop.some()
+    entries, stock = changed.get("upcs", []), dict(shop.stock)
+    shop.drop(changed["id"])
+    shop.gone.pop()
+    id = shop.new_id()
+    shop.products[id] = {**changed, "id": id}
+    shop.set_list(shop.products[id], "members", [])
+    shop.stock |= {entry["upc"]: stock[entry["upc"]] for entry in entries if entry["upc"] in stock}
+
+
+@edit
+def products_in_another_order(shop: EditedCatalog) -> None:
+    ids = list(shop.products)
+    shop.source.shuffle(ids)
+    shop.products = {id: shop.products[id] for id in ids}
+
+
+# -- UPCs and stock
+
+
+@edit
+def upc(shop: EditedCatalog) -> None:
+    """A UPC is sold no longer, or again."""
+    for entry in shop.some().get("upcs", []):
+        entry["active"] = shop.source.random() < 0.5
+
+
+@edit
+def upc_added(shop: EditedCatalog) -> None:
+    changed, entry = shop.some(), shop.entry()
+    changed["upcs"] = [entry, *changed.get("upcs", ())]
+    shop.stock[entry["upc"]] = shop.quantities()
+
+
+@edit
+def upc_removed(shop: EditedCatalog) -> None:
+    changed, entry = shop.source.choice(list(shop.upcs()))
+    shop.set_upcs(changed, [each for each in changed["upcs"] if each is not entry])
+
+
+@edit
+def upc_moved(shop: EditedCatalog) -> None:
+    """A UPC goes from one product to another, with its sku and its stock."""
+    changed, entry = shop.source.choice(list(shop.upcs()))
+    shop.set_list(changed, "upcs", [each for each in changed["upcs"] if each is not entry])
+    other = shop.some()
+    other["upcs"] = [*other.get("upcs", ()), entry]
+
+
+@edit
+def upcs_swapped(shop: EditedCatalog) -> None:
+    """Each of two products has the UPCs of the other now."""
+    one, other = shop.some(), shop.some()
+    entries = one.get("upcs", []), other.get("upcs", [])
+    shop.set_list(other, "upcs", entries[0])
+    shop.set_list(one, "upcs", entries[1])
+
+
+@edit
+def skus_swapped(shop: EditedCatalog) -> None:
+    (_, one), (_, other) = shop.source.choices(list(shop.upcs()), k=2)
+    one["sku"], other["sku"] = other["sku"], one["sku"]
+
+
+@edit
+def upc_in_other_digits(shop: EditedCatalog) -> None:
+    """A UPC is written with another zero in front, which does not count."""
+    short = [(each, entry) for each, entry in shop.upcs() if len(entry["upc"]) < 14]
+    if short:
+        _, entry = shop.source.choice(short)
+        before, entry["upc"] = entry["upc"], f"0{entry['upc']}"
+        shop.stock = {entry["upc"] if upc == before else upc: quantities for upc, quantities in shop.stock.items()}
+
+
+@edit
+def other_sku(shop: EditedCatalog) -> None:
+    _, entry = shop.source.choice(list(shop.upcs()))
+    entry["sku"] = shop.entry()["sku"]
+
+
+@edit
+def all_stock(shop: EditedCatalog) -> None:
+    shop.stock = {upc: shop.quantities() for upc in shop.stock}
+
+
+@edit
+def one_stock(shop: EditedCatalog) -> None:
+    if shop.stock:
+        shop.stock[shop.source.choice(list(shop.stock))] = shop.quantities()
+
+
+@edit
+def stock_of_another_order(shop: EditedCatalog) -> None:
+    upcs = list(shop.stock)
+    shop.source.shuffle(upcs)
+    shop.stock = {upc: shop.stock[upc] for upc in upcs}
+
+
+@edit
+def stock_known(shop: EditedCatalog) -> None:
+    for _, entry in shop.upcs():
+        shop.stock.setdefault(entry["upc"], shop.quantities())
+
+
+@edit
+def no_stock(shop: EditedCatalog) -> None:
+    if shop.stock:
+        del shop.stock[shop.source.choice(list(shop.stock))]
+
+
+@edit
+def store_opened(shop: EditedCatalog) -> None:
+    """Two stores have something for the first time; their numbers are no neighbors of the others."""
+    for location in NEW_LOCATIONS:
+        if shop.stock:
+            shop.stock[shop.source.choice(list(shop.stock))]["stores"][str(location)] = 7
+
+
+@edit
+def store_closed(shop: EditedCatalog) -> None:
+    location = str(shop.source.choice((*LOCATIONS, *NEW_LOCATIONS)))
+    for quantities in shop.stock.values():
+        quantities["stores"].pop(location, None)
+
+
+# -- collections, reviews and recommendations
+
+
+@edit
+def members(shop: EditedCatalog) -> None:
+    """A product becomes a collection, or has other members. Those have greater ids, so there is no ring."""
+    changed = shop.some()
+    shop.set_list(changed, "members", shop.others(changed["id"], 3, above=changed["id"]))
+
+
+@edit
+def member_added(shop: EditedCatalog) -> None:
+    for changed in shop.products.values():
+        more = set(shop.others(changed["id"], 5, above=changed["id"])) - {*changed.get("members", ())}
+        if "members" in changed and more:
+            changed["members"].insert(0, more.pop())
+            return
+
+
+@edit
+def member_removed(shop: EditedCatalog) -> None:
+    for changed in shop.products.values():
+        shop.set_list(changed, "members", changed.get("members", [])[1:])
+
+
+@edit
+def members_in_another_order(shop: EditedCatalog) -> None:
+    for changed in shop.products.values():
+        shop.source.shuffle(changed.get("members", []))
+
+
+@edit
+def collection_removed(shop: EditedCatalog) -> None:
+    for changed in list(shop.products.values()):
+        if "members" in changed:
+            shop.drop(changed["id"])
+            return
+
+
+@edit
+def reviewed(shop: EditedCatalog) -> None:
+    for _ in range(3):
+        shop.reviews.append(shop.review(shop.next_review))
+        shop.next_review += 1
+
+
+@edit
+def unreviewed(shop: EditedCatalog) -> None:
+    if shop.reviews:
+        shop.reviews.pop(shop.source.randrange(len(shop.reviews)))
+
+
+@edit
+def reviewed_otherwise(shop: EditedCatalog) -> None:
+    if shop.reviews:
+        changed = shop.source.choice(shop.reviews)
+        changed |= {"rating": shop.source.randrange(1, 6), "text": shop.text(5)}
+
+
+@edit
+def review_of_another_product(shop: EditedCatalog) -> None:
+    if shop.reviews:
+        shop.source.choice(shop.reviews)["product"] = shop.some()["id"]
+
+
+@edit
+def reviews_in_another_order(shop: EditedCatalog) -> None:
+    shop.source.shuffle(shop.reviews)
+
+
+@edit
+def recommended(shop: EditedCatalog) -> None:
+    id = shop.some()["id"]
+    chosen = shop.others(id, 4)
+    if chosen:
+        shop.recommendations[id] = chosen
+
+
+@edit
+def recommended_no_longer(shop: EditedCatalog) -> None:
+    shop.recommendations = dict(list(shop.recommendations.items())[1:])
+
+
+# -- categories
+
+
+@edit
+def categories(shop: EditedCatalog) -> None:
+    shop.some()["categories"] = shop.some_categories(2)
+
+
+@edit
+def category_name(shop: EditedCatalog) -> None:
+    shop.source.choice(shop.tree)["name"] = shop.text(1)
+
+
+@edit
+def category_url(shop: EditedCatalog) -> None:
+    shop.source.choice(shop.tree)["url"] += "/new"
+
+
+@edit
+def category_moved(shop: EditedCatalog) -> None:
+    """A category stands below another, or below none, with all that it holds."""
+    moved = shop.source.choice(shop.tree)
+    inside = shop.below(moved["id"])
+    parents = [each["id"] for each in shop.tree if each["id"] not in inside]
+    moved.pop("parent", None)
+    if parents and shop.source.random() < 0.8:
+        moved["parent"] = shop.source.choice(parents)
+
+
+@edit
+def category_added(shop: EditedCatalog) -> None:
+    """A category with products in it, whose home it becomes, and with another category below it."""
+    if len(shop.tree) >= MOST_CATEGORIES:
+        return
+    id = 1 + max(each["id"] for each in shop.tree)
+    parent = shop.source.choice(shop.tree)["id"]
+    below = shop.source.choice(shop.tree)
+    shop.tree.insert(shop.source.randrange(len(shop.tree) + 1), category(id, shop.text(1), parent=parent))
+    if parent not in shop.below(below["id"]):
+        below["parent"] = id
+    for product in shop.others(0, 5):
+        shop.products[product]["categories"] = [id, *shop.products[product]["categories"]]
+
+
+@edit
+def category_removed(shop: EditedCatalog) -> None:
+    """What it held, categories and products, goes to where it stood, or to a category that is left."""
+    if len(shop.tree) < 3:
+        return
+    removed = shop.tree.pop(shop.source.randrange(len(shop.tree)))
+    heir = removed.get("parent", shop.tree[0]["id"])
+    for each in shop.tree:
+        if each.get("parent") == removed["id"]:
+            each.pop("parent")
+            if "parent" in removed:
+                each["parent"] = removed["parent"]
+    for each in shop.products.values():
+        if removed["id"] in each["categories"]:
+            each["categories"] = [id for id in each["categories"] if id != removed["id"]] or [heir]
+
+
+@edit
+def categories_in_another_order(shop: EditedCatalog) -> None:
+    shop.source.shuffle(shop.tree)
+
+
+# -- and
+
+
+@edit
+def settings(shop: EditedCatalog) -> None:
+    shop.site = shop.source.choice(SITES)
+
+
+@edit
+def everything(shop: EditedCatalog) -> None:
+    """All other edits, in any order."""
+    names = [name for name in EDITS if name != "everything"]
+    for name in shop.source.sample(names, len(names)):
+        EDITS[name](shop)

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,16 @@ def test_the_same_content_gives_the_same_bytes_with_any_number_of_processes(tmp_
     files = [(tmp_path / f"{jobs}").read_bytes() for jobs in (1, 2, 3)]
     assert len(set(digests)) == len(set(files)) == 1
     assert sorted(os.listdir(tmp_path)) == ["1", "2", "3"]  # nothing else is left
+
+
+def test_each_word_is_counted_once_however_many_words_there_are(tmp_path: Path) -> None:
+    """They are more than a process counts together, and those of two chunks of products."""
+    many = [product(id, description=" ".join(f"w{id}x{number}" for number in range(120))) for id in range(1, 601)]
+    write(tmp_path / "index", Sources(categories=[category(1)], products=many), jobs=1)
+    with closing(sqlite3.connect(tmp_path / "index")) as database:
+        counts = "SELECT products, count(*) FROM {} WHERE {} LIKE 'w%x%' GROUP BY products"
+        for table in ("word", "stem"):
+            assert database.execute(counts.format(table, table)).fetchall() == [(1, 600 * 120)]
 
 
 def test_digests_differ_exactly_where_documents_do(tmp_path: Path) -> None:

@@ -85,14 +85,14 @@ def many() -> list[Document]:
             attributes={"Material": [source.choice(WORDS)]},
             **({"bestSeller": source.randrange(1, 500)} if id % 7 == 0 else {}),
         )
-        for id in range(1, 1700)
+        for id in range(1, 1100)
     ]
 
 
 MANY: Catalog = {
     "categories": TREE,
     "products": many(),
-    "inventory": [{"upc": f"{id:012}", "site": id % 3, "stores": {str(id % 5): id % 9}} for id in range(1, 1700)],
+    "inventory": [{"upc": f"{id:012}", "site": id % 3, "stores": {str(id % 5): id % 9}} for id in range(1, 1100)],
     "reviews": [review(number, 2 * (number % 300 + 1), number % 5 + 1) for number in range(900)],
 }
 
@@ -110,7 +110,7 @@ def without(kind: str, place: int) -> Catalog:
 LATER: dict[str, Catalog] = {
     "a price": changed(800, price={"regular": 12.5}),
     "a name": changed(800, name="Unheard Xylophone"),
-    "a best seller": changed(1200, bestSeller=1),
+    "a best seller": changed(1000, bestSeller=1),
     "no longer active": changed(800, active=False),
     "a product less": without("products", 800),
     "the first product less": without("products", 0),

@@ -25,6 +25,7 @@ from plain_catalog import (
     review,
 )
 from shopwindow.catalog.index.facets import FacetColumns, counted, ranges
+from shopwindow.catalog.index.ranks import rank_at
 from shopwindow.catalog.protocol import Page, ProductQuery
 
 REVIEWS = st.lists(st.tuples(st.integers(0, 29), st.integers(1, 5)), max_size=20)
@@ -144,13 +145,14 @@ def test_stores_and_the_site_have_what_the_inventory_says(
 def test_a_result_is_counted_alike_by_what_it_has_and_by_what_it_lacks(
     made: list[tuple[str, int]], data: st.DataObject
 ) -> None:
-    columns = FacetColumns(len(made), ["Material"])
-    for number, (word, cents) in enumerate(made, 1):
-        columns.add(number, cents, [("Ash",), (), (word, "S"), (word,)[: cents % 2]])
-    ranks = data.draw(st.lists(st.integers(1, max(1, len(made))), unique=True, max_size=len(made)))
+    columns = FacetColumns(["Material"])
+    taken = [rank_at(place) for place in range(1, len(made) + 1)]
+    for rank, (word, cents) in zip(taken, made, strict=True):
+        columns.add(rank, rank, cents, [("Ash",), (), (word, "S"), (word,)[: cents % 2]])
+    ranks = data.draw(st.lists(st.sampled_from(taken), unique=True)) if made else []
     expected = [facet.count(ranks) for facet in columns.facets]
     for each in (ranks, sorted(ranks)):
-        looked_at, absent = counted(each, len(made))
+        looked_at, absent = counted(each, len(columns.ids) - 1)
         assert len(looked_at) <= len(each)
         assert [facet.count(looked_at, absent=absent) for facet in columns.facets] == expected
         assert ranges(columns.bands, looked_at, absent=absent) == ranges(columns.bands, each)

@@ -41,7 +41,7 @@ def test_work_done_elsewhere_and_twice_gives_the_same_rows_and_release(shop: Pat
     (tmp_path / "seen").mkdir()
     elsewhere = Elsewhere(tmp_path / "seen")
     assert built(shop, tmp_path / "elsewhere", elsewhere) == alone
-    assert elsewhere.stages == ["feeds", "rows", "words"]
+    assert elsewhere.stages == ["feeds", "stores", "documents", "rows", "facets", "words"]
     assert list((tmp_path / "seen").iterdir()) == []  # nothing is left of what it wrote
 
 

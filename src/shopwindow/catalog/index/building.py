@@ -138,7 +138,7 @@ class CatalogIndex:
         self, old: OpenedCatalog | None, new: OpenedCatalog | None
     ) -> Iterator[tuple[str, str]]:
         """Yield kind and id of the categories and products that differ."""
-        for kind in COMPARED:
+        for kind in COMPARED_KINDS:
             old_digests = old.digests(kind) if old else ()
             new_digests = new.digests(kind) if new else ()
             for id, was, now in sorted_together(old_digests, new_digests):
@@ -163,7 +163,7 @@ STORED_SETTINGS = ("brand_url", "limited_quantity")
 responses alone.
 """
 
-COMPARED: tuple[Literal["category", "product"], ...] = ("category", "product")
+COMPARED_KINDS: tuple[Literal["category", "product"], ...] = ("category", "product")
 """The kinds that a difference names. Responses show the others as parts of these."""
 
 

@@ -16,6 +16,7 @@ from shopwindow.catalog.index.clauses import (
     satisfying,
 )
 from shopwindow.catalog.index.opened import OpenedCatalog
+from shopwindow.catalog.index.ranks import INACTIVE
 from shopwindow.catalog.index.reasons import (
     AlternativeReason,
     ClauseMatch,
@@ -189,7 +190,7 @@ class _ResultPlaces:
             document["name"],
             document.get("brand", ""),
             self._group(rank),
-            rank,
+            self._catalog.standing_at(rank),
             self._score_reason(score) if score else None,
         )
 
@@ -235,7 +236,7 @@ class _ResultPlaces:
         rank = self._catalog.ranks((id,)).get(id)
         if rank is None:
             return NamedProduct(id, "the catalog has no such product")
-        if rank > self._catalog.active:
+        if rank >= INACTIVE:
             return NamedProduct(id, "it is not active, and only active ones are found")
         if rank in self._narrowed:
             return self._standing(id, rank)

@@ -36,6 +36,9 @@ RANGES: tuple[tuple[float, float | None], ...] = (
 PRICE_STEPS = (5000, 10000, 25000, 50000)
 """Cents at which the second and the later ranges begin."""
 
+NO_BAND = 255
+"""What stands in the place of a range for a rank that no product has."""
+
 MAX_CENTS = 2**32 - 1
 """The highest price that the column of prices holds; a higher one is sorted as this."""
 
@@ -49,7 +52,7 @@ class Combinations:
         values: every value that some product has; a code is an index of this list.
         starts, codes: the values of combination c are ``codes[starts[c]:starts[c + 1]]``.
             Combination 0 is empty.
-        column: the combination of each product, by rank.
+        column: the combination of each product, by rank; 0 for a rank that none has.
     """
 
     def __init__(self, name: str, displayname: str) -> None:
@@ -103,9 +106,13 @@ class Combinations:
         """Make a decoded facet ready for further combinations."""
         self._code_of = {value: code for code, value in enumerate(self.values)}
         self._combination_of = {
-            tuple(self.values[code] for code in self.codes[start:end]): number
-            for number, (start, end) in enumerate(pairwise(self.starts))
+            values: number for number, values in enumerate(self.combinations())
         }
+
+    def combinations(self) -> Iterator[tuple[str, ...]]:
+        """Yield the values of each combination."""
+        for start, end in pairwise(self.starts):
+            yield tuple(self.values[code] for code in self.codes[start:end])
 
     def having(self, values: Iterable[str]) -> set[int]:
         """Return the combinations that have one of some values, whatever their case."""
@@ -157,24 +164,32 @@ class Combinations:
 class FacetColumns:
     """The columns of a catalog that is being written, filled in the order of the ranks."""
 
-    def __init__(self, active: int, attributes: Sequence[str]) -> None:
+    def __init__(self, attributes: Sequence[str]) -> None:
         names = [*BASIC.items(), *((name, displayed(name)) for name in attributes)]
         self.facets = [Combinations(*pair) for pair in names]
-        self.ids, self.price, self.bands = (
-            array("Q", (0,)),
-            array("I", (0,)),
-            bytearray(1),
-        )
-        for facet in self.facets:
-            facet.add(())  # rank 0, which no product has
+        self.ids, self.price, self.bands = array("Q"), array("I"), bytearray()
+        self._leave_free()  # rank 0
 
-    def add(self, id: int, cents: int, values: Sequence[tuple[str, ...]]) -> None:
-        """Add the product of the next rank: its price, and its values of each facet."""
+    def add(
+        self, rank: int, id: int, cents: int, values: Sequence[tuple[str, ...]]
+    ) -> None:
+        """Add a product: its price, and its values of each facet. Ranks that are left
+        out before it are free.
+        """
+        while len(self.ids) < rank:
+            self._leave_free()
         self.ids.append(id)
         self.price.append(min(cents, MAX_CENTS))
         self.bands.append(bisect_right(PRICE_STEPS, cents))
         for facet, facet_values in zip(self.facets, values, strict=True):
             facet.add(facet_values)
+
+    def _leave_free(self) -> None:
+        self.ids.append(0)
+        self.price.append(0)
+        self.bands.append(NO_BAND)
+        for facet in self.facets:
+            facet.add(())
 
     def drop(self, most: int) -> None:
         """Drop the attributes that have more than ``most`` values."""
@@ -183,6 +198,17 @@ class FacetColumns:
             for facet in self.facets
             if facet.name in BASIC or len(facet.values) <= most
         ]
+
+    def counts(self, parts: Sequence[Sequence["array[int]"]]) -> Iterator[list[bytes]]:
+        """Yield the facets of categories in JSON, by the ranks of their products.
+
+        Many can share this work (`content.executor`), each some ``parts`` of the
+        categories.
+        """
+        for part in parts:
+            yield [
+                orjson.dumps(count(self.facets, self.bands, ranks)) for ranks in part
+            ]
 
     def encoded(self) -> Iterator[tuple[str, bytes]]:
         """Yield (name, bytes) of each column."""
@@ -220,20 +246,20 @@ def ranges(
     ]
 
 
-def counted(ranks: Sequence[int], active: int) -> tuple[Sequence[int], bool]:
+def counted(ranks: Sequence[int], last: int) -> tuple[Sequence[int], bool]:
     """Return (ranks to count, False), or (the ranks that they lack, True) where those
-    are fewer.
+    are fewer. ``last`` is the last rank.
 
     Only ranks in order can be complemented; those of a search by number are not.
     """
-    if 2 * len(ranks) <= active:
+    if 2 * len(ranks) <= last:
         return ranks, False
     is_ordered = not any(map(gt, ranks, islice(ranks, 1, None)))
     if not is_ordered:
         return ranks, False
     gaps = [
         range(before + 1, after)
-        for before, after in pairwise((0, *ranks, active + 1))
+        for before, after in pairwise((0, *ranks, last + 1))
         if after - before > 1
     ]
     return list(chain.from_iterable(gaps)), True
@@ -254,9 +280,9 @@ def count(
         ranks: the result.
         own: by facet, the ranks that it counts instead.
     """
-    active = len(bands) - 1
-    of_result = counted(ranks, active)
-    of_facet = {name: counted(other, active) for name, other in (own or {}).items()}
+    last = len(bands) - 1
+    of_result = counted(ranks, last)
+    of_facet = {name: counted(other, last) for name, other in (own or {}).items()}
     rows: list[Any] = []
     for facet in facets:
         to_count, absent = of_facet.get(facet.name, of_result)

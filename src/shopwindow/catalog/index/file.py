@@ -5,6 +5,8 @@ opened.
 import fcntl
 import shutil
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PAGE_SIZE = 16384
@@ -25,11 +27,10 @@ _VERSION = slice(96, 100)
 """Where a file says which SQLite wrote it last (SQLite's file format, 1.3)."""
 
 
-def create(path: Path, script: str, old: Path | None = None) -> sqlite3.Connection:
+def create(path: Path, script: str) -> sqlite3.Connection:
     """Create a database, and return a connection that is in a transaction.
 
-    It has no journal and does not sync: a build that crashes starts again. Statements
-    know the file ``old`` as `old`.
+    It has no journal and does not sync: a build that crashes starts again.
     """
     connection = sqlite3.connect(
         path.absolute().as_uri(), uri=True, isolation_level=None
@@ -43,8 +44,6 @@ def create(path: Path, script: str, old: Path | None = None) -> sqlite3.Connecti
         connection.execute(f"PRAGMA {pragma}")
     connection.execute("PRAGMA cache_size=-65536")
     connection.executescript(script)
-    if old:
-        connection.execute("ATTACH ? AS old", (_unchanging(old),))
     connection.execute("BEGIN")
     return connection
 
@@ -80,6 +79,17 @@ def reading(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(_unchanging(path), uri=True)
 
 
+@contextmanager
+def attached(connection: sqlite3.Connection, path: Path, name: str) -> Iterator[None]:
+    """In a block, let statements read a file that nobody changes any more, by a name.
+
+    The connection is in no transaction when the block ends.
+    """
+    connection.execute(f"ATTACH ? AS {name}", (_unchanging(path),))
+    yield
+    connection.execute(f"DETACH {name}")
+
+
 def _unchanging(path: Path) -> str:
     return f"{path.absolute().as_uri()}?mode=ro&immutable=1"
 
@@ -87,8 +97,7 @@ def _unchanging(path: Path) -> str:
 def written_here(path: Path) -> bool:
     """Whether this version of SQLite wrote a file. Raises OSError.
 
-    Another version may lay out the same rows differently, and equal content must give
-    equal bytes.
+    Another version may read a text index otherwise than the one that wrote it.
     """
     with open(path, "rb") as file:
         written_by = int.from_bytes(file.read(100)[_VERSION], "big")

@@ -5,8 +5,8 @@ The file never changes, so it is opened immutable and without locks. SQLite maps
 of it as it can, and the rest lies in the system's page cache; all processes share both.
 Each thread has a connection of its own, and a forked process opens new ones.
 
-Products are addressed by rank within the file: a number from 1 in the order of best
-sellers, active products first. A list of products is an array of ranks, and what lists
+Products are addressed by rank within the file (`ranks`): the order of these numbers is
+that of best sellers, active products first. A list of products is an array of ranks, and what lists
 are filtered, ordered and counted by are columns: arrays indexed by rank. They are read
 into memory when a request first needs them. Ids, which everyone else knows, stand in
 the column `id`.
@@ -37,15 +37,15 @@ import orjson
 
 from shopwindow.catalog.index import facets as counting
 from shopwindow.catalog.index import searching as search
-from shopwindow.catalog.index.facets import Combinations, keep
+from shopwindow.catalog.index.facets import NO_BAND, Combinations, keep
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.catalog.index.packing import Packing
 from shopwindow.catalog.index.parts_read import (
-    ALL_LISTED,
     PartsRead,
     listed_digest,
     part_digest,
 )
+from shopwindow.catalog.index.ranks import INACTIVE
 from shopwindow.catalog.index.rows import average
 from shopwindow.catalog.index.searching import SearchedPhrase
 from shopwindow.catalog.index.words import stem
@@ -187,12 +187,12 @@ class OpenedCatalog:
         load = self._packing.load
         return {id: load(data) for id, data in rows}
 
-    def documents(self, most: int) -> Iterator[tuple[int, Json]]:
-        """Yield the first ``most`` products with their ranks, one at a time."""
-        statement = "SELECT rank, data FROM document WHERE rank <= ? ORDER BY rank"
+    def documents(self) -> Iterator[Json]:
+        """Yield the active products in the order of their ranks, one at a time."""
+        statement = "SELECT data FROM document WHERE rank < ? ORDER BY rank"
         load = self._packing.load
-        for rank, data in self.database.execute(statement, (most,)):
-            yield rank, load(data)
+        for (data,) in self.database.execute(statement, (INACTIVE,)):
+            yield load(data)
 
     def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
         numbers = _upc_numbers(upcs)
@@ -229,7 +229,7 @@ class OpenedCatalog:
             ids = sorted(inside)
             end = None if limit is None else offset + limit
             return len(ids), ids[offset:end]
-        where, values = "rank <= ?", [self.active]
+        where, values = "rank < ?", [INACTIVE]
         if since is not None:
             where += " AND (updated IS NULL OR updated >= ?)"
             values.append(round(datetime.fromisoformat(since).timestamp() * 1000))
@@ -275,8 +275,16 @@ class OpenedCatalog:
         """Return a digest of a part that `following` reported."""
         name, _, id = part.partition(" ")
         if name == "listed":
-            return listed_digest(self.browse(int(id), ALL_LISTED))
+            return self._listed_digest(int(id))
         return part_digest(self.rows, part)
+
+    def _listed_digest(self, category: int) -> str:
+        rows = self.rows(
+            "SELECT products, facets FROM category WHERE id = ?", (category,)
+        )
+        products, facets = rows[0] if rows else (b"", b"")
+        ids = self.column("id")
+        return listed_digest((ids[rank] for rank in array("I", products)), facets)
 
     # -- categories and lists --
 
@@ -334,7 +342,7 @@ class OpenedCatalog:
         )
         ranks = (self._one(statement, int(number)) for statement in statements)
         return next(
-            (rank for rank in ranks if rank is not None and rank <= self.active), None
+            (rank for rank in ranks if rank is not None and rank < INACTIVE), None
         )
 
     def page(
@@ -360,6 +368,10 @@ class OpenedCatalog:
     def ranks(self, ids: Sequence[int]) -> Mapping[int, int]:
         """Return the ranks of products by id."""
         return dict(self._many("SELECT id, rank FROM number WHERE id IN ({})", ids))
+
+    def standing_at(self, rank: int) -> int:
+        """Return where the active product of a rank stands among all, from 1."""
+        return rank - self._bands.count(NO_BAND, 1, rank)
 
     def _bounded(self, ranks: Sequence[int], query: ProductQuery) -> Sequence[int]:
         """Return the products that pass those filters of a query that are no facets: its
@@ -501,7 +513,7 @@ class OpenedCatalog:
         recommended = [
             id
             for id in dict.fromkeys(chosen)
-            if id != product and ranks.get(id, self.active + 1) <= self.active
+            if id != product and ranks.get(id, INACTIVE) < INACTIVE
         ]
 
         document = self.product(product)
@@ -578,8 +590,8 @@ class OpenedCatalog:
         marks = ",".join("?" * len(in_stock))
         rows = self.rows(
             "SELECT rank FROM upc JOIN number ON number.id = upc.product"
-            f" WHERE substr(stores, ?, 1) IN ({marks}) AND handed_out AND rank <= ?",
-            (byte + 1, *in_stock, self.active),
+            f" WHERE substr(stores, ?, 1) IN ({marks}) AND handed_out AND rank < ?",
+            (byte + 1, *in_stock, INACTIVE),
         )
         return frozenset(rank for (rank,) in rows)
 

@@ -7,6 +7,7 @@ product so leaves the answers about categories and brands as they are. Whatever 
 told apart here, such as a search, has read the whole catalog.
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -53,13 +54,13 @@ def part_digest(rows: Rows, part: str) -> str:
     return digest.hexdigest()
 
 
-ALL_LISTED = ProductQuery(perpage=1 << 63)
-"""Every product of a category in its own order, and its facets."""
-
-
-def listed_digest(page: Page) -> str:
-    """Return a digest of what a category lists without a filter, from all of it."""
-    return sha256(repr(page).encode()).hexdigest()
+def listed_digest(ids: Iterable[int], facets: bytes) -> str:
+    """Return a digest of what a category lists without a filter: the ids of all its
+    products in order, and its facets as they are stored.
+    """
+    digest = sha256(array("Q", ids).tobytes())
+    digest.update(facets)
+    return digest.hexdigest()
 
 
 class PartsRead:

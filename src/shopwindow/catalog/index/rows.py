@@ -1,17 +1,16 @@
 """From one product to its rows in catalog.sqlite: computed members, lists and words.
 
 The workers of a build run `make_product` for chunks of products, and send `ProductRows`
-back to the process that writes. It is pure but for two readers that it is given: rows
-of the feeds that were read before (reviews, stock), and products of the previous
-catalog, whose rows may be copied.
+back to the process that writes. It is pure but for a reader that it is given: of rows of
+the feeds that were read before (reviews, stock).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -59,55 +58,20 @@ class Referred:
     packing: Packing = field(default_factory=lambda: Packing(b""))
 
 
-class PreviousProduct(NamedTuple):
-    """A product of the previous catalog. ``document`` is its JSON, and ``digest`` is of
-    that.
+class Listing(NamedTuple):
+    """What lists order, count and narrow an active product by.
+
+    Attributes:
+        row: its row of the table `listed`, without the rank.
+        categories: the ids of those that it is in, and of all above them, ascending.
+        cents: what it costs now, at least.
+        values: of each facet.
     """
 
-    rank: int
-    digest: bytes
-    document: bytes
-
-
-class PreviousProducts(Protocol):
-    """The previous catalog, written by the same program with the same settings."""
-
-    @property
-    def categories(self) -> Mapping[int, Category]:
-        """Its categories by id."""
-        ...
-
-    @property
-    def active(self) -> int:
-        """How many of its products are active: those with the first ranks."""
-        ...
-
-    def product(self, id: int) -> PreviousProduct | None:
-        """Return one of its products, or None."""
-        ...
-
-
-class Runs(list[tuple[int, int | None]]):
-    """Which products are new and which are as in the previous catalog, in the order of
-    ranks.
-
-    Each entry stands for several products in a row, as (how many, the rank that the
-    first of them had there); None: they are new.
-    """
-
-    def note(self, previous_rank: int | None) -> None:
-        """Add the next product."""
-        if self:
-            count, first = self[-1]
-            is_next = (
-                previous_rank is None
-                if first is None
-                else previous_rank == first + count
-            )
-            if is_next:
-                self[-1] = count + 1, first
-                return
-        self.append((1, previous_rank))
+    row: tuple[Any, ...]
+    categories: Sequence[int]
+    cents: int
+    values: Sequence[tuple[str, ...]]
 
 
 @dataclass
@@ -115,19 +79,15 @@ class ProductRows:
     """What a chunk of products becomes.
 
     Attributes:
-        stored: which documents are those of the previous catalog.
-        worded: of the active products, which words are those of the previous catalog.
         featured: the ids of active products that are featured.
-        rows: by table, for products that are new; `later.` before the name of a table whose
-            rows are sorted before they are written.
-        listed: of active products, what lists are counted by: rank, id, categories, values.
+        rows: by table; `later.` before the name of a table whose rows are sorted before
+            they are written.
+        listed: the active products, each with its rank.
     """
 
-    stored: Runs = field(default_factory=Runs)
-    worded: Runs = field(default_factory=Runs)
     featured: list[int] = field(default_factory=list)
     rows: dict[str, list[IndexRow]] = field(default_factory=dict)
-    listed: list[IndexRow] = field(default_factory=list)
+    listed: list[tuple[int, Listing]] = field(default_factory=list)
 
     def row(self, table: str, *values: Any) -> None:
         """Add a row to a table."""
@@ -190,12 +150,7 @@ def roots(by_id: Mapping[int, Category]) -> list[int]:
 
 
 def make_product(
-    shop: Referred,
-    fact_of: FactOf,
-    rank: int,
-    product: Json,
-    out: ProductRows,
-    previous: PreviousProducts | None = None,
+    shop: Referred, fact_of: FactOf, rank: int, product: Json, out: ProductRows
 ) -> None:
     """Add one product to ``out``, except for its words; ``product`` gets its computed
     members.
@@ -204,74 +159,41 @@ def make_product(
     complete(shop, fact_of, product)
     id = product["id"]
     document = orjson.dumps(product)
-    was = previous.product(id) if previous else None
-    if was and was.document == document:
-        digest = was.digest
-        out.stored.note(was.rank)
-    else:
-        digest = document_digest(document)
-        out.row("document", rank, shop.packing.pack(document))
-        out.stored.note(None)
+    out.row("document", rank, shop.packing.pack(document))
     updated = milliseconds(product.get("updated"))
-    out.row("later.number", id, rank, updated, digest, fed)
-    for entry in product.get("upcs", ()):
-        handed_out = is_handed_out(product, entry)
-        out.row("later.upc", int(entry["upc"]), id, entry["sku"], handed_out)
+    out.row("later.number", id, rank, updated, document_digest(document), fed)
+    for upc, sku, handed_out in upc_rows(product):
+        out.row("later.upc", upc, id, sku, handed_out)
     for place, member in enumerate(product.get("members", ())):
         out.row("later.member", id, member, place)
 
-    if not product.get("active", True):
-        return
-    if product.get("featured"):
-        out.featured.append(id)
-    list_product(shop, rank, product, out)
-    has_same_words = (
-        previous
-        and was
-        and was.rank <= previous.active
-        and not _is_reworded(shop, previous, was, product, document)
-    )
-    out.worded.note(was.rank if was and has_same_words else None)
+    if is_active(product):
+        if product.get("featured"):
+            out.featured.append(id)
+        out.listed.append((rank, listing(shop, product)))
 
 
-def _is_reworded(
-    shop: Referred,
-    previous: PreviousProducts,
-    was: PreviousProduct,
-    product: Json,
-    document: bytes,
-) -> bool:
-    """Whether a product is found by other words than in the previous catalog.
-
-    With the same document it still is, if one of its categories has another name.
-    """
-    if was.document == document:
-        pairs = (
-            (shop.categories.get(id), previous.categories.get(id))
-            for id in product["categories"]
-        )
-        return any(
-            (now and now.text) != (before and before.text) for now, before in pairs
-        )
-    before = replace(shop, categories=previous.categories)
-    return texts_of(before, orjson.loads(was.document)) != texts_of(shop, product)
+def is_active(product: Json) -> bool:
+    """Return whether lists and searches show a product."""
+    active: bool = product.get("active", True)
+    return active
 
 
-def is_handed_out(product: Json, entry: Json) -> bool:
-    """Return whether stores hand out a UPC of a product to customers who pick it up."""
+def upc_rows(product: Json) -> Iterator[tuple[int, int, bool]]:
+    """Yield (UPC, sku, whether stores hand it out to customers who pick it up)."""
     is_eligible: bool = product.get("storeEligible", True)
-    return is_eligible and entry.get("active", True)
+    for entry in product.get("upcs", ()):
+        is_handed_out = is_eligible and entry.get("active", True)
+        yield int(entry["upc"]), entry["sku"], is_handed_out
 
 
-def list_product(shop: Referred, rank: int, product: Json, out: ProductRows) -> None:
-    """Add what lists are ordered, counted and narrowed by."""
-    id = product["id"]
+def listing(shop: Referred, product: Json) -> Listing:
+    """Return what lists order, count and narrow a product by."""
     cents = round(product["priceLow"] * 100)
     rating = product.get("rating")
     tenths = None if rating is None else round(rating * 10)
     name = product["name"].casefold()
     days, best = product.get("startDays"), product.get("bestSeller")
-    out.row("listed", rank, id, cents, tenths, name, days, best)
 
     lines = (
         shop.categories[category].line
@@ -286,8 +208,12 @@ def list_product(shop: Referred, rank: int, product: Json, out: ProductRows) -> 
     for attribute, values in product.get("attributes", {}).items():
         by_facet.setdefault(attribute.upper(), set()).update(values)
     attributes = (tuple(sorted(by_facet.get(name, ()))) for name in shop.facets)
-    counted_by = (cents, [brand, colors, sizes, *attributes])
-    out.listed.append((rank, id, in_categories, counted_by))
+    return Listing(
+        (product["id"], cents, tenths, name, days, best),
+        in_categories,
+        cents,
+        (brand, colors, sizes, *attributes),
+    )
 
 
 def complete(shop: Referred, fact_of: FactOf, product: Json) -> None:
@@ -302,14 +228,14 @@ def complete(shop: Referred, fact_of: FactOf, product: Json) -> None:
         or NO_STARS
     )
     reviews = sum(stars)
-    is_active = product.get("active", True)
-    available = is_active and "upcs" not in product
+    active = is_active(product)
+    available = active and "upcs" not in product
     for entry in product.get("upcs", ()):
         stock = fact_of("SELECT online FROM stocked WHERE upc = ?", int(entry["upc"]))
         in_stock = (
             stock is None or stock[0] is None or stock[0] > 0
         )  # unknown: it can be sent
-        entry["available"] = is_active and entry.get("active", True) and in_stock
+        entry["available"] = active and entry.get("active", True) and in_stock
         available = available or entry["available"]
     product |= {
         "reviewCount": reviews,

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import compress
 from typing import Any
 
 import orjson
@@ -51,8 +52,10 @@ bestseller_ascending is the rank itself.
 
 @dataclass(frozen=True)
 class Sources:
-    """The documents of a catalog. Each iterable is read once, and where there is a
-    previous index perhaps twice.
+    """The documents of a catalog.
+
+    Each iterable may be read more than once. Those that are `Records` are read in parts,
+    by everybody who shares the work.
 
     ``categories`` are trees, or a list of which each names its `parent`. ``digests``
     are those of the files of a kind, by its name: equal ones mean equal documents. A
@@ -73,31 +76,44 @@ class Sources:
 class StockReader:
     """Makes rows of documents about stock.
 
-    Attributes:
-        locations: the place of each store in the stock of a UPC, in the order in which
-            stores first have any.
+    ``locations``: all stores that have something, in the order of their places in the
+    stock of a UPC.
+
+    In an index that is the order of their numbers. So places do not depend on which part
+    of a feed is read first, and a new store with the highest number moves no other.
     """
 
-    def __init__(self, site: Mapping[str, Json]) -> None:
+    def __init__(self, site: Mapping[str, Json], locations: Iterable[int]) -> None:
         settings = site.get("catalog") or {}
         self.limit: int = settings.get("limited_quantity", LIMITED_QUANTITY)
-        self.locations: dict[int, int] = {}
+        self.places = {str(number): place for place, number in enumerate(locations)}
 
     def row(self, document: Json) -> tuple[int, int | None, bytes | None]:
         """Return (UPC, stock of the site, stock of the stores).
 
         A store has two bits at its place: 0 nothing, 1 limited, 2 more.
         """
-        stores, places = bytearray(), self.locations
-        for text, quantity in document.get("stores", {}).items():
+        stores, places = bytearray(), self.places
+        for number, quantity in document.get("stores", {}).items():
             if not quantity:
                 continue
-            place = places.setdefault(int(text), len(places))
+            place = places[number]
             byte, shift = place >> 2, (place & 3) * 2
             if byte >= len(stores):
                 stores.extend(bytes(byte + 1 - len(stores)))
             stores[byte] |= (1 if quantity <= self.limit else 2) << shift
         return int(document["upc"]), document.get("site"), bytes(stores) or None
+
+
+def locations_of(inventory: Iterable[Json]) -> set[int]:
+    """Return the location numbers of all stores that have something, by documents about
+    stock.
+    """
+    numbers: set[str] = set()
+    for document in inventory:
+        stores = document.get("stores", {})
+        numbers.update(compress(stores, stores.values()))
+    return set(map(int, numbers))
 
 
 def opinion(review: Json) -> tuple[Any, ...]:
@@ -109,6 +125,11 @@ def opinion(review: Json) -> tuple[Any, ...]:
         review["rating"],
         orjson.dumps(review),
     )
+
+
+def recommended(document: Json) -> tuple[int, bytes]:
+    """Return a row: a product, and those that are recommended with it."""
+    return document["product"], orjson.dumps(document["products"])
 
 
 def attributes_of(product: Json) -> set[str]:
@@ -138,9 +159,12 @@ def stored_synonyms(sources: Sources) -> bytes:
     )
 
 
-def sort_column(out: sqlite3.Connection, name: str, active: int) -> bytes:
-    """Return the column of one of `RANK_ORDERS`: the place of each product, by rank."""
-    places = array("I", bytes(4 * (active + 1)))
+def sort_column(out: sqlite3.Connection, name: str, length: int) -> bytes:
+    """Return the column of one of `RANK_ORDERS`: the place of each product, by rank.
+
+    ``length``: entries of the column, of which rank 0 is the first.
+    """
+    places = array("I", bytes(4 * length))
     ranks = out.execute(f"SELECT rank FROM listed ORDER BY {RANK_ORDERS[name]}")
     for place, (rank,) in enumerate(ranks):
         places[rank] = place

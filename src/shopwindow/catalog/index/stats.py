@@ -131,10 +131,10 @@ def stats_of(catalog: OpenedCatalog, progress: Progress | None = None) -> Catalo
         catalog.rows(f"PRAGMA {name}")[0] for name in ("page_count", "page_size")
     )
     documents = _DocumentCounts(catalog)
-    for rank, document in catalog.documents(catalog.active):
+    for done, document in enumerate(catalog.documents(), 1):
         documents.count(document)
         if progress:
-            progress(rank, catalog.active)
+            progress(done, catalog.active)
     documents.look_up()
     return CatalogStats(
         active=catalog.active,
@@ -210,9 +210,8 @@ def _tables(catalog: OpenedCatalog) -> tuple[TableSize, ...] | None:
 
 def _facets_of(catalog: OpenedCatalog) -> Iterator[FacetStats]:
     for facet in catalog.facets:
-        # The combination 0 has no value. Ranks count from 1.
-        without = facet.column[1 : catalog.active + 1].count(0)
-        having = catalog.active - without
+        # The combination 0 has no value, and free ranks have it, too.
+        having = len(facet.column) - facet.column.count(0)
         coverage = having / catalog.active if catalog.active else 0.0
         yield FacetStats(facet.name, len(facet.values), having, round(coverage, 4))
 

@@ -1,114 +1,122 @@
 """Changing an index: a copy of the previous one gets the rows of what has changed.
 
-How this works. The file is copied as it is, and the feeds are read against it. A
-product's row has the digest of its document as its feed had it, so a product that did
-not change costs one lookup (`_compare_products`). Stock is compared row by row, and
-reviews are counted again where their files differ (`_stock`, `_reviews`). All of this
-names products whose documents may differ; each is completed again, and where its row is
-another, so may be what is counted over all products: `_replace` notes by how much. At
-last the columns, facets, categories and words that this concerns are written.
+How this works. The file is copied as it is, and the feeds are compared with it
+(`comparing`). A product's row has the digest of its document as its feed had it, so a
+product that did not change costs one lookup. Other feeds, categories and brands name
+further products whose rows may differ. Where a product comes, goes, or stands elsewhere
+among all, some products get other ranks (`_rank`).
 
-What is kept. A rank says where a product stands among all, so it is part of every other
-table. `change` serves changes that move no product: prices, names, texts, attributes,
-categories that it is in, stock, reviews, synonyms. Where a product is added or removed,
-is sold again or no longer, sells better or worse, has other UPCs or members, or where
-categories or brands are others, it returns None, and `indexing` writes the index.
+Then products are changed one by one (`_products`): first those leave that are gone or
+get another rank (`_leave`), then those change that stay (`_stay`), then those come that
+are new or have their new rank (`_come`). `_change` replaces the rows of one, and notes what that changes in what
+is counted over all products (`totals`). At last this and the words are written
+(`_lists`).
 
-The rows mean what those of a build from nothing mean. Values of facets and combinations
-of them that no product has any more may stay; nothing counts them.
+`change` returns None where an index from nothing is sooner written: where a large part
+of the products differs, other attributes are facets now, or many products would have to
+make room for one (`ranks`).
+
+The rows mean what those of a build from nothing mean. Numbers that only lead to other
+rows may differ: ranks, whose order alone counts (`ranks`), and those of values of facets
+and their combinations, of which some may be left that no product has.
 """
 
 import sqlite3
-from array import array
-from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from shopwindow.catalog.index import wording
-from shopwindow.catalog.index.covered import notice_changes, renew_buckets
-from shopwindow.catalog.index.facets import (
-    BASIC,
-    MAX_CENTS,
-    PRICE_STEPS,
-    RANGES,
-    Combinations,
+from shopwindow.catalog.index.comparing import (
+    COMPARED,
+    compare_brands,
+    compare_categories,
+    compare_products,
+    compare_recommendations,
+    compare_reviews,
+    compare_stock,
+    compared_products,
+    number_of_differing,
+    relate,
 )
-from shopwindow.catalog.index.file import copied, opened_for_changes
+from shopwindow.catalog.index.covered import notice_changes, renew_buckets
+from shopwindow.catalog.index.file import (
+    copied,
+    opened_for_changes,
+    reading,
+    written_here,
+)
 from shopwindow.catalog.index.packing import Packing
+from shopwindow.catalog.index.ranks import INACTIVE, Moves, NoRoom, Standing, standing
 from shopwindow.catalog.index.rows import (
+    Category,
     IndexRow,
-    ProductRows,
+    Listing,
     Referred,
     as_fed,
     categories,
-    category_document,
     complete,
     document_digest,
-    is_handed_out,
-    list_product,
+    is_active,
+    listing,
     milliseconds,
     roots,
     texts_of,
 )
 from shopwindow.catalog.index.sources import (
-    RATINGS,
-    REVIEWS_IN_ORDER,
     Sources,
-    StockReader,
     as_meta,
     attributes_of,
     chosen_facets,
     fed_digest,
-    opinion,
-    sort_column,
     stored_synonyms,
-    write_reviews,
 )
-from shopwindow.catalog.protocol import PRICE
+from shopwindow.catalog.index.staging import StagedFeeds
+from shopwindow.catalog.index.totals import Totals, WriteWhole
 from shopwindow.content.yaml import Json
 
-COMPARED_TABLES = """
-CREATE TABLE compared.product (rank INTEGER PRIMARY KEY, document BLOB);
-CREATE TABLE compared.stock (upc INTEGER, online INTEGER, stores BLOB);
-CREATE TABLE compared.stock_now (upc INTEGER PRIMARY KEY, online INTEGER, stores BLOB);
-CREATE TABLE compared.opinion (product INTEGER, date TEXT, id TEXT, rating INTEGER, document BLOB);
-CREATE TABLE compared.rated (product INTEGER PRIMARY KEY, one INTEGER, two INTEGER, three INTEGER, four INTEGER,
-                             five INTEGER);
-CREATE TABLE compared.affected (id INTEGER PRIMARY KEY);
-CREATE TEMP VIEW stocked AS SELECT upc, online, stores FROM main.upc
-"""
-"""What the feeds say, in a file of its own beside the index.
+FEW_CHANGED = 1000
+"""So many products are changed one by one, however few there are."""
 
-`product` has documents that differ from the previous build's, `stock` all stock and
-`stock_now` that of each UPC, `rated` the ratings that the previous index had, and
-`affected` the products that may have others of the members that are computed. `complete`
-asks `stocked`, which is the index's own stock, brought up to date before.
+MOST_CHANGED = 1 / 2
+"""The part of all products that are changed one by one, at most, if they are not few.
+
+One process changes them; the work of an index from nothing is shared. From about this
+part on that is sooner done. Larger or smaller numbers work as well;
+docs/explain/catalog-index.md names this one.
 """
 
-FIXED = ("active", "bestSeller", "members")
-"""Members of a product that say where it stands among others: with another value it has
-another rank, or another family.
-"""
+ReadFeeds = Callable[[Sources], StagedFeeds]
+"""Reads feeds into files (`staging.stage`)."""
 
-SORTS_OF = {
-    "low": ("price_ascending", "price_descending"),
-    "rating": ("rating_ascending", "rating_descending"),
-    "name": ("name_ascending", "name_descending"),
-    "days": ("newness_ascending", "newness_descending"),
-}
-"""The orders that a column of `listed` decides."""
 
-LISTED = ("rank", "id", "low", "rating", "name", "days", "best")
-"""The columns of `listed`."""
+def can_be_changed(path: Path, format: int) -> bool:
+    """Return whether a file is an index of this format that this SQLite wrote.
+
+    Its rows are trusted: the caller has compared the digest of the file.
+    """
+    try:
+        with closing(reading(path)) as database:
+            row = database.execute(
+                "SELECT value FROM meta WHERE name = 'format'"
+            ).fetchone()
+        return bool(row == (format,)) and written_here(path)
+    except (OSError, sqlite3.Error):
+        return False
 
 
 def change(
-    path: Path, folder: Path, sources: Sources, previous: Path, max_facet_values: int
+    path: Path,
+    folder: Path,
+    sources: Sources,
+    previous: Path,
+    max_facet_values: int,
+    read: ReadFeeds,
 ) -> str | None:
     """Write an index as a copy of the previous one with other rows.
 
@@ -118,425 +126,284 @@ def change(
         sources: the documents.
         previous: an intact index of this format, built with the same settings.
         max_facet_values: attributes with more values are no facets.
+        read: is called once, where the stock is another.
 
-    Returns the digest of the rows; None: the change moves products, and no file is left.
+    Returns the digest of the rows; None: an index from nothing is less work, and no file
+    is left.
     """
     copied(previous, path)
     with closing(opened_for_changes(path, folder / "compared")) as out:
-        for statement in COMPARED_TABLES.split(";"):
+        for statement in COMPARED.split(";"):
             out.execute(statement)
         notice_changes(out)
-        digest = None
-        if _Change(out, sources, max_facet_values).run():
+        if _Change(out, sources, max_facet_values, read).run():
             digest = renew_buckets(out)
             out.execute("COMMIT")
-    if digest is None:
-        path.unlink()
-    return digest
-
-
-class _Moved(Exception):
-    """The change moves products, or what facets there are."""
+            return digest
+    path.unlink()
+    return None
 
 
 class _Change:
     """One change of an index."""
 
     def __init__(
-        self, out: sqlite3.Connection, sources: Sources, max_facet_values: int
+        self,
+        out: sqlite3.Connection,
+        sources: Sources,
+        max_facet_values: int,
+        read: ReadFeeds,
     ) -> None:
-        self.out, self.sources = out, sources
-        self.max_facet_values = max_facet_values
+        self.out, self.sources, self.read = out, sources, read
         self.meta: dict[str, Any] = dict(out.execute("SELECT name, value FROM meta"))
-        self.active: int = self.meta["active"]
         self.packing = Packing(self.meta["dictionary"])
         self.fed: dict[str, str] = orjson.loads(self.meta["fed"])
         self.attributes = Counter[str](orjson.loads(self.meta["attributes"]))
         self.featured: set[int] = set(orjson.loads(self.meta["featured"]))
-
-        self.columns: dict[str, Any] = {}
-        """Columns that have changed, by name: arrays, or the bytes of `band`."""
-        self.facets: dict[str, Combinations] = {}
-        """Facets that have changed, by name."""
-        self.facet_names: list[tuple[str, str]] = self.out.execute(
-            "SELECT name, displayname FROM facet ORDER BY number"
-        ).fetchall()
-        self.sorts: set[str] = set()
-        """The orders in which some product has another place."""
-        self.counts: dict[int, dict[str, Counter[Any]]] = defaultdict(
-            lambda: defaultdict(Counter)
-        )
-        """By category and facet, by how much each value has more products."""
-        self.postings: dict[int, tuple[set[int], set[int]]] = defaultdict(
-            lambda: (set(), set())
-        )
-        """By category, the ranks that come and those that go."""
+        self.products: int = self.meta["products"]
+        self.most_changed = max(FEW_CHANGED, self.products * MOST_CHANGED)
+        facets = chosen_facets(self.attributes, self.products)
+        self.totals = Totals(out, facets, max_facet_values)
+        by_id = categories(sources.categories)
+        brands = {brand["name"]: brand for brand in sources.brands}
+        self.shop = Referred(by_id, brands, facets, self.packing)
+        self.shop_before = replace(self.shop, categories=self._categories_before())
+        self.words = wording.Worded()
+        self.spellable_before: set[str] | None = None
 
     def run(self) -> bool:
-        """Change the rows. Returns False where the change moves products."""
+        """Change the rows. Returns False where the index has to be written whole."""
         try:
-            self._refer()
-            self._compare_products()
-            self._stock()
-            self._reviews()
-            self._recommendations()
+            self._compare()
+            self._rank()
+            self._refuse_many()
             self._products()
             self._lists()
-        except _Moved:
+        except (WriteWhole, NoRoom):
             return False
-        self._meta()
         return True
+
+    def _categories_before(self) -> Mapping[int, Category]:
+        documents = self.out.execute("SELECT document FROM category ORDER BY id")
+        return categories(orjson.loads(document) for (document,) in documents)
+
+    # -- what differs
+
+    def _compare(self) -> None:
+        """Compare all feeds with the index. Products come first, because stock is that of
+        their UPCs.
+        """
+        out, sources, packing = self.out, self.sources, self.packing
+        before, now = self.shop_before.categories, self.shop.categories
+        compare_categories(out, self.totals, before, now)
+        self._set("roots", orjson.dumps(roots(now)))
+        compare_brands(out, self.totals, packing, self.shop.brands)
+        if not self._is_as_before("product"):
+            compare_products(out, sources.products, self.products, self.most_changed)
+        self._refuse_many()
+        relate(out, compared_products(out, packing))
+        if not self._is_as_before("inventory"):
+            stock = Sources(sources.site, inventory=sources.inventory)
+            staged = self.read(stock)
+            with closing(staged.facts):
+                compare_stock(out, staged)
+        if not self._is_as_before("review"):
+            compare_reviews(out, sources)
+        if not self._is_as_before("recommendation"):
+            compare_recommendations(out, sources)
 
     def _is_as_before(self, kind: str) -> bool:
         """Return whether the files of a kind are those of the previous build."""
         digest = self.sources.digests.get(kind)
         return digest is not None and digest == self.fed.get(kind)
 
-    # -- what products refer to
-
-    def _refer(self) -> None:
-        """Read categories and brands. Raises _Moved where they are others."""
-        self.by_id = categories(self.sources.categories)
-        stored = dict(self.out.execute("SELECT id, document FROM category"))
-        now = {id: category_document(each) for id, each in self.by_id.items()}
-        if now != stored or orjson.dumps(roots(self.by_id)) != self.meta["roots"]:
-            raise _Moved
-        brands = {brand["name"]: brand for brand in self.sources.brands}
-        rows = [
-            (brand["name"], brand["id"], brand["url"])
-            for _, brand in sorted(brands.items())
-        ]
-        if rows != list(self.out.execute("SELECT name, id, url FROM brand")):
-            raise _Moved
-        facets = chosen_facets(self.attributes, self.meta["products"])
-        self.shop = Referred(self.by_id, brands, facets, self.packing)
-
-    # -- the feeds, beside what is stored
-
-    def _compare_products(self) -> None:
-        """Store the products whose documents are others. Raises _Moved where one is
-        new or gone.
-        """
-        if self._is_as_before("product"):
-            return
-        seen = 0
-
-        def others() -> Iterator[IndexRow]:
-            nonlocal seen
-            for product in self.sources.products:
-                document = orjson.dumps(product)
-                row = self._row(
-                    "SELECT rank, fed FROM number WHERE id = ?", product["id"]
-                )
-                if row is None:
-                    raise _Moved
-                seen += 1
-                rank, fed = row
-                if fed != fed_digest(document):
-                    yield rank, document
-
-        self.out.executemany("INSERT INTO compared.product VALUES (?, ?)", others())
-        if seen != self.meta["products"]:
-            raise _Moved
+    def _refuse_many(self) -> None:
+        """Raise WriteWhole if so many products differ that writing all is sooner done."""
+        if number_of_differing(self.out) > self.most_changed:
+            raise WriteWhole
 
     def _row(self, statement: str, number: int) -> IndexRow | None:
         row: IndexRow | None = self.out.execute(statement, (number,)).fetchone()
         return row
 
-    def _stock(self) -> None:
-        """Write stock that is another, and note products that can be sent again, or no
-        longer.
+    # -- where products stand among all
+
+    def _rank(self) -> None:
+        """Note the ranks of products that come or move, and of those that make room."""
+        moving = self._moving()
+        moves = Moves(self.totals.taken, self._standing)
+        for rank in (*self._gone_ranks(), *(rank for _, rank, *_ in moving)):
+            if rank is not None and rank < INACTIVE:
+                moves.leave(rank)
+        coming = (standing(id, best) for id, _, active, best in moving if active)
+        for product in sorted(coming):
+            moves.come(product)
+
+        ((highest,),) = self.out.execute("SELECT max(rank) FROM document")
+        first_free = max(highest or 0, INACTIVE) + 1
+        inactive = (id for id, _, active, _ in moving if not active)
+        ranks = ((id, rank) for rank, id in enumerate(inactive, first_free))
+        for rows in (moves.new_ranks(), ranks):
+            self.out.executemany("INSERT INTO compared.new_rank VALUES (?, ?)", rows)
+
+    def _gone_ranks(self) -> list[int]:
+        """Return the ranks of the products that no feed has any more."""
+        rows = self.out.execute(
+            "SELECT rank FROM compared.gone JOIN number USING (id) ORDER BY rank"
+        )
+        return [rank for (rank,) in rows]
+
+    def _moving(self) -> list[tuple[int, int | None, bool, int | None]]:
+        """Return (id, rank, whether it is active now, its place among best sellers now)
+        of each product that is new or stands elsewhere than before.
         """
-        if self._is_as_before("inventory"):
-            return
-        reader = StockReader(self.sources.site)
-        self.out.executemany(
-            "INSERT INTO compared.stock VALUES (?, ?, ?)",
-            map(reader.row, self.sources.inventory),
-        )
-        self.out.execute(
-            "INSERT OR IGNORE INTO compared.stock_now"
-            " SELECT upc, online, stores FROM compared.stock ORDER BY upc, rowid"
-        )
-        both = "main.upc AS was LEFT JOIN compared.stock_now AS now USING (upc)"
-        self.out.execute(
-            f"INSERT OR IGNORE INTO compared.affected SELECT product FROM {both}"
-            " WHERE (ifnull(was.online, 1) > 0) <> (ifnull(now.online, 1) > 0)"
-        )
-        self.out.execute(
-            "UPDATE main.upc SET (online, stores) ="
-            " (SELECT online, stores FROM compared.stock_now AS now WHERE now.upc = main.upc.upc)"
-            f" WHERE upc IN (SELECT upc FROM {both}"
-            " WHERE was.online IS NOT now.online OR was.stores IS NOT now.stores)"
-        )
-        self._set("locations", orjson.dumps(list(reader.locations)))
+        return self.out.execute(
+            "SELECT now.id, number.rank, now.active, now.best FROM compared.product AS now"
+            " LEFT JOIN number USING (id) LEFT JOIN listed ON listed.rank = number.rank"
+            " WHERE number.rank IS NULL OR (number.rank < ?) <> now.active"
+            " OR (now.active AND listed.best IS NOT now.best)",
+            (INACTIVE,),
+        ).fetchall()
 
-    def _reviews(self) -> None:
-        """Write reviews again, and note products whose ratings are others."""
-        if self._is_as_before("review"):
-            return
-        stars = "product, one, two, three, four, five"
-        self.out.execute(f"INSERT INTO compared.rated SELECT {stars} FROM rating")
-        self.out.executemany(
-            "INSERT INTO compared.opinion VALUES (?, ?, ?, ?, ?)",
-            map(opinion, self.sources.reviews),
-        )
-        self.out.execute("DELETE FROM review")
-        self.out.execute("DELETE FROM rating")
-        write_reviews(
-            self.out, self.out.execute(REVIEWS_IN_ORDER), self.out.execute(RATINGS)
-        )
-        for one, other in (("rating", "rated"), ("rated", "rating")):
-            self.out.execute(
-                "INSERT OR IGNORE INTO compared.affected SELECT product FROM"
-                f" (SELECT {stars} FROM {one} EXCEPT SELECT {stars} FROM {other})"
-            )
+    def _standing(self, rank: int) -> Standing:
+        row = self._row("SELECT id, best FROM listed WHERE rank = ?", rank)
+        id, best = row or (0, None)
+        return standing(id, best)
 
-    def _recommendations(self) -> None:
-        if self._is_as_before("recommendation"):
-            return
-        self.out.execute("DELETE FROM recommendation")
-        rows = (
-            (document["product"], orjson.dumps(document["products"]))
-            for document in self.sources.recommendations
-        )
-        self.out.executemany("INSERT OR IGNORE INTO recommendation VALUES (?, ?)", rows)
-
-    # -- products that may differ
+    # -- products, one by one
 
     def _products(self) -> None:
-        """Replace the rows of every product that may differ."""
-        self.spellable_before: set[str] | None = None
-        self.words = wording.Worded()
-        ranks = (
-            "SELECT rank FROM compared.product UNION SELECT rank FROM compared.affected"
-            " JOIN number USING (id) ORDER BY rank"
-        )
-        for (rank,) in self.out.execute(ranks):
-            (stored,) = self._row("SELECT data FROM document WHERE rank = ?", rank) or (
-                b"",
-            )
-            before = self.packing.load(stored)
-            fed = self._row(
-                "SELECT document FROM compared.product WHERE rank = ?", rank
-            )
-            self._replace(rank, before, orjson.loads(fed[0]) if fed else as_fed(before))
+        """Change the rows of every product that may differ or has another rank.
 
-    def _replace(self, rank: int, before: Json, product: Json) -> None:
-        """Replace a product's rows, and note what is counted over it.
-
-        ``before`` is its document in the index; ``product`` is what its feed has now.
-        Raises _Moved.
+        Ranks are left before products come to them, for one may take another's.
         """
-        fed = fed_digest(orjson.dumps(product))
-        if any(before.get(name) != product.get(name) for name in FIXED):
-            raise _Moved
-        if _upcs(before) != _upcs(product):
-            raise _Moved
+        for rank in self._gone_ranks():
+            self._change(rank, self._document(rank), None)
+        self._leave()
+        self._stay()
+        self._come()
+
+    def _leave(self) -> None:
+        """Have products that get another rank leave theirs. The document of one that
+        only makes room is stored for its coming.
+        """
+        leaving = (
+            "SELECT number.rank FROM compared.new_rank JOIN number USING (id)"
+            " ORDER BY number.rank"
+        )
+        for (rank,) in self.out.execute(leaving).fetchall():
+            before = self._document(rank)
+            self._change(rank, before, None)
+            self.out.execute(
+                "INSERT OR IGNORE INTO compared.product (id, document) VALUES (?, ?)",
+                (before["id"], orjson.dumps(as_fed(before))),
+            )
+
+    def _stay(self) -> None:
+        """Change products that stay at their ranks and may differ."""
+        staying = (
+            "SELECT rank, id FROM (SELECT id FROM compared.product UNION"
+            " SELECT id FROM compared.affected) JOIN number USING (id) ORDER BY rank"
+        )
+        for rank, id in self.out.execute(staying).fetchall():
+            before = self._document(rank)
+            row = self._row("SELECT document FROM compared.product WHERE id = ?", id)
+            self._change(rank, before, orjson.loads(row[0]) if row else as_fed(before))
+
+    def _come(self) -> None:
+        """Have products that are new, or have left a rank, come to their new ones."""
+        coming = (
+            "SELECT new_rank.rank, document FROM compared.new_rank"
+            " JOIN compared.product USING (id) ORDER BY new_rank.rank"
+        )
+        for rank, document in self.out.execute(coming):
+            self._change(rank, None, orjson.loads(document))
+
+    def _document(self, rank: int) -> Json:
+        row = self._row("SELECT data FROM document WHERE rank = ?", rank)
+        (stored,) = row or (b"",)
+        return self.packing.load(stored)
+
+    def _change(self, rank: int, before: Json | None, product: Json | None) -> None:
+        """Replace the rows that a product has at a rank.
+
+        Args:
+            before: its document in the index; None: it comes to this rank.
+            product: its document as its feed has it; None: it leaves this rank.
+        """
+        was = self._forget(before) if before else None
+        if before and not product:
+            self.out.execute("DELETE FROM number WHERE id = ?", (before["id"],))
+            self.out.execute("DELETE FROM document WHERE rank = ?", (rank,))
+        now = self._enter(rank, product) if product else None
+        if was or now:
+            self.totals.note(rank, was, now)
+            self._word(rank, before if was else None, product if now else None)
+
+    def _forget(self, before: Json) -> Listing | None:
+        """Count a product no more. Return how lists showed it."""
         self.attributes.subtract(attributes_of(before))
+        self.featured.discard(before["id"])
+        return listing(self.shop_before, before) if is_active(before) else None
+
+    def _enter(self, rank: int, product: Json) -> Listing | None:
+        """Store and count a product. Return how lists show it."""
         self.attributes.update(attributes_of(product))
-
-        complete(self.shop, self._row, product)
-        document = orjson.dumps(product)
-        self.out.execute(
-            "UPDATE number SET updated = ?, digest = ?, fed = ? WHERE rank = ? AND id = ?",
-            (
-                milliseconds(product.get("updated")),
-                document_digest(document),
-                fed,
-                rank,
-                product["id"],
-            ),
-        )
-        self.out.execute(
-            "UPDATE document SET data = ? WHERE rank = ?",
-            (self.packing.pack(document), rank),
-        )
-        handed_out = (
-            (is_handed_out(product, entry), int(entry["upc"]))
-            for entry in product.get("upcs", ())
-        )
-        self.out.executemany("UPDATE upc SET handed_out = ? WHERE upc = ?", handed_out)
-        if product.get("active", True):
-            self._feature(product)
-            self._list(rank, before, product)
-            self._word(rank, before, product)
-
-    def _feature(self, product: Json) -> None:
+        self._store(rank, product)
+        if not is_active(product):
+            return None
         if product.get("featured"):
             self.featured.add(product["id"])
-        else:
-            self.featured.discard(product["id"])
+        return listing(self.shop, product)
 
-    def _list(self, rank: int, before: Json, product: Json) -> None:
-        """Change what lists are ordered, counted and narrowed by."""
-        was, now = ProductRows(), ProductRows()
-        list_product(self.shop, rank, before, was)
-        list_product(self.shop, rank, product, now)
-        (was_row,), (now_row,) = was.rows["listed"], now.rows["listed"]
-        if was_row != now_row:
-            self.out.execute(
-                "INSERT OR REPLACE INTO listed VALUES (?, ?, ?, ?, ?, ?, ?)", now_row
-            )
-        for column, one, other in zip(LISTED, was_row, now_row, strict=True):
-            if one != other:
-                self.sorts.update(SORTS_OF[column])
-
-        (*_, was_in, (was_cents, was_values)), (*_, now_in, (cents, values)) = (
-            was.listed[0],
-            now.listed[0],
+    def _store(self, rank: int, product: Json) -> None:
+        """Write a product's document; it gets its computed members."""
+        fed = fed_digest(orjson.dumps(product))
+        complete(self.shop, self._row, product)
+        document = orjson.dumps(product)
+        updated = milliseconds(product.get("updated"))
+        self.out.execute(
+            "INSERT OR REPLACE INTO number VALUES (?, ?, ?, ?, ?)",
+            (product["id"], rank, updated, document_digest(document), fed),
         )
-        if cents != was_cents:
-            self._column("price")[rank] = min(cents, MAX_CENTS)
-            self._column("band")[rank] = bisect_right(PRICE_STEPS, cents)
-        for category in {*was_in} - {*now_in}:
-            self.postings[category][1].add(rank)
-        for category in {*now_in} - {*was_in}:
-            self.postings[category][0].add(rank)
-        names = (*BASIC, *self.shop.facets)
-        for name, one, other in zip(names, was_values, values, strict=True):
-            if one != other:
-                self._combine(name, rank, other)
-        was_counted = was_in, bisect_right(PRICE_STEPS, was_cents), was_values
-        now_counted = now_in, bisect_right(PRICE_STEPS, cents), values
-        if was_counted != now_counted:
-            self._count(*was_counted, -1)
-            self._count(*now_counted, 1)
+        self.out.execute(
+            "INSERT OR REPLACE INTO document VALUES (?, ?)",
+            (rank, self.packing.pack(document)),
+        )
 
-    def _count(
-        self,
-        in_categories: Sequence[int],
-        band: int,
-        values: Sequence[tuple[str, ...]],
-        by: int,
-    ) -> None:
-        """Count a product once more, or once less, in its categories."""
-        names = (*BASIC, *self.shop.facets)
-        for category in in_categories:
-            counts = self.counts[category]
-            counts[PRICE][band] += by
-            for name, facet_values in zip(names, values, strict=True):
-                for value in facet_values:
-                    counts[name][value] += by
-
-    def _column(self, name: str) -> Any:
-        """Return a column by rank, which is written at the end."""
-        if name not in self.columns:
-            ((data,),) = self.out.execute(
-                "SELECT data FROM col WHERE name = ?", (name,)
-            )
-            self.columns[name] = bytearray(data) if name == "band" else array("I", data)
-        return self.columns[name]
-
-    def _combine(self, name: str, rank: int, values: tuple[str, ...]) -> None:
-        """Give a product other values of a facet. Raises _Moved where the attribute is
-        none, because it has too many values.
-        """
-        if name not in self.facets:
-            row = self.out.execute(
-                "SELECT name, displayname, vals, starts, codes FROM facet WHERE name = ?",
-                (name,),
-            ).fetchone()
-            if row is None:
-                raise _Moved
-            self.facets[name] = Combinations.decoded(row, self._column(f"facet {name}"))
-            self.facets[name].reopen()
-        self.facets[name].column[rank] = self.facets[name].number(values)
-
-    def _word(self, rank: int, before: Json, product: Json) -> None:
-        """Change what a product is found by."""
-        if texts_of(self.shop, before) == texts_of(self.shop, product):
+    def _word(self, rank: int, before: Json | None, product: Json | None) -> None:
+        """Change what a product is found by at a rank."""
+        was = texts_of(self.shop_before, before) if before else None
+        now = texts_of(self.shop, product) if product else None
+        if was == now:
             return
         if self.spellable_before is None:
-            self.spellable_before = wording.spellable(self.out, "main")
-        wording.forget(self.out, self.shop, rank, before, self.words)
-        self.words.make(self.shop, rank, product)
-        wording.add(self.out, self.words)
+            self.spellable_before = wording.spellable(self.out)
+        if before:
+            wording.forget(self.out, self.shop_before, rank, before, self.words)
+        if product:
+            self.words.make(self.shop, rank, product)
+            wording.add(self.out, self.words)
 
     # -- what is counted over all products
 
     def _lists(self) -> None:
-        """Write columns, facets, categories and words that have changed. Raises _Moved
-        where other attributes are facets now.
+        """Write what stands once in an index, and what is counted over all products.
+
+        Raises WriteWhole where other attributes are facets now.
         """
-        products = self.meta["products"]
+        ((products,),) = self.out.execute("SELECT count(*) FROM number")
+        ((active,),) = self.out.execute("SELECT count(*) FROM listed")
         if chosen_facets(+self.attributes, products) != self.shop.facets:
-            raise _Moved
-        for facet in self.facets.values():
-            self._write_facet(facet)
-        for name, column in self.columns.items():
-            self.out.execute(
-                "UPDATE col SET data = ? WHERE name = ?", (bytes(column), name)
-            )
-        for name in sorted(self.sorts):
-            column = sort_column(self.out, name, self.active)
-            self.out.execute("UPDATE col SET data = ? WHERE name = ?", (column, name))
-        for id in sorted(self.counts.keys() | self.postings.keys()):
-            self._write_category(id)
+            raise WriteWhole
+        self.totals.write()
         if self.spellable_before is not None:
             wording.recount(self.out, self.words, self.spellable_before)
-
-    def _write_facet(self, facet: Combinations) -> None:
-        used = len(facet.count(range(1, self.active + 1)))
-        if facet.name not in BASIC and used > self.max_facet_values:
-            raise _Moved
-        name, _, values, starts, codes = facet.encoded()
-        self.out.execute(
-            "UPDATE facet SET vals = ?, starts = ?, codes = ? WHERE name = ?",
-            (values, starts, codes, name),
-        )
-
-    def _write_category(self, id: int) -> None:
-        """Write the products of a category, and its facets by what has changed."""
-        row = self._row("SELECT products, facets FROM category WHERE id = ?", id)
-        products, facets = row or (b"", b"[]")
-        ranks = array("I", products)
-        come, gone = self.postings.get(id, (set(), set()))
-        if come or gone:
-            ranks = array("I", sorted(come.union(ranks) - gone))
-        rows = self._counted(orjson.loads(facets), self.counts.get(id, {}))
-        self.out.execute(
-            "UPDATE category SET products = ?, facets = ? WHERE id = ?",
-            (ranks.tobytes(), orjson.dumps(rows), id),
-        )
-
-    def _counted(self, rows: list[Any], changes: dict[str, Counter[Any]]) -> list[Any]:
-        """Return the facets of a category, as `facets.count` returns them, from those
-        that it had and by how much each value has more products.
-        """
-        before = {name: (values, ranges) for name, _, values, ranges in rows}
-        names = list(self.facet_names)
-        names.insert(len(BASIC), (PRICE, "Price"))
-        counted: list[Any] = []
-        for name, displayname in names:
-            values, ranges = before.get(name, ([], []))
-            more = changes.get(name, Counter())
-            if name == PRICE:
-                bands = Counter(
-                    {RANGES.index((low, high)): n for low, high, n in ranges}
-                )
-                bands.update(more)
-                ranges = [(*RANGES[band], bands[band]) for band in sorted(+bands)]
-            else:
-                counts = Counter(dict(values))
-                counts.update(more)
-                values = sorted((+counts).items(), key=lambda pair: (-pair[1], pair[0]))
-            if values or ranges:
-                counted.append((name, displayname, values, ranges))
-        return counted
-
-    def _meta(self) -> None:
-        """Write what stands once in an index."""
+        self._set("active", active)
         self._set("featured", orjson.dumps(sorted(self.featured)))
         self._set("synonyms", stored_synonyms(self.sources))
-        for name, value in as_meta(
-            self.sources, self.attributes, self.meta["products"]
-        ).items():
+        for name, value in as_meta(self.sources, self.attributes, products).items():
             self._set(name, value)
 
     def _set(self, name: str, value: bytes | int) -> None:
         self.out.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
-
-
-def _upcs(product: Json) -> list[tuple[str, int]]:
-    return [(entry["upc"], entry["sku"]) for entry in product.get("upcs", ())]

@@ -3,9 +3,8 @@ words.
 
 `text` is FTS5's index. `word` and `stem` count the products of each word and stem.
 `form` leads from a form of a misspelled word to the words that it may be
-(`words.forms`). Where every product has the words and the rank that it had in the
-previous catalog, all of this is copied (`take`). Else the text index is written again,
-and of the others only what changed (`make`).
+(`words.forms`). `make` writes all of it. In a copy of an index, `forget` and `add`
+change what one product is found by, and `recount` what is counted over all.
 """
 
 import sqlite3
@@ -36,29 +35,27 @@ CREATE TABLE form (form TEXT, word TEXT, PRIMARY KEY (form, word)) WITHOUT ROWID
 computed from them. `described` has the stems of the description, for the next build.
 """
 
-WORD_ORDERS = {"stem": "stem", "word": "word", "form": "form, word"}
-"""The tables of words, and the order in which they are copied. Without an order SQLite
-would fill pages more tightly than row by row, and the bytes would differ.
-"""
-
 TEXT_INDEX = """
 CREATE VIRTUAL TABLE text USING fts5
   (name, brand, kind, attributes, description, content='', columnsize=0, detail=column, tokenize='ascii');
 """
 TEXT_COLUMNS = "rowid, name, brand, kind, attributes, description"
 
+TEXT_MEMORY = 16 * 1024 * 1024
+"""Bytes of the text index that FTS5 collects before it writes them. With its own 1 MiB
+it merges more often, and takes half as long again. A reader's index does not have this
+setting.
+"""
+
 SHADOWS = {"text_data": "id", "text_idx": "segid, term"}
 """The tables in which FTS5 stores `text`, and their order. `text_config` never changes.
 """
 
 COUNTS = """
-CREATE TABLE word (word TEXT, stem TEXT, products INTEGER);
+CREATE TABLE word (word TEXT, products INTEGER);
 CREATE TABLE stem (stem TEXT, products INTEGER);
+CREATE TABLE form (form TEXT, word TEXT);
 """
-CHANGED = (
-    "CREATE TEMP TABLE gone (word TEXT PRIMARY KEY) WITHOUT ROWID",
-    "CREATE TEMP TABLE come (form TEXT, word TEXT)",
-)
 
 
 @dataclass(frozen=True)
@@ -102,46 +99,19 @@ class Worded:
                 counts.subtract(own)
 
 
-def take(out: sqlite3.Connection, runs: Iterable[range]) -> None:
-    """Copy all of it from the previous catalog, which ``out`` knows as `old`.
-
-    ``runs`` of ranks are copied together, as `make` would write them, so that the bytes
-    are the same.
-    """
-    for ranks in runs:
-        for table in ("short", "described"):
-            copy = f"INSERT INTO {table} SELECT * FROM old.{table} WHERE rank BETWEEN ? AND ?"
-            out.execute(copy, (ranks[0], ranks[-1]))
-    for table, order in WORD_ORDERS.items():
-        out.execute(f"INSERT INTO {table} SELECT * FROM old.{table} ORDER BY {order}")
-    for table, order in SHADOWS.items():
-        out.execute(
-            f"INSERT OR REPLACE INTO {table} SELECT * FROM old.{table} ORDER BY {order}"
-        )
-
-
-def make(
-    out: sqlite3.Connection, folder: Path, worded: Iterable[Worded], *, old: bool
-) -> None:
+def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded]) -> None:
     """Write what products are found by.
 
     Args:
         out: the catalog.
         folder: for files that are read again.
         worded: of all products, in order of ranks.
-        old: the counts of ``worded`` are changes of the previous catalog's; else they are whole.
     """
     text, counts = (
         create(folder / "text", TEXT_INDEX),
         create(folder / "counts", COUNTS),
     )
-    if old:
-        counts.executemany(
-            "INSERT INTO stem VALUES (?, ?)", out.execute("SELECT * FROM old.stem")
-        )
-        counts.executemany(
-            "INSERT INTO word VALUES (?, ?, ?)", out.execute("SELECT * FROM old.word")
-        )
+    text.execute("INSERT INTO text(text, rank) VALUES ('hashsize', ?)", (TEXT_MEMORY,))
     for batch in worded:
         out.executemany("INSERT INTO short VALUES (?, ?)", batch.short)
         out.executemany("INSERT INTO described VALUES (?, ?)", batch.described)
@@ -149,17 +119,15 @@ def make(
             f"INSERT INTO text ({TEXT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", batch.text
         )
         counts.executemany("INSERT INTO stem VALUES (?, ?)", batch.stems.items())
-        words = ((word, stem(word), products) for word, products in batch.words.items())
-        counts.executemany("INSERT INTO word VALUES (?, ?, ?)", words)
+        counts.executemany("INSERT INTO word VALUES (?, ?)", batch.words.items())
 
-    rows = counts.execute(
-        "SELECT stem, sum(products) FROM stem GROUP BY stem HAVING sum(products) > 0 ORDER BY stem"
-    )
+    rows = counts.execute("SELECT stem, sum(products) FROM stem GROUP BY 1 ORDER BY 1")
     out.executemany("INSERT INTO stem VALUES (?, ?)", rows)
-    grouped = "SELECT word, stem, sum(products) FROM word GROUP BY word HAVING sum(products) > 0 ORDER BY word"
-    out.executemany("INSERT INTO word VALUES (?, ?, ?)", counts.execute(grouped))
+    rows = counts.execute("SELECT word, sum(products) FROM word GROUP BY 1 ORDER BY 1")
+    words = ((word, stem(word), products) for word, products in rows)
+    out.executemany("INSERT INTO word VALUES (?, ?, ?)", words)
+    _forms(out, counts)
     counts.close()
-    _forms(out, old=old)
     text.execute("INSERT INTO text(text) VALUES ('optimize')")
     text.execute("COMMIT")  # FTS5 writes how many rows it has, which `forget` needs
     # FTS5 leaves unused pages in its file, so its tables are copied out of it
@@ -170,12 +138,20 @@ def make(
     text.close()
 
 
+def _forms(out: sqlite3.Connection, beside: sqlite3.Connection) -> None:
+    """Write the forms of words, sorted in the database ``beside``."""
+    computed = ((form, word) for word in spellable(out) for form in forms(word, 2))
+    beside.executemany("INSERT INTO form VALUES (?, ?)", computed)
+    rows = beside.execute("SELECT form, word FROM form ORDER BY form, word")
+    out.executemany("INSERT INTO form VALUES (?, ?)", rows)
+
+
 def forget(
     out: sqlite3.Connection, shop: Referred, rank: int, product: Json, worded: Worded
 ) -> None:
-    """Remove what a product is found by from the text index, and count its words off.
+    """Remove what a product is found by, and count its words off.
 
-    The index stores no texts, so it has to be given the ones that it was given before.
+    The text index stores no texts, so it has to be given the ones that it was given before.
     """
     ((short,),) = out.execute("SELECT text FROM short WHERE rank = ?", (rank,))
     ((described,),) = out.execute("SELECT stems FROM described WHERE rank = ?", (rank,))
@@ -185,18 +161,18 @@ def forget(
         f"INSERT INTO text (text, {TEXT_COLUMNS}) VALUES ('delete', ?, ?, ?, ?, ?, ?)",
         before.text,
     )
+    for table in ("short", "described"):
+        out.execute(f"DELETE FROM {table} WHERE rank = ?", (rank,))
     worded.count(words_of(shop, product), -1)
 
 
 def add(out: sqlite3.Connection, worded: Worded) -> None:
-    """Write the rows of products that were forgotten. They leave ``worded``, and their
-    counts stay.
-    """
+    """Write the rows of ``worded``. They leave it, and their counts stay."""
     out.executemany(
         f"INSERT INTO text ({TEXT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", worded.text
     )
-    out.executemany("INSERT OR REPLACE INTO short VALUES (?, ?)", worded.short)
-    out.executemany("INSERT OR REPLACE INTO described VALUES (?, ?)", worded.described)
+    out.executemany("INSERT INTO short VALUES (?, ?)", worded.short)
+    out.executemany("INSERT INTO described VALUES (?, ?)", worded.described)
     for rows in (worded.text, worded.short, worded.described):
         rows.clear()
 
@@ -215,37 +191,18 @@ def recount(out: sqlite3.Connection, worded: Worded, before: set[str]) -> None:
     )
     for table in ("stem", "word"):
         out.execute(f"DELETE FROM {table} WHERE products <= 0")
-    now = spellable(out, "main")
+    now = spellable(out)
     gone = ((form, word) for word in before - now for form in forms(word, 2))
     out.executemany("DELETE FROM form WHERE form = ? AND word = ?", gone)
     come = ((form, word) for word in now - before for form in forms(word, 2))
     out.executemany("INSERT INTO form VALUES (?, ?)", come)
 
 
-def _forms(out: sqlite3.Connection, *, old: bool) -> None:
-    """Write the forms of words: computed for new words, copied for the others."""
-    now = spellable(out, "main")
-    before = spellable(out, "old") if old else set()
-    for statement in CHANGED:
-        out.execute(statement)
-    out.executemany("INSERT INTO gone VALUES (?)", ((word,) for word in before - now))
-    new_forms = ((form, word) for word in now - before for form in forms(word, 2))
-    out.executemany("INSERT INTO come VALUES (?, ?)", new_forms)
-    copied = (
-        "SELECT form, word FROM old.form WHERE word NOT IN (SELECT word FROM gone) UNION ALL "
-        if old
-        else ""
-    )
-    out.execute(
-        f"INSERT INTO form {copied}SELECT form, word FROM come ORDER BY form, word"
-    )
-
-
-def spellable(out: sqlite3.Connection, catalog: str) -> set[str]:
+def spellable(out: sqlite3.Connection) -> set[str]:
     """Return the words that spelling is corrected to: of letters a to z, 3 to 30 of
     them.
     """
-    frequent = f"SELECT word FROM {catalog}.word WHERE length(word) BETWEEN 3 AND 30"
+    frequent = "SELECT word FROM word WHERE length(word) BETWEEN 3 AND 30"
     frequent += " ORDER BY products DESC, word LIMIT ?"
     return {
         word
