@@ -15,7 +15,13 @@ from releases import SAMPLE, shopwindow
             "check",
             "--cluster tcp://127.0.0.1:9",
             "--cluster-folder is missing: with a scheduler's address it names a folder that all workers see under the "
-            "same path",
+            "same path, or a target such as s3://BUCKET/PREFIX",
+        ),
+        (
+            "check",
+            "--cluster local:2 --cluster-folder ftp://x",
+            "--cluster-folder ftp://x: a target is s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX or "
+            "file:///PATH",
         ),
         ("check", "--cluster local:2 --watch", "--watch it does not go with --cluster: run that by itself"),
         ("build", "--cluster local:2 --list", "--cluster it does not go with --list, which builds nothing"),

@@ -17,11 +17,17 @@ from distributed import Client
 
 from children import ends_with_us
 from elsewhere import Dies, several_feeds
+from objectstores import BUCKET, Store, between, reached, s3
 from releases import AT, Ran, current
+from shopwindow.cluster import tasks
 from shopwindow.cluster.connected import connect
+from shopwindow.cluster.relay import RunObjects
 from shopwindow.content.listing import below
+from shopwindow.delivery.passing import TargetObjects
+from shopwindow.delivery.targets import parse
 from shopwindow.problems import Failure
 
+STAGES = ("feeds", "stores", "documents", "rows", "facets", "words")
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 TESTS = Path(__file__).resolve().parents[1]
 PATIENCE = 60
@@ -40,7 +46,9 @@ class Dask:
         self.scheduler = self._start("dask_scheduler", "--port", "0", "--scheduler-file", str(file))
         self.address: str = eventually(lambda: file.exists() and json.loads(file.read_text() or "{}")).get("address")
 
-    def _start(self, module: str, *arguments: str, before: str = "", source: Path = SOURCE) -> subprocess.Popen[bytes]:
+    def _start(
+        self, module: str, *arguments: str, before: str = "", source: Path | str = SOURCE
+    ) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", f"distributed.cli.{module}", "--host", "127.0.0.1", "--no-dashboard"]
         command += arguments
         if before:  # a shell that does something first, and becomes the process then
@@ -53,7 +61,7 @@ class Dask:
         self.processes.append(process)
         return process
 
-    def worker(self, name: str = "", before: str = "", source: Path = SOURCE) -> subprocess.Popen[bytes]:
+    def worker(self, name: str = "", before: str = "", source: Path | str = SOURCE) -> subprocess.Popen[bytes]:
         """Start a worker. Nobody starts it again when it is killed."""
         arguments = [self.address, "--nthreads", "1", "--no-nanny", "--local-directory", str(self.folder)]
         arguments += ["--name", name] if name else []
@@ -127,7 +135,7 @@ def test_workers_of_this_machine_build_what_one_process_builds(shop: Path, tmp_p
     assert built(tmp_path / "two") == built(tmp_path / "one")
     first, *stages = ran.err.splitlines()
     assert "2 workers with 2 threads; dashboard http://127.0.0.1:" in first
-    assert [stage.partition(":")[0] for stage in stages] == ["feeds", "rows", "words"]
+    assert [stage.partition(":")[0] for stage in stages] == list(STAGES)
     assert all(": tcp://127.0.0.1:" in stage for stage in stages)
 
 
@@ -142,7 +150,7 @@ def test_a_worker_killed_in_each_stage_changes_nothing(shop: Path, tmp_path: Pat
         workers = client.scheduler_info(-1)["workers"]
         addresses = {worker["name"]: address for address, worker in workers.items()}
         building = Building(shop, tmp_path / "two", "--cluster", dask.address, "--cluster-folder", folder)
-        for before, (stage, worker) in zip(("cluster ", "feeds: ", "rows: "), lost.items(), strict=True):
+        for before, (stage, worker) in zip(("cluster ", "documents: ", "facets: "), lost.items(), strict=True):
             building.says(before)
             worker.send_signal(signal.SIGSTOP)
             eventually(lambda: stage in str(client.processing().get(addresses[stage])))  # noqa: B023
@@ -268,3 +276,170 @@ def test_a_worker_that_sees_other_files_or_runs_another_program_is_refused(
     assert " has another version of shopwindow, " in program
     assert program.endswith(": install the same on every worker\n")
     assert not (tmp_path / "out" / "current").exists()
+
+
+# -- workers that share no files -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """An S3 on loopback; its variables are set in this process, and so in workers and builders."""
+    with reached(s3(tmp_path_factory.mktemp("s3"))) as store:
+        yield store
+
+
+def objects(prefix: str) -> RunObjects:
+    return TargetObjects(parse(f"s3://{BUCKET}/{prefix}"))
+
+
+def left(prefix: str) -> list[str]:
+    """The keys at a prefix."""
+    return [key for key, _ in objects(prefix).listing("")]
+
+
+def test_workers_that_share_only_a_bucket_build_the_same_and_one_killed_in_each_stage_changes_nothing(
+    shop: Path, tmp_path: Path, bucket: Store
+) -> None:
+    may_mount = subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode == 0
+    out = tmp_path / "two"
+    out.mkdir()
+    unseen = f"mount -t tmpfs none {shop} && mount -t tmpfs none {out}" if may_mount else ""
+    assert build(shop, tmp_path / "one", "--jobs", "1").status == 0
+    with between(bucket.port) as through, pytest.MonkeyPatch.context() as patch:
+        for name, text in bucket.at(through.port).items():
+            patch.setenv(name, text)
+        dask = Dask(tmp_path / "dask")
+        try:
+            lost = {stage: dask.worker(stage, unseen) for stage in ("feeds", "documents", "rows", "words")}
+            dask.worker("last", unseen)
+            with Client(dask.address, set_as_default=False) as client:
+                client.wait_for_workers(len(lost) + 1, PATIENCE)
+                workers = client.scheduler_info(-1)["workers"]
+                addresses = {worker["name"]: address for address, worker in workers.items()}
+                folders = {worker["name"]: worker["local_directory"] for worker in workers.values()}
+                building = Building(shop, out, "--cluster", dask.address, "--cluster-folder", f"s3://{BUCKET}/same")
+                begins = ("cluster ", "stores: ", "documents: ", "facets: ")
+                for before, (stage, worker) in zip(begins, lost.items(), strict=True):
+                    building.says(before)
+                    worker.send_signal(signal.SIGSTOP)
+                    eventually(lambda: stage in str(client.processing().get(addresses[stage])))  # noqa: B023
+                    worker.kill()
+            ran = building.ended()
+        finally:
+            dask.end()
+    assert ran.status == 0, ran
+    assert built(out) == built(tmp_path / "one")
+    assert ran.err.count(" of its tasks go to others\n") == len(lost), ran.err
+    puts = [line for line in through.requests if line.startswith("PUT ")]
+    assert len(puts) == len(set(puts))  # every object is stored once, whoever was lost
+    assert left("same") == []
+    assert [name for name in below(Path(folders["last"])) if "products" in name] == []  # Dask deletes the others
+
+
+def test_a_task_done_twice_through_a_bucket_leaves_one_result_that_nobody_reads(
+    tmp_path: Path, bucket: Store, dask: Dask
+) -> None:
+    dask.worker()
+    with connect(dask.address, tmp_path / "local", [], lambda sentence: None, objects=objects("twice")) as cluster:
+        data, files = cluster.packer.pack(Dies(cluster.folder / "died", at=-1))
+        work = cluster.run.relay.create("squares-work", data)
+        items, more = cluster.packer.pack([1, 2, 3])
+        one, other = (
+            tasks.work_on(cluster.run, tmp_path / worker, work, "squares", (items, files + more)).results
+            for worker in ("one", "other")
+        )
+        assert list(tasks.results_in(cluster.run, other, 3)) == [1, 4, 9]
+        names = {key.partition("/")[2] for key in left("twice")}
+        assert (names, one.digest) == ({"holder", "squares-work", one.name}, other.digest)
+    assert left("twice") == []
+
+
+def test_a_bucket_that_is_gone_is_one_sentence_and_the_last_release_stays(
+    shop: Path, tmp_path: Path, bucket: Store
+) -> None:
+    out = tmp_path / "out"
+    assert build(shop, out, "--jobs", "1").status == 0
+    before = current(out)
+    options = ("--no-cache", "--cluster", "local:1", "--cluster-folder", f"s3://{BUCKET}/gone")
+    with between(bucket.port) as through:
+        building = Building(shop, out, *options, env=bucket.at(through.port))
+        nowhere = Building(shop, tmp_path / "nowhere", *options, env=bucket.at(9))
+        building.says("feeds: ")
+        through.pass_on = lambda number: False
+        ran = building.ended()
+    assert ran.status == 4, ran
+    sentence = rf"shopwindow: (worker tcp://\S+: )?s3://{BUCKET}/gone: cannot (read|write|delete from) it: the store"
+    assert re.match(sentence, ran.err.splitlines()[-1]), ran.err
+    assert current(out) == before
+    assert nowhere.ended() == Ran(
+        4,
+        "",
+        f"shopwindow: s3://{BUCKET}/gone: cannot read it: the store is not reached; look at AWS_ENDPOINT_URL and at "
+        "the network\n",
+    )
+
+
+def test_the_next_builder_removes_what_one_that_was_killed_has_left_and_nothing_else(
+    shop: Path, tmp_path: Path, bucket: Store, dask: Dask
+) -> None:
+    dask.worker()
+    folder = tmp_path / "seen"
+    at_work = list[str]()
+    for place, names in (
+        (str(folder), lambda: sorted(path.name for path in folder.glob("*"))),
+        (f"s3://{BUCKET}/killed", lambda: sorted({key.partition("/")[0] for key in left("killed")})),
+    ):
+        is_target = "://" in place
+        local = tmp_path / "local" if is_target else folder
+        passed = objects("killed") if is_target else None
+        with connect(dask.address, local, [], at_work.append, objects=passed) as other:
+            (own,) = names()
+            options = ("--no-cache", "--cluster", dask.address, "--cluster-folder", place)
+            killed = Building(shop, tmp_path / "out", *options)
+            killed.says("feeds: ")
+            assert not is_target or eventually(lambda: [name for name in below(dask.folder) if "products" in name])
+            killed.process.kill()
+            killed.process.wait(PATIENCE)
+            (rest,) = set(names()) - {own}
+            ran = build(shop, tmp_path / "out", *options)
+            assert ran.status == 0, ran
+            assert f"removed {place}/{rest}, which a builder has left that is gone\n" in ran.err
+            assert [name for name in below(dask.folder) if rest in name] == []
+            assert names() == [own]
+            with other.shared("squares", Dies(other.folder / "died", at=-1), range(3)) as results:
+                assert list(results) == [0, 1, 4]
+        assert names() == []
+    assert list((tmp_path / "out" / ".cache" / "cluster").iterdir()) == []
+    assert not [sentence for sentence in at_work if sentence.startswith("removed")]
+
+
+def test_a_worker_with_another_interface_of_ones_own_is_named(shop: Path, tmp_path: Path, dask: Dask) -> None:
+    source = "from shopwindow import shop\n\nINTERFACE = shop.INTERFACE\n"
+    here, other = (_package(tmp_path / name, source + f"# {name}\n") for name in ("here", "other"))
+    options = ("--interface", "acme.shop:INTERFACE", "--cluster", dask.address, "--cluster-folder", tmp_path / "seen")
+    reasons = []
+    for installed in (other, tmp_path / "nothing", here):
+        worker = dask.worker(source=f"{installed}{os.pathsep}{SOURCE}")
+        ran = build(shop, tmp_path / "out", *options, env={"PYTHONPATH": f"{here}{os.pathsep}{SOURCE}"})
+        reasons.append((ran.status, re.sub(r"tcp://\S+|\b[0-9a-f]{12}\b", "…", ran.err.splitlines()[-1])))
+        worker.kill()
+        worker.wait()
+    differs, lacks, fits = reasons
+    assert differs == (
+        4,
+        "shopwindow: the worker … has another version of acme.shop:INTERFACE, … instead of …: install the same on "
+        "every worker",
+    )
+    assert lacks == (
+        4,
+        "shopwindow: the worker … lacks the interface (--interface acme.shop:INTERFACE: there is no module acme to "
+        "import): install it on every worker",
+    )
+    assert fits[0] == 0, fits
+
+
+def _package(folder: Path, source: str) -> Path:
+    (folder / "acme").mkdir(parents=True)
+    (folder / "acme" / "__init__.py").touch()
+    (folder / "acme" / "shop.py").write_text(source)
+    return folder

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from shopwindow.cli import terminal
+from shopwindow.cli.steps import interface_name
+from shopwindow.cluster.relay import RunObjects
 from shopwindow.content.executor import Executor, Processes
 from shopwindow.problems import Failure, Misuse
 
@@ -19,9 +21,10 @@ CLUSTER = click.option(
 )
 CLUSTER_FOLDER = click.option(
     "--cluster-folder",
-    metavar="DIR",
-    help="The folder through which the workers of --cluster pass files on. All of them see it, and "
-    "the content folder, under the same path.",
+    metavar="DIR|TARGET",
+    help="What the workers of --cluster pass files on through: a folder that all of them see, with "
+    "the content folder, under the same path; or a target such as s3://BUCKET/PREFIX, and then "
+    "they share no files.",
 )
 
 
@@ -53,11 +56,37 @@ def executor_of(
             "extra cluster, here and on every worker, as the README says"
         ) from None
 
-    chosen = Path(folder) if folder else None
-    if chosen is None and not cluster.startswith("local:"):
+    objects = _objects(folder) if folder and "://" in folder else None
+    chosen = Path(folder) if folder and not objects else None
+    if chosen is None and (objects or not cluster.startswith("local:")):
         chosen = default
-    with connect(cluster, chosen, [content], _say) as executor:
+    with connect(
+        cluster,
+        chosen,
+        [content],
+        _say,
+        objects=objects,
+        interface=interface_name(),
+    ) as executor:
         yield executor
+
+
+def _objects(address: str) -> RunObjects:
+    """Return the objects at a target. Raises Misuse and Failure."""
+    try:
+        from shopwindow.delivery.passing import TargetObjects
+        from shopwindow.delivery.targets import parse
+    except ImportError as error:
+        raise Failure(
+            f"--cluster-folder {address} needs the library {error.name}: install "
+            "shopwindow with the extras cluster and delivery, here and on every worker, "
+            "as the README says"
+        ) from None
+
+    try:
+        return TargetObjects(parse(address))
+    except Misuse as misuse:
+        raise Misuse("cluster-folder", str(misuse)) from None
 
 
 def _say(sentence: str) -> None:

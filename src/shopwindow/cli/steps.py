@@ -204,15 +204,16 @@ def interface_option() -> click.Option:
 
 def interface() -> Interface:
     """Return the Interface that the current command's option names. Raises Failure."""
-    return load(_interface_name())
+    return load(interface_name())
 
 
 def hand_on_interface() -> None:
     """Let the processes that this command starts use its Interface, too."""
-    os.environ[VARIABLE] = _interface_name()
+    os.environ[VARIABLE] = interface_name()
 
 
-def _interface_name() -> str:
+def interface_name() -> str:
+    """Return what the current command's option says, `package.module:NAME`."""
     name: str = click.get_current_context().meta.get(VARIABLE, DEFAULT)
     return name
 

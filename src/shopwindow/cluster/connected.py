@@ -1,9 +1,4 @@
-"""A cluster of Dask's as an Executor (`content.executor`).
-
-Dask distributed has what a cluster needs: a scheduler, queues, workers that come and go,
-and tasks that are done again where a worker is lost. Nothing of that is repeated here.
-This module cuts a stage into tasks, names them, hands them over, and says in words what
-an operator has to know. What a worker does with a task is in `tasks`.
+"""Connects to a cluster of Dask's, begins a run there, and ends it.
 
 The program forks processes for other stages while it is connected. These never touch
 the connection, which belongs to the thread that Dask started.
@@ -11,26 +6,22 @@ the connection, which belongs to the thread that Dask started.
 
 import logging
 import re
-import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import dask
-from distributed import Client, Future, LocalCluster, get_worker, wait
-from distributed.client import ClosedClientError, FutureCancelledError
-from distributed.comm.core import CommClosedError
-from distributed.protocol.pickle import dumps
-from distributed.scheduler import KilledWorker
+from distributed import Client, LocalCluster, Worker
 
-from shopwindow.cluster import tasks
-from shopwindow.cluster.tasks import Run, Written
-from shopwindow.content.executor import PartItem, PartResult, Work, own_name
-from shopwindow.content.scratch import scratch
+from shopwindow.cluster import holders, tasks
+from shopwindow.cluster.carrying import Packer
+from shopwindow.cluster.relay import ObjectPrefix, RunObjects, SharedFolder
+from shopwindow.cluster.stages import LOOKED_AT_SECONDS, Cluster, Say, own_folder
+from shopwindow.cluster.tasks import Run
+from shopwindow.content.scratch import SCRATCH_PREFIX, scratch
+from shopwindow.interface.loading import DEFAULT
 from shopwindow.problems import Failure, Misuse, number_of
+from shopwindow.release.program import source_digest
 
 SCHEDULER_ADDRESS = re.compile(
     r"(?:(?:tcp|tls|ws|wss)://)?[^/\s:]+:[0-9]+|\S+://\[[^]]+\]:[0-9]+"
@@ -40,29 +31,6 @@ LOCAL_WORKERS = re.compile(r"local:([1-9][0-9]?)")
 CONNECTING_SECONDS = 10
 """How long a scheduler may take to answer, and to have its first worker. One that is
 near answers at once; a longer wait would only be a later message.
-"""
-
-LOOKED_AT_SECONDS = 5
-"""How often somebody who waits for a result looks whether there are workers."""
-
-WITHOUT_WORKERS_SECONDS = 120
-"""How long a run waits when all workers are gone. One that is started again is there
-within a minute; without an end, a pipeline would hang for hours.
-"""
-
-TASKS_A_THREAD = 4
-"""Tasks that each thread of the workers gets of a stage, where there are enough items.
-With fewer, one that is slow keeps all others waiting at the end; each costs a file and
-some milliseconds.
-"""
-
-ITEMS_A_TASK = 16
-"""Items of a task, at most: so much is lost with a worker."""
-
-AHEAD = 3
-"""Tasks in progress for each thread: one at work, one that waits, and one whose results
-are being read. More would only pile up results, as workers may be faster than the one
-who writes.
 """
 
 SILENCED = (
@@ -77,196 +45,33 @@ events. They stay silent: where a scheduler is lost, some write after the connec
 been closed.
 """
 
-Say = Callable[[str], None]
-"""Called with a sentence for the operator."""
-
-_LEFT_AS_IT_WAS = "nothing was published, `current` is as it was"
-
-_TaskDone = tuple[Written, str]
-"""The file of a task's results, and the worker that wrote it."""
-
-_HandedOver = tuple[Future[_TaskDone], int]
-"""A task that was handed over, and how many items it has."""
-
-
-@dataclass
-class Cluster:
-    """A cluster, connected, for one run. ``say`` gets what happens to its workers."""
-
-    client: Client
-    address: str
-    run: Run
-    say: Say
-    ended: bool = False
-    parts: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def folder(self) -> Path:
-        """The run's folder, which all workers see."""
-        return Path(self.run.folder)
-
-    @contextmanager
-    def shared(
-        self, stage: str, work: Work[PartItem, PartResult], items: Sequence[PartItem]
-    ) -> Iterator[Iterator[PartResult]]:
-        """Yield an iterator of results, one for each item, in order.
-
-        Raises Failure where the scheduler or all workers are lost, or a worker does not
-        fit; and what ``work`` raises.
-        """
-        waiting: deque[_HandedOver] = deque()
-        self.parts.clear()
-        started = time.monotonic()
-        try:
-            with self._in_words(stage):
-                yield self._results(stage, work, items, waiting)
-            if items:
-                self._say_who_worked(stage, time.monotonic() - started)
-        finally:
-            with suppress(Exception):  # what is lost needs no cancelling
-                self.client.cancel([future for future, _ in waiting])
-
-    def _results(
-        self,
-        stage: str,
-        work: Work[Any, Any],
-        items: Sequence[Any],
-        waiting: deque[_HandedOver],
-    ) -> Iterator[Any]:
-        if not items:
-            return
-        name = f"{stage}-work-{own_name()}"
-        function = tasks.write(self.folder, name, iter([dumps(work)]))
-        threads = max(1, sum(self.client.nthreads().values()))
-        length = max(1, min(ITEMS_A_TASK, len(items) // (threads * TASKS_A_THREAD)))
-        for start in range(0, len(items), length):
-            some = items[start : start + length]
-            waiting.append((self._submitted(stage, start, function, some), len(some)))
-            if len(waiting) >= threads * AHEAD:
-                yield from self._next(waiting)
-        while waiting:
-            yield from self._next(waiting)
-
-    def _submitted(
-        self, stage: str, start: int, work: Written, items: Sequence[Any]
-    ) -> Future[_TaskDone]:
-        """Hand over a task. Dask's dashboard shows it as `shopwindow-STAGE`."""
-        key = f"shopwindow-{stage}-{start}-{work.name}-{self.run.token}"
-        return self.client.submit(
-            _task, self.run, work, stage, items, key=key, pure=False
-        )
-
-    def _next(self, waiting: deque[_HandedOver]) -> Iterator[Any]:
-        """Yield the results of the oldest task."""
-        self._wait_for([future for future, _ in waiting])
-        future, count = waiting[0]
-        written, worker = future.result()
-        waiting.popleft()
-        self.parts[worker] += 1
-        yield from tasks.results_in(self.run, written, count)
-
-    def _wait_for(self, futures: Sequence[Future[_TaskDone]]) -> None:
-        """Wait until the first task is done, as long as there are workers.
-
-        Raises what a later task has raised meanwhile: the first may never end.
-        """
-        alone_since = None
-        while True:
-            try:
-                with self.client.as_current():
-                    wait(futures[:1], timeout=LOOKED_AT_SECONDS)
-                return
-            except TimeoutError:
-                pass
-            for future in futures:
-                if future.status == "error":
-                    future.result()
-            if self.client.nthreads():
-                alone_since = None
-                continue
-            if alone_since is None:
-                alone_since = time.monotonic()
-                self.say("no worker is left; waiting for one")
-            if time.monotonic() - alone_since > WITHOUT_WORKERS_SECONDS:
-                raise Failure(
-                    f"the cluster {self.address} has no workers any more; "
-                    f"{_LEFT_AS_IT_WAS}. Start some, and repeat the command"
-                )
-
-    def _say_who_worked(self, stage: str, seconds: float) -> None:
-        by_worker = ", ".join(
-            f"{worker} {parts}" for worker, parts in sorted(self.parts.items())
-        )
-        total = self.parts.total()
-        tasks_done = number_of(total, "task")
-        self.say(f"{stage}: {tasks_done} in {seconds:.1f} s: {by_worker}")
-
-    def follow_workers(self) -> None:
-        """Say when a worker joins or is lost."""
-        self.client.subscribe_topic("all", self._on_event)
-
-    def _on_event(self, event: tuple[float, Any]) -> None:
-        _, message = event
-        if self.ended or not isinstance(message, dict):
-            return
-        action, worker = message.get("action"), message.get("worker")
-        if action == "add-worker":
-            self.say(f"worker {worker} joined")
-        elif action == "remove-worker":
-            keys = map(str, message.get("processing-tasks", ()))
-            own = sum(key.endswith(self.run.token) for key in keys)
-            parts = f"; {own} of its tasks go to others" if own else ""
-            self.say(f"worker {worker} is gone{parts}")
-
-    @contextmanager
-    def _in_words(self, stage: str) -> Iterator[None]:
-        """Raise a Failure where the cluster itself fails."""
-        try:
-            yield
-        except KilledWorker as killed:
-            count, last = killed.allowed_failures + 1, killed.last_worker.address
-            raise Failure(
-                f"{stage}: a task took its worker with it again and again, {count} in "
-                f"all, the last {last}; {_LEFT_AS_IT_WAS}. Is there enough memory? The logs of "
-                "the workers say more"
-            ) from None
-        except (FutureCancelledError, ClosedClientError, CommClosedError):
-            raise Failure(
-                f"the scheduler {self.address} is gone; {_LEFT_AS_IT_WAS}. Start it, and "
-                "repeat the command"
-            ) from None
-
-
-def _task(run: Run, work: Written, stage: str, items: Sequence[Any]) -> _TaskDone:
-    """Do a task. Runs in a worker."""
-    worker = get_worker().address
-    try:
-        return tasks.work_on(run, work, stage, items), worker
-    except (Failure, OSError) as failure:
-        raise Failure(f"worker {worker}: {failure}") from failure
-    except Exception as error:
-        error.add_note(f"On the worker {worker}, in a task of {stage}")
-        raise
-
-
-# -- connecting ------------------------------------------------------------------------
+_LEFT_BEHIND = "which a builder has left that is gone"
 
 
 @contextmanager
 def connect(
-    address: str, folder: Path | None, read: Sequence[Path], say: Say
+    address: str,
+    folder: Path | None,
+    read: Sequence[Path],
+    say: Say,
+    *,
+    objects: RunObjects | None = None,
+    interface: str = DEFAULT,
 ) -> Iterator[Cluster]:
     """Yield a cluster, connected, whose workers all fit.
 
     Args:
         address: of a scheduler, `tcp://HOST:PORT`; or `local:N` for N workers that are
             started on this machine, and end with the block.
-        folder: that all workers see under this path; for `local:N` it may be None.
-        read: folders that the workers read.
+        folder: that all workers see under this path; for `local:N` it may be None. With
+            ``objects`` it is a folder of this machine; None: below TMPDIR.
+        read: folders with the feeds. All workers see them, or with ``objects`` none.
         say: gets what happens to the workers.
+        objects: a target that files are passed through; None: the folder is for that.
+        interface: its name, which workers load as well.
 
     Raises Misuse for what is no address, and Failure where there is no scheduler, where
-    it has no workers, or where one of them does not fit.
+    it has no workers, where one of them does not fit, or the target refuses something.
     """
     local = LOCAL_WORKERS.fullmatch(address)
     is_remote = SCHEDULER_ADDRESS.fullmatch(address) and not address.startswith(
@@ -278,11 +83,11 @@ def connect(
             f"{address}: is no address of a scheduler, such as "
             "tcp://scheduler.example:8786; local:4 starts 4 workers on this machine",
         )
-    if local is None and folder is None:
+    if local is None and folder is None and objects is None:
         raise Misuse(
             "cluster-folder",
             "is missing: with a scheduler's address it names a folder that all workers "
-            "see under the same path",
+            "see under the same path, or a target such as s3://BUCKET/PREFIX",
         )
     for logger in SILENCED:
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
@@ -293,13 +98,21 @@ def connect(
             address = stack.enter_context(_started(int(local[1])))
         client = stack.enter_context(_client(address))
         _wait_for_workers(client, address)
-        if folder is not None:
-            folder = folder.absolute()
-            folder.mkdir(parents=True, exist_ok=True)
-        run_folder = stack.enter_context(scratch(folder))
-        run = _begun(run_folder, read)
+        run = stack.enter_context(_begun(folder, objects, read, interface))
         _require_fit(client, run)
-        cluster = Cluster(client, address, run, say)
+        stack.callback(_let_forget, client, [run.name])
+        if folder is not None:
+            for name in holders.clear_folders(folder, Path(run.folder)):
+                say(f"removed {folder}/{name}, {_LEFT_BEHIND}")
+        if objects:
+            removed = holders.clear_objects(objects, run.name)
+            for name in removed:
+                say(f"removed {objects.where}/{name}, {_LEFT_BEHIND}")
+            _let_forget(client, removed)
+        packer = Packer(
+            Path(run.folder), [path.absolute() for path in read], run.objects
+        )
+        cluster = Cluster(client, address, run, packer, say)
         workers = client.nthreads()
         say(
             f"cluster {address}: {number_of(len(workers), 'worker')} with "
@@ -355,13 +168,56 @@ def _wait_for_workers(client: Client, address: str) -> None:
         ) from None
 
 
-def _begun(folder: Path, read: Sequence[Path]) -> Run:
-    """Return a run, and write what shows a worker that it sees the run's folder."""
-    token = own_name()
-    (folder / tasks.TOKEN_FILE).write_text(token, encoding="ascii")
-    listed = [(path.absolute(), tasks.listing(path)) for path in read]
-    read_with_digests = tuple((str(path), digest) for path, digest in listed)
-    return Run(str(folder), token, tasks.versions(), read_with_digests)
+@contextmanager
+def _begun(
+    parent: Path | None,
+    objects: RunObjects | None,
+    read: Sequence[Path],
+    interface: str,
+) -> Iterator[Run]:
+    """Yield a run, of which nothing is left at the end."""
+    if parent is not None:
+        parent = parent.absolute()
+        parent.mkdir(parents=True, exist_ok=True)
+    holder = holders.this_process()
+    listed = [(path.absolute(), tasks.listing(path)) for path in read if not objects]
+    with scratch(parent) as folder, ExitStack() as stack:
+        relay: SharedFolder | ObjectPrefix = SharedFolder(str(folder))
+        written = relay.create(holders.HOLDER, holder.encoded())
+        if objects:
+            relay = ObjectPrefix(objects, f"{SCRATCH_PREFIX}{holder.token}")
+            relay.probe(holders.HOLDER)  # fails soon where nobody answers
+            stack.callback(_remove, relay)
+            written = relay.create(holders.HOLDER, holder.encoded())
+        yield Run(
+            relay,
+            str(folder),
+            holder.token,
+            written,
+            tasks.versions(),
+            (interface, source_digest(interface)),
+            tuple((str(path), digest) for path, digest in listed),
+        )
+
+
+def _remove(relay: ObjectPrefix) -> None:
+    """Remove the objects of a run. Where nobody answers, the next builder does it."""
+    with suppress(Failure):
+        relay.probe(holders.HOLDER)
+        holders.remove_objects(relay.objects, relay.run)
+
+
+def _let_forget(client: Client, runs: Sequence[str]) -> None:
+    """Let the workers delete the files that they have of runs."""
+    if client.status == "running":
+        with suppress(Exception):  # workers that are gone need not
+            client.run(_forget, runs, on_error="ignore")
+
+
+def _forget(runs: Sequence[str], dask_worker: Worker) -> None:
+    """Delete what a worker has of runs. Runs in the worker, which Dask hands over."""
+    for run in runs:
+        tasks.forget(run, own_folder(dask_worker))
 
 
 def _require_fit(client: Client, run: Run) -> None:
@@ -377,6 +233,9 @@ def _require_fit(client: Client, run: Run) -> None:
 
 def _misfit(answer: str | Exception) -> str:
     """Return in words what a worker said when it was called."""
-    if isinstance(answer, ModuleNotFoundError | ImportError | AttributeError):
-        return f"lacks this version of shopwindow ({answer}): install it there"
+    if isinstance(answer, ImportError | AttributeError):
+        return (
+            f"lacks this version of shopwindow, or a library that it needs ({answer}): "
+            "install the same on every worker"
+        )
     return str(answer)

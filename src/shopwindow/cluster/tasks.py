@@ -1,16 +1,15 @@
 """What a worker of a cluster does: it looks whether it fits, works, and writes results.
 
-How work travels. The program that builds writes the work of a stage into a folder that
-everybody sees, once, and a task names that file and some items. The worker writes the
-results into a file of its own and returns its name. Both carry a digest, so what is
-unpickled is what was written. No file is written twice or under the name of another: a
-task that is lost, or done by two workers, leaves a file that nobody reads, and the
-folder is removed at the end of the run.
+How work travels. The program that builds writes the work of a stage to where everybody
+reads it (`relay`), once, and a task names that and has some items. The worker writes
+the results of the task, and returns their name. What is read is what was written, as
+its digest says.
 """
 
 import pickle
+import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -20,9 +19,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from shopwindow.cluster import relay
+from shopwindow.cluster.carrying import Carried, Packed, Workplace
+from shopwindow.cluster.relay import ObjectPrefix, SharedFolder, Written
 from shopwindow.content.executor import Work, own_name
 from shopwindow.content.listing import below
 from shopwindow.problems import Failure
+from shopwindow.release.program import source_digest
 
 OWN_MODULES = Path(__file__).resolve().parents[1]
 """The folder of this program's own modules."""
@@ -30,30 +33,47 @@ OWN_MODULES = Path(__file__).resolve().parents[1]
 DECIDING = ("jsonschema", "jsonschema-rs", "orjson", "pyyaml")
 """Libraries of which another version may find other problems, or other values."""
 
-TOKEN_FILE = "token"  # nosec B105 # it names a file, whose text is no secret
-
 
 @dataclass(frozen=True)
 class Run:
     """What the program and its workers have in common.
 
-    ``folder``: of the run, which all see under this path, with a file that holds
-    ``token``. ``versions``: of the program, and of what decides its results. ``read``:
-    folders that workers read, with a digest of what is in each.
+    Attributes:
+        relay: what its bytes are passed through.
+        folder: the run's at the builder; with a SharedFolder, all see it.
+        token: what no other run has; the names of its tasks end so.
+        holder: what says who holds the run; whoever reads it, reaches the relay.
+        versions: of the program, and of what decides its results.
+        interface: its name, and the digest of its source.
+        read: folders that workers read, with a digest of what is in each; none where
+            their files are carried.
     """
 
+    relay: SharedFolder | ObjectPrefix
     folder: str
     token: str
+    holder: Written
     versions: tuple[tuple[str, str], ...]
+    interface: tuple[str, str]
     read: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """What nothing else is called where the run's bytes are."""
+        return self.objects.run if self.objects else Path(self.folder).name
+
+    @property
+    def objects(self) -> ObjectPrefix | None:
+        """Where files are carried through; None: workers see those of the builder."""
+        return self.relay if isinstance(self.relay, ObjectPrefix) else None
 
 
 @dataclass(frozen=True)
-class Written:
-    """A file of a run's folder, and the digest of its bytes."""
+class Done:
+    """What a task has written: its results, and the files beside them."""
 
-    name: str
-    digest: str
+    results: Written
+    files: tuple[Carried, ...]
 
 
 # -- does a worker fit -----------------------------------------------------------------
@@ -105,15 +125,43 @@ def misfit(run: Run) -> str:
     differing = other_versions(dict(run.versions), dict(versions()))
     if differing:
         return f"{differing}: install the same on every worker"
+    return _other_interface(*run.interface) or _unseen(run) or _other_files(run)
+
+
+@lru_cache
+def _other_interface(name: str, expected: str) -> str:
     try:
-        token = Path(run.folder, TOKEN_FILE).read_text(encoding="ascii")
-    except OSError:
-        token = ""
-    if token != run.token:
+        digest = source_digest(name)
+    except ImportError as error:
+        return f"cannot import what {name} needs ({error}): install it on every worker"
+    except Failure as failure:
+        return f"lacks the interface ({failure}): install it on every worker"
+    if digest != expected:
         return (
-            f"does not see {run.folder}: --cluster-folder names a folder that all "
-            "workers see under the same path, as on a network file system"
+            f"has another version of {name}, {digest[:12]} instead of {expected[:12]}: "
+            "install the same on every worker"
         )
+    return ""
+
+
+def _unseen(run: Run) -> str:
+    """Return why this process does not see what the run's bytes are passed through."""
+    try:
+        data = run.relay.probe(run.holder.name) or b""
+        reason = "the run is not there"
+    except (OSError, Failure) as error:
+        data, reason = b"", str(error)
+    if sha256(data).hexdigest() == run.holder.digest:
+        return ""
+    if run.objects:
+        return f"does not reach what --cluster-folder names: {reason}"
+    return (
+        f"does not see {run.folder}: --cluster-folder names a folder that all workers "
+        "see under the same path, as on a network file system"
+    )
+
+
+def _other_files(run: Run) -> str:
     for folder, expected in run.read:
         try:
             is_same = listing(Path(folder)) == expected
@@ -139,46 +187,27 @@ def other_versions(wanted: Mapping[str, str], present: Mapping[str, str]) -> str
 # -- work ------------------------------------------------------------------------------
 
 
-def write(folder: Path, name: str, chunks: Iterator[bytes]) -> Written:
-    """Write a file that does not exist yet. Raises OSError."""
-    digest = sha256()
-    with open(folder / name, "xb") as file:
-        for chunk in chunks:
-            digest.update(chunk)
-            file.write(chunk)
-    return Written(name, digest.hexdigest())
+def work_on(run: Run, own: Path, work: Written, stage: str, items: Packed) -> Done:
+    """Do a part of a stage, and return what was written. Runs in a worker.
 
-
-def read(folder: Path, written: Written) -> bytes:
-    """Return the bytes of a file.
-
-    Raises Failure where they are not those that were written.
-    """
-    path = folder / written.name
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        data = b""
-    if sha256(data).hexdigest() != written.digest:
-        raise Failure(
-            f"{path}: is not what was written there; does every worker see the same "
-            "files in this folder, and at once?"
-        )
-    return data
-
-
-def work_on(run: Run, work: Written, stage: str, items: Sequence[Any]) -> Written:
-    """Do a part of a stage, and return the file of its results. Runs in a worker.
-
-    Raises Failure where this worker does not fit, and whatever the work raises.
+    ``own``: a folder of this worker alone. ``items``: the part, and the files that it
+    and the work need. Raises Failure where this worker does not fit, and whatever the
+    work raises.
     """
     if reason := misfit(run):
         raise Failure(reason)
-    folder = Path(run.folder)
     with _AT_WORK:
-        function = _opened(folder, work)
-        results = (pickle.dumps(result) for result in function(items))
-        return write(folder, f"{stage}-{own_name()}", results)
+        workplace = _workplace(run, own)
+        data, files = items
+        workplace.bring(files)
+        function = _opened(run, own, work)
+        try:
+            results = map(pickle.dumps, function(workplace.unpack(data)))
+            name = f"{stage}-{own_name()}"
+            written = run.relay.create(name, b"".join(results))
+            return Done(written, workplace.send(run.objects) if run.objects else ())
+        finally:
+            workplace.clear()
 
 
 _AT_WORK = Lock()
@@ -187,17 +216,32 @@ and two would not be faster: a worker has one thread, or the others wait.
 """
 
 
+@lru_cache(maxsize=4)
+def _workplace(run: Run, own: Path) -> Workplace:
+    """Return where a worker has the files of a run: of four at the same time, at most.
+    For a fifth, those of the first are fetched again.
+    """
+    forget(run.name, own)
+    root = own / run.name if run.objects else None
+    return Workplace(run.relay, run.folder, root)
+
+
 @lru_cache(maxsize=1)
-def _opened(folder: Path, work: Written) -> Work[Any, Any]:
+def _opened(run: Run, own: Path, work: Written) -> Work[Any, Any]:
     """Return the work of a stage, read once: what it prepares serves all its parts."""
-    function: Work[Any, Any] = pickle.loads(read(folder, work))
+    data = relay.read(run.relay, work)
+    function: Work[Any, Any] = _workplace(run, own).unpack(data)
     return function
 
 
-def results_in(run: Run, written: Written, count: int) -> Iterator[Any]:
-    """Yield the results of a part, ``count`` of them, and delete their file."""
-    folder = Path(run.folder)
-    stream = BytesIO(read(folder, written))
-    (folder / written.name).unlink(missing_ok=True)
+def forget(run: str, own: Path) -> None:
+    """Delete the files that a worker has of a run, by its name."""
+    shutil.rmtree(own / run, ignore_errors=True)
+
+
+def results_in(run: Run, results: Written, count: int) -> Iterator[Any]:
+    """Yield the results of a part, ``count`` of them, and delete what was written."""
+    stream = BytesIO(relay.read(run.relay, results))
+    run.relay.delete(results.name)
     for _ in range(count):
         yield pickle.load(stream)

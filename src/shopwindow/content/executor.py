@@ -24,6 +24,11 @@ It is called for every item, but nobody knows with how many others, where, or ho
 a machine may be lost after it has done its part. So it reads what does not change
 meanwhile, and writes files only under names that nobody else has; its results name
 them. Beyond this machine it is pickled, and so are items and results.
+
+It may run where nobody sees the files of whoever has begun it. They are brought there:
+files that it or its items name by a Path, all of a folder below the Executor's that they
+name so, and the feeds of Sources in its items. What it writes below the Executor's
+folder is brought back. Results name files by their names, since paths differ by machine.
 """
 
 
@@ -39,7 +44,8 @@ class Executor(Protocol):
     def folder(self) -> Path | None:
         """Where files are that one who works writes for others to read.
 
-        Everybody who works sees it under this path. None: any folder of this machine.
+        Everybody who works sees it, or its files, under the path that is in the work.
+        None: any folder of this machine.
         """
         ...
 

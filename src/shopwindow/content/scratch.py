@@ -19,6 +19,9 @@ from shopwindow.problems import Failure, exhausted
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 """The errors of a full disk, and of a user who has used up a quota."""
 
+SCRATCH_PREFIX = "shopwindow-"
+"""How names of such folders begin."""
+
 REMOVALS, REMOVED_AGAIN = 20, 0.1
 """How often a folder is deleted that others see, and the seconds in between: a file that
 is written while it is deleted would keep it. Work that goes on for longer is rare, and
@@ -37,7 +40,7 @@ def scratch(shared: Path | None = None) -> Iterator[Path]:
     writes into the folder.
     """
     if shared is not None:
-        name = tempfile.mkdtemp(prefix="shopwindow-", dir=shared)
+        name = tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=shared)
         try:
             yield Path(name)
         finally:
@@ -45,7 +48,7 @@ def scratch(shared: Path | None = None) -> Iterator[Path]:
         return
     parent = _parent()
     try:
-        with tempfile.TemporaryDirectory(prefix="shopwindow-", dir=parent) as name:
+        with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX, dir=parent) as name:
             try:
                 yield Path(name)
             except OSError as error:
