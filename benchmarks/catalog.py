@@ -3,7 +3,7 @@ answers a second.
 
     python -m benchmarks.catalog [--sizes 10000,100000,1000000] [--phrases 1000] [--cpus 0,1] [--work DIR]
     python -m benchmarks.catalog --read FILE
-    python -m benchmarks.catalog --again [--sizes 10000,100000]
+    python -m benchmarks.catalog --again [--sizes 10000,100000] [--edits EDIT,EDIT]
 
 Everything is made from a seed: a vocabulary whose words are as unevenly frequent as
 those of a language (Zipf), products with colors, sizes and UPCs, reviews, inventory of
@@ -35,9 +35,12 @@ from benchmarks.measure import Run, watched
 from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.opened import OpenedCatalog, open_index
 from shopwindow.catalog.index.sources import Sources
+from shopwindow.catalog.kinds import CATEGORY, INVENTORY, PRODUCT, REVIEW
 from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.content.documents import decode
-from shopwindow.content.listing import shipped
+from shopwindow.content.kinds import Kind
+from shopwindow.content.listing import Source, shipped
+from shopwindow.content.records import Records
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind
@@ -204,12 +207,12 @@ def feeds(folder: Path, size: int) -> None:
     """The catalog's feeds as JSON lines."""
     source, speech = random.Random(SEED + size), language()
     folder.mkdir(parents=True)
-    (folder / "categories").write_bytes(
+    (folder / "categories.jsonl").write_bytes(
         b"\n".join(map(orjson.dumps, categories(source, speech)))
     )
     with (
-        (folder / "products").open("wb") as products,
-        (folder / "inventory").open("wb") as inventory,
+        (folder / "products.jsonl").open("wb") as products,
+        (folder / "inventory.jsonl").open("wb") as inventory,
     ):
         for id in range(1, size + 1):
             made = product(source, speech, id)
@@ -224,7 +227,7 @@ def feeds(folder: Path, size: int) -> None:
                     orjson.dumps({"upc": entry["upc"], "site": site, "stores": stores})
                     + b"\n"
                 )
-    with (folder / "reviews").open("wb") as reviews:
+    with (folder / "reviews.jsonl").open("wb") as reviews:
         for number in range(size):
             about = min(int(source.paretovariate(0.7)), size) * 7 + 100_000
             reviews.write(orjson.dumps(review(source, speech, number, about)) + b"\n")
@@ -241,20 +244,23 @@ def review(
     }  # fmt: skip
 
 
-def lines(path: Path) -> Iterator[Any]:
-    with path.open("rb") as file:
-        yield from map(orjson.loads, file)
+def feed(folder: Path, name: str, kind: Kind) -> Records:
+    """The documents of a feed, which several processes can read."""
+    path = folder / f"{name}.jsonl"
+    status = path.stat()
+    source = Source(path.name, kind, status.st_size, status.st_mtime_ns, status.st_ino)
+    return Records(folder, [source], {})
 
 
 def build(folder: Path, out: Path, jobs: int | None) -> None:
     """What is timed, in a process of its own."""
     sources = Sources(
         SITE,
-        lines(folder / "categories"),
+        feed(folder, "categories", CATEGORY),
         (),
-        lines(folder / "products"),
-        lines(folder / "inventory"),
-        lines(folder / "reviews"),
+        feed(folder, "products", PRODUCT),
+        feed(folder, "inventory", INVENTORY),
+        feed(folder, "reviews", REVIEW),
     )
     write(out, sources, jobs)
 
@@ -554,6 +560,12 @@ def main() -> int:
     parser.add_argument(
         "--again", action="store_true", help="only build again what changed in part"
     )
+    parser.add_argument(
+        "--edits",
+        metavar="EDIT,EDIT",
+        help="with --again: only these changes, such as 'A price', without comparing"
+        " each release with one from nothing (default: all, compared)",
+    )
     given = parser.parse_args()
     if given.cpus:
         os.sched_setaffinity(0, {int(cpu) for cpu in given.cpus.split(",")})
@@ -583,8 +595,15 @@ def again(given: argparse.Namespace, work: Path, sizes: Sequence[int]) -> None:
         feeds(folder / "feeds", size)
         catalog_again.content(folder / "content", folder / "feeds", SITE, STORES)
         shutil.rmtree(folder / "feeds")
+        edits = given.edits.split(",") if given.edits else list(catalog_again.EDITS)
         found = list(
-            catalog_again.measured(folder / "content", folder / "dist", given.jobs)
+            catalog_again.measured(
+                folder / "content",
+                folder / "dist",
+                given.jobs,
+                edits,
+                compares=given.edits is None,
+            )
         )
         print(f"\n{size:,} products, built again\n")
         print("\n".join(catalog_again.table(found)), flush=True)

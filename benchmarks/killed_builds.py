@@ -4,9 +4,10 @@ and the next build cleans up.
     python -m benchmarks.killed_builds [--points N] [--random N] [--content DIR] [--work DIR]
 
 A point is a file-system event of the build (a file opened for writing, a link, a rename
-…), told by Python's audit hook just before it happens. Random kills come from outside
-at any time; every other one takes the first process only. A kill loses nothing that the
-system holds in memory: what a power failure does is not tried here.
+…), told by Python's audit hook just before it happens. Within an index there are none,
+so an SQL statement counts instead where `at_statements` kills. Random kills come from
+outside at any time; every other one takes the first process only. A kill loses nothing
+that the system holds in memory: what a power failure does is not tried here.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -37,6 +40,7 @@ SETTLED = 2.2
 has built.
 """
 
+FILES, STATEMENTS = "files", "statements"
 CHANGES = {
     "os.link",
     "os.rename",
@@ -69,13 +73,14 @@ KNOWN |= {
 # -- in the killed process -------------------------------------------------------------
 
 
-def launch(point: int, out: str, arguments: Sequence[str]) -> None:
+def launch(point: int, what: str, out: str, arguments: Sequence[str]) -> None:
     """Run shopwindow and end this whole process group just before its ``point``-th
-    event below ``out`` (0: never).
+    event (0: never).
 
-    Counted over all processes of the build, but not in the thread that settles now and
-    then, for nobody knows how often it does. Prints the number of events where the
-    build came to its end.
+    ``what``: FILES, for events below ``out``, or STATEMENTS, for statements of SQLite
+    on any file. Counted over all processes of the build, but not in the thread that
+    settles now and then, for nobody knows how often it does. Prints the number of
+    events where the build came to its end.
     """
     import fcntl
     import mmap
@@ -85,11 +90,7 @@ def launch(point: int, out: str, arguments: Sequence[str]) -> None:
     count = mmap.mmap(-1, 8)
     lock = os.memfd_create("lock")  # of a process, not of what forked processes share
 
-    def hook(event: str, given: tuple[object, ...]) -> None:
-        if event not in CHANGES and not (
-            event == "open" and str(given[0]).startswith(out)
-        ):
-            return
+    def happens(event: str) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
         fcntl.lockf(lock, fcntl.LOCK_EX)
@@ -99,9 +100,21 @@ def launch(point: int, out: str, arguments: Sequence[str]) -> None:
         if number + 1 == point:
             os.killpg(0, signal.SIGKILL)
 
+    def hook(event: str, given: tuple[object, ...]) -> None:
+        if event in CHANGES or (event == "open" and str(given[0]).startswith(out)):
+            happens(event)
+
+    class Traced(sqlite3.Connection):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self.set_trace_callback(happens)
+
     from shopwindow.cli import main
 
-    sys.addaudithook(hook)
+    if what == FILES:
+        sys.addaudithook(hook)
+    else:
+        sqlite3.connect = partial(sqlite3.connect, factory=Traced)  # type: ignore[assignment]
     try:
         main(list(arguments))
     finally:
@@ -165,7 +178,7 @@ class Summary:
 
 def cases(content: Path, work: Path, jobs: int = 1) -> list[Case]:
     """A first build of ``content``, and one of an edited copy over it."""
-    edited, base = work / "edited", work / "base"
+    edited = work / "edited"
     shutil.copytree(content, edited)
     event = next(iter(sorted((edited / "events").glob("*.yaml"))))
     event.write_text(
@@ -174,6 +187,12 @@ def cases(content: Path, work: Path, jobs: int = 1) -> list[Case]:
     )
     if (edited / "catalog").is_dir():
         _dearer(edited / "catalog")
+    return cases_of(content, edited, work, jobs)
+
+
+def cases_of(content: Path, edited: Path, work: Path, jobs: int = 1) -> list[Case]:
+    """A first build of ``content``, and one of ``edited`` over it."""
+    base = work / "base"
     time.sleep(SETTLED)
     first = Case("first build", content, None, None, "", jobs)
     second = Case("second build", edited, base, None, "", jobs)
@@ -217,7 +236,16 @@ def _build(case: Case, out: Path) -> str:
 
 def events(case: Case, work: Path) -> int:
     """How many events the case's build has."""
-    done = _launched(0, case, _fresh(case, work, "counted"))
+    return _counted(case, work, FILES)
+
+
+def statements(case: Case, work: Path) -> int:
+    """How many SQL statements the case's build has."""
+    return _counted(case, work, STATEMENTS)
+
+
+def _counted(case: Case, work: Path, what: str) -> int:
+    done = _launched(0, what, case, _fresh(case, work, f"counted {what}"))
     return int(done.stdout.split()[-1])
 
 
@@ -228,13 +256,16 @@ def _fresh(case: Case, work: Path, name: str) -> Path:
     return out
 
 
-def _launched(point: int, case: Case, out: Path) -> "subprocess.CompletedProcess[str]":
+def _launched(
+    point: int, what: str, case: Case, out: Path
+) -> "subprocess.CompletedProcess[str]":
     command = [
         sys.executable,
         "-P",  # without this folder, whose xml.py would stand for Python's own
         __file__,
         "launch",
         str(point),
+        what,
         str(out),
         *case.arguments(out),
     ]
@@ -257,9 +288,17 @@ def spaced(count: int, points: int) -> list[int]:
 
 def at_events(case: Case, work: Path, points: Iterable[int]) -> Summary:
     """Kill a build of its own before each of the given events."""
+    return _at(case, work, points, FILES)
 
+
+def at_statements(case: Case, work: Path, points: Iterable[int]) -> Summary:
+    """Kill a build of its own before each of the given SQL statements."""
+    return _at(case, work, points, STATEMENTS)
+
+
+def _at(case: Case, work: Path, points: Iterable[int], what: str) -> Summary:
     def kill(point: int, out: Path) -> str:
-        status = _launched(point, case, out).returncode
+        status = _launched(point, what, case, out).returncode
         return (
             ""
             if status == -signal.SIGKILL
@@ -267,7 +306,9 @@ def at_events(case: Case, work: Path, points: Iterable[int]) -> Summary:
         )
 
     return _each(
-        case, work, [(f"at event {point}", partial(kill, point)) for point in points]
+        case,
+        work,
+        [(f"at {what} {point}", partial(kill, point)) for point in points],
     )
 
 
@@ -396,7 +437,7 @@ def after_next(case: Case, out: Path) -> list[str]:
 
 def main() -> int:
     if sys.argv[1:2] == ["launch"]:
-        launch(int(sys.argv[2]), sys.argv[3], sys.argv[4:])
+        launch(int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5:])
         return 0
     parser = argparse.ArgumentParser(
         description="Builds killed at every step of publishing."
