@@ -134,7 +134,12 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
                 f"{bucket.where}: the store does not list the current release, so nothing "
                 "is deleted by its listing; look at it, or run it again later"
             )
-        newest = sorted(sent, key=lambda id: (sent[id], id), reverse=True)
+
+        def recency(id: str) -> tuple[datetime, bool, str]:
+            # a store's clock may count whole seconds; of one second's, the current one
+            return sent[id], id == present.id, id
+
+        newest = sorted(sent, key=recency, reverse=True)
         signed = followed(bucket)
         spared = {*newest[:keep], *_spared(present, now)}
         spared |= signed.releases if signed else set()
