@@ -466,7 +466,7 @@ def test_many_values_of_a_feed_that_do_not_exist_are_one_problem(small: Path, sc
     write(small, {FILES["reviews"]: feed(unknown)})
     done = checked(small, schemas, most=10, jobs=jobs)
     assert [each.found for each in done.problems] == [
-        "30 lines of 1 feed name products with the id 1000, 1001, 1002 and 27 more, which do not exist; "
+        "30 places in 1 feed name products with the id 1000, 1001, 1002 and 27 more, which do not exist; "
         "such as catalog/reviews.jsonl:1, catalog/reviews.jsonl:2, catalog/reviews.jsonl:3"
     ]
     assert (done.more, done.at_least) == (0, False)

@@ -1,10 +1,12 @@
 """What is named and does not exist: one problem for one cause, however many places name it."""
 
+import gzip
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import orjson
 import pytest
 
 from releases import AT, small, write
@@ -14,6 +16,8 @@ from shopwindow.shop import INTERFACE
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 WEST = "stores/west.yaml"
+WESTERN = {"40117", "40124", "40131", "40148"}
+"""The location numbers of its stores."""
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -61,6 +65,22 @@ def test_a_deleted_file_counts_too(content: Path) -> None:
     (content / "stores/foundry-square.yaml").unlink()
     (problem,) = problems(content)
     assert " name store 101, which does not exist any more; stores/foundry-square.yaml had it" in problem.found
+
+
+@pytest.mark.parametrize("most", [1, 40, 1000])
+def test_stores_that_one_line_names_together_are_counted_by_place(content: Path, most: int) -> None:
+    """A line of stock names each store that has some, so there are more places than lines."""
+    git(content.parent, "init", "-q")
+    git(content.parent, "add", "-A")
+    git(content.parent, "commit", "-qm", "All stores")
+    (content / WEST).unlink()
+    folder = content / "catalog/inventory"
+    feeds = ((folder / "apparel.jsonl").read_bytes(), gzip.decompress((folder / "home.jsonl.gz").read_bytes()))
+    lines = [orjson.loads(line).get("stores", {}).keys() & WESTERN for feed in feeds for line in feed.splitlines()]
+    places = sum(map(len, lines))
+    assert places > len(lines)
+    (problem,) = problems(content, most)
+    assert problem.found.startswith(f"16 documents and {places:,} places in 2 feeds name store 401, store 402, ")
 
 
 def test_a_deleted_product_is_one_problem_with_its_upcs(content: Path) -> None:

@@ -153,10 +153,13 @@ def _one(cause: _Cause) -> Problem:
     It stands at the first use in a document: feeds come from elsewhere.
     """
     problems = sorted(cause.problems, key=lambda one: (_is_feed(one.path), one.order()))
-    in_feeds = {(one.path, _line(one)) for one in problems if _is_feed(one.path)}
+    names = [*cause.former] or cause.values or [cause.name]
+    in_feeds = {
+        (one.path, _line(one), one.absent) for one in problems if _is_feed(one.path)
+    }
     unlisted = {path: n for path, n in cause.unlisted.items() if _is_feed(path)}
-    lines = len(in_feeds) + sum(unlisted.values())
-    feeds = {path for path, _ in in_feeds} | set(unlisted)
+    uses = len(in_feeds) + sum(unlisted.values())
+    feeds = {path for path, _, _ in in_feeds} | set(unlisted)
     documents = {
         (one.path, *one.pointer[:1]) if _is_in_list(one) else (one.path,)
         for one in problems
@@ -164,19 +167,18 @@ def _one(cause: _Cause) -> Problem:
     }
     in_files = len(documents) + cause.unlisted.total() - sum(unlisted.values())
     parts = [number_of(in_files, "document")] if in_files else []
-    if lines:
-        parts.append(f"{number_of(lines, 'line')} of {number_of(len(feeds), 'feed')}")
+    if uses:
+        parts.append(_in_feeds(uses, len(feeds), len(names)))
     kind, property, _ = problems[0].absent or ("", "", "")
     verb = "name" if property else "use"
-    verb += "s" * (in_files + lines == 1)
-    names = [*cause.former] or cause.values or [cause.name]
+    verb += "s" * (in_files + uses == 1)
     called = f"{cause.name} " * bool(cause.values) + _some(names)
     found = f"{' and '.join(parts)} {verb} {called}, "
     found += "which do not exist" if len(names) > 1 else "which does not exist"
     if cause.former:
         found += " any more" + _whereabouts(cause.former)
     examples = dict.fromkeys(f"{one.path}:{_line(one)}" for one in problems)
-    if in_files + lines > 1:
+    if in_files + uses > 1:
         found += f"; such as {', '.join([*examples][:MAX_NAMED_PLACES])}"
 
     allowed = f"a {kind} that exists" if property else problems[0].allowed
@@ -191,6 +193,15 @@ def _one(cause: _Cause) -> Problem:
     return replace(
         problems[0], found=found, pointer=(), allowed=allowed, about="", nearest=nearest
     )
+
+
+def _in_feeds(uses: int, feeds: int, things: int) -> str:
+    """Return in how many lines of feeds one thing is named, or in how many places there
+    are names of several: one line may have many, as stock has a store each.
+    """
+    if things == 1:
+        return f"{number_of(uses, 'line')} of {number_of(feeds, 'feed')}"
+    return f"{number_of(uses, 'place')} in {number_of(feeds, 'feed')}"
 
 
 def _called(absent: Absent) -> str:
