@@ -32,9 +32,11 @@ ORDERED_BY = (
     ("rating_ascending", "rating_descending"),
     ("name_ascending", "name_descending"),
     ("newness_ascending", "newness_descending"),
-    ("bestseller_descending",),
 )
-"""The orders that each column of `listed` decides, from `low` on."""
+"""The orders that each column of `listed` decides, from `low` to `days`. The column that
+follows, `best`, decides the rank: a product with another value leaves its rank and comes
+to a new one, so that all orders are written.
+"""
 
 ITEMS = {"id": "Q", "band": "B"}
 """What the items of columns are, as `array` names it, where they are not 32 bits."""
@@ -132,8 +134,9 @@ class Totals:
         if was is None or now is None:
             self._sorts.update(RANK_ORDERS)
             return
-        columns = zip(ORDERED_BY, was.row[1:], now.row[1:], strict=True)
-        for orders, one, other in columns:
+        _, *before, _ = was.row
+        _, *after, _ = now.row
+        for orders, one, other in zip(ORDERED_BY, before, after, strict=True):
             if one != other:
                 self._sorts.update(orders)
 
