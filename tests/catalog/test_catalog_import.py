@@ -1,5 +1,6 @@
 """Facts about `shopwindow catalog import`: which rows become which documents, and what is said of the others."""
 
+import fcntl
 import gzip
 import json
 import os
@@ -327,7 +328,13 @@ def test_a_row_is_named_by_its_line_or_its_number(tmp_path: Path, name: str, dat
         ("b.txt", "", BRANDS, 4, "b.txt: a feed that nothing here reads; its name must end in .jsonl, .jsonl.gz, "),
         ("b.json", "[1,", BRANDS, 4, "b.json:1:4: no JSON: "),
         ("b.yaml", "- [", BRANDS, 4, "b.yaml:1:3: "),
-        ("b.json", "{}", BRANDS, 2, "map.yaml: there is an object in the file where the rows should be; allowed: "),
+        (
+            "b.json",
+            "{}",
+            BRANDS,
+            2,
+            "map.yaml:1:1: rows: there is an object in the file where the rows should be; ",
+        ),
         ("b.csv", b"name\n\xff\n", BRANDS, 4, "b.csv:2:1: the byte 0xFF is not UTF-8 text; save the table as UTF-8"),
         ("b.csv", 'name\n"a"b\n', BRANDS, 4, "b.csv: line 2: "),
         (
@@ -390,6 +397,28 @@ def test_a_full_disk_is_a_sentence_and_what_stood_there_stays(tmp_path: Path) ->
     found = "a file would be larger than this process may write; out/a.jsonl is as it was"
     assert (ran.returncode, ran.stdout, ran.stderr) == (4, "", f"shopwindow: out/a.jsonl: {found}\n")
     assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == {"a.jsonl": "before\n"}
+
+
+def test_the_draft_of_an_import_that_was_killed_goes_with_the_next_one(tmp_path: Path) -> None:
+    rows = ({"number": str(number), "name": f"Brand {number}", "state": "open"} for number in range(1, 100_000))
+    write(tmp_path, {"many.jsonl": "\n".join(map(json.dumps, rows)), "map.yaml": BRANDS, "out/a.jsonl": "before\n"})
+    command = [sys.executable, "-m", "shopwindow", "catalog", "import"]
+    with subprocess.Popen(
+        [*command, "many.jsonl", "--map", "map.yaml", "--out", "out/a.jsonl"], cwd=tmp_path
+    ) as killed:
+        while not list((tmp_path / "out").glob(".a.jsonl-*")):
+            assert killed.poll() is None
+        killed.kill()
+    (left,) = (tmp_path / "out").glob(".a.jsonl-*")
+    assert (tmp_path / "out/a.jsonl").read_text() == "before\n"
+
+    # Another process is still at work on one of these, and the other is nobody's draft.
+    write(tmp_path, {"out/.a.jsonl-1": "", "out/.a.jsonl-notes": ""})
+    with open(tmp_path / "out/.a.jsonl-1", "rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        _, documents = imported(tmp_path, "b.jsonl", FEEDS["b.jsonl"])
+    assert (documents, left.exists()) == (DOCUMENTS, False)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"a.jsonl", ".a.jsonl-1", ".a.jsonl-notes"}
 
 
 def test_a_pipe_is_no_feed(tmp_path: Path) -> None:

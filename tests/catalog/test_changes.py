@@ -381,33 +381,38 @@ def test_with_a_mapping_that_skips_nothing_what_is_deleted_must_exist(tmp_path: 
     ]
 
 
+KNOWN = {"fields": {**MAPPING["fields"], "id": {"from": "uuid", "known": True}}}
 ALL_ROWS: list[tuple[Json, str, str]] = [
-    (
-        {"once": "uuid"},
-        "once: of all rows with an equal value the first counts, and changes do not say which that is",
-        "the whole feed, without --changes; or a mapping without once, where each document has one row",
-    ),
-    (
-        {"limit": 5},
-        "limit: it ends a whole feed after so many documents, and changes have no place in its order",
-        "the whole feed, without --changes; or a mapping without limit, which the feed must be made with, too",
-    ),
-    (
-        {"fields": {**MAPPING["fields"], "id": {"from": "uuid", "known": True}}},
-        "known: only a whole feed shows whether another row exists",
-        "the whole feed, without --changes",
-    ),
+    ({"once": "uuid"}, "once needs", "once"),
+    ({"limit": 5}, "limit needs", "limit"),
+    (KNOWN, "known needs", "known"),
+    ({"once": "uuid", "limit": 5, **KNOWN}, "once, limit and known need", "these"),
 ]
 
 
-@pytest.mark.parametrize(("more", "found", "allowed"), ALL_ROWS)
+@pytest.mark.parametrize(("more", "need", "them"), ALL_ROWS)
 def test_a_mapping_that_needs_all_rows_is_refused(
-    tmp_path: Path, schemas: Schemas, more: Json, found: str, allowed: str
+    tmp_path: Path, schemas: Schemas, more: Json, need: str, them: str
 ) -> None:
     feed = marked(tmp_path, brand(1))
     with pytest.raises(UnusableMapping) as caught:
         applied(feed, schemas, changes(), mapped=mapping.read({**MAPPING, **more}))
-    assert (caught.value.found, caught.value.allowed) == (found, allowed)
+    assert (caught.value.found, caught.value.allowed) == (
+        f"{need} all rows of a feed, and changes are only some of them",
+        "the whole feed without --changes, and then `shopwindow catalog mark` for its mark; "
+        f"or a mapping without {them}, for the whole feed as well",
+    )
+
+
+def test_the_command_names_the_place_in_the_mapping(tmp_path: Path) -> None:
+    marked(tmp_path, brand(1))
+    write(tmp_path, {"map.yaml": json.dumps({**MAPPING, "limit": 5}), "changes.jsonl": changes()})
+    ran = shopwindow("catalog", "import", "--changes", "changes.jsonl", "--map", "map.yaml", "--out", OUT, cwd=tmp_path)
+    assert (ran.status, "Error: map.yaml:1:" in ran.err, ": limit: limit needs all rows of a feed" in ran.err) == (
+        2,
+        True,
+        True,
+    ), ran.err
 
 
 # -- the whole feed ----------------------------------------------------------------------------------------------

@@ -10,12 +10,16 @@ nothing between the two.
 """
 
 import ctypes
+import fcntl
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from glob import escape
 from hashlib import file_digest, sha256
 from pathlib import Path
+from typing import BinaryIO
 
 import orjson
 
@@ -117,6 +121,40 @@ class FeedFiles:
         else:
             os.replace(new.feed, self.feed)
         synchronize(self.feed.parent)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that takes the place of another when the block ends, on the disk.
+
+    It is written beside that one, under a name of its own, and goes when the block
+    raises something. Drafts of commands that were killed go first. Raises OSError.
+    """
+    _delete_left_drafts(path)
+    draft = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        with open(draft, "wb") as file:
+            # The lock says that somebody writes; the system releases it with the process.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(draft, path)
+        synchronize(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _delete_left_drafts(path: Path) -> None:
+    """Delete the drafts of a file that no process holds any more."""
+    prefix = f".{path.name}-"
+    for draft in path.parent.glob(f"{escape(prefix)}*"):
+        if not draft.name.removeprefix(prefix).isdigit():
+            continue
+        # A draft of somebody else, or that was renamed just now, is left where it is.
+        with suppress(OSError), open(draft, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            draft.unlink()
 
 
 def _sha256(path: Path) -> str:

@@ -83,25 +83,23 @@ class Mapped:
         """Raise UnusableMapping where what becomes of a row depends on other rows, for
         changes are only some of the rows of a feed.
         """
-        whole = "the whole feed, without --changes"
-        if self.once:
-            raise UnusableMapping(
-                ("once",),
-                "once: of all rows with an equal value the first counts, and changes do not say which that is",
-                f"{whole}; or a mapping without once, where each document has one row",
-            )
-        if self.limit:
-            raise UnusableMapping(
-                ("limit",),
-                "limit: it ends a whole feed after so many documents, and changes have no place in its order",
-                f"{whole}; or a mapping without limit, which the feed must be made with, too",
-            )
-        if self.references:
-            raise UnusableMapping(
-                ("fields",),
-                "known: only a whole feed shows whether another row exists",
-                whole,
-            )
+        named = {
+            "once": (bool(self.once), ("once",)),
+            "limit": (self.limit is not None, ("limit",)),
+            "known": (self.references, ("fields",)),
+        }
+        places = {key: place for key, (is_used, place) in named.items() if is_used}
+        if not places:
+            return
+        *others, last = places
+        keys = f"{', '.join(others)} and {last} need" if others else f"{last} needs"
+        them = "these" if others else last
+        raise UnusableMapping(
+            next(iter(places.values())),
+            f"{keys} all rows of a feed, and changes are only some of them",
+            "the whole feed without --changes, and then `shopwindow catalog mark` for its mark; "
+            f"or a mapping without {them}, for the whole feed as well",
+        )
 
 
 Maker = Callable[[FeedRow, frozenset[Json]], Json]

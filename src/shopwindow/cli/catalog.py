@@ -1,6 +1,5 @@
 """`catalog`: feeds of other systems become documents; what the catalog holds and finds."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import orjson
 from shopwindow import library
 from shopwindow.catalog import mapping as mappings
 from shopwindow.catalog.applying import ChangesImport
-from shopwindow.catalog.feed_files import FEED_ENDINGS, FeedFiles
+from shopwindow.catalog.feed_files import FEED_ENDINGS, FeedFiles, replacing
 from shopwindow.catalog.importing import FeedImport
 from shopwindow.catalog.mapping import Mapped
 from shopwindow.catalog.mapping_checks import UnusableMapping
@@ -107,9 +106,7 @@ def import_(
         else:
             _convert(feeds[0], out, mapped, schemas, skip_bad, most)
     except UnusableMapping as unfit:
-        raise click.UsageError(
-            f"{mapping}: {unfit.found}; allowed: {unfit.allowed}"
-        ) from None
+        raise _unusable(Path(str(mapping)), unfit) from None
 
 
 def _convert(
@@ -127,27 +124,21 @@ def _convert(
 
     # What a link leads to is replaced, and not the link.
     target = Path(out).resolve()
-    draft = target.with_name(f".{target.name}-{os.getpid()}")
     with failures(out, f"{out} is as it was"):
         target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with row_counter("importing") as progress, open(draft, "wb") as file:
+        with replacing(target) as file:
+            with row_counter("importing") as progress:
                 importing = FeedImport(
                     Path(feed), mapped, schemas, print_bad_row, progress
                 )
                 for document in importing.documents():
                     file.write(orjson.dumps(document) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
             if importing.bad > most:
                 click.echo(f"and {importing.bad - most:,} more bad rows")
             if importing.bad and not skip_bad:
                 would_write = f"--skip-bad writes the {importing.written:,} good rows"
                 click.echo(f"{feed}: nothing was written; {would_write}", err=True)
                 sys.exit(PROBLEMS)
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
     click.echo(_summary(importing, out))
 
 
@@ -281,10 +272,15 @@ def _mapping(path: Path) -> Mapped:
     try:
         return mappings.read(value)
     except UnusableMapping as unfit:
-        spots = yaml.locate(text)
-        spot = spots.get(unfit.pointer) or spots.get(unfit.pointer[:-1])
-        where = f"{path}:{spot.value.line}:{spot.value.column}" if spot else str(path)
-        name = f"{pointer_text(unfit.pointer)}: " if unfit.pointer else ""
-        close = f"; did you mean {unfit.nearest}?" if unfit.nearest else ""
-        allowed = f"allowed: {unfit.allowed}{close}"
-        raise click.UsageError(f"{where}: {name}{unfit.found}; {allowed}") from None
+        raise _unusable(path, unfit) from None
+
+
+def _unusable(path: Path, unfit: UnusableMapping) -> click.UsageError:
+    """Return the error for a mapping that cannot be used, with the place in its file."""
+    spots = yaml.locate(yaml.decode(path.read_bytes()))
+    spot = spots.get(unfit.pointer) or spots.get(unfit.pointer[:-1])
+    where = f"{path}:{spot.value.line}:{spot.value.column}" if spot else str(path)
+    name = f"{pointer_text(unfit.pointer)}: " if unfit.pointer else ""
+    close = f"; did you mean {unfit.nearest}?" if unfit.nearest else ""
+    allowed = f"allowed: {unfit.allowed}{close}"
+    return click.UsageError(f"{where}: {name}{unfit.found}; {allowed}")
