@@ -6,6 +6,7 @@ import os
 import time
 from array import array
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -414,6 +415,14 @@ def test_faults_deep_in_a_feed_have_their_lines(small: Path, schemas: Schemas, e
         (9000, "reference"),
     ]
     assert f"{path}:6" in told[2].found
+
+
+def test_a_feed_is_read_again_with_the_limit_of_its_check(small: Path, schemas: Schemas) -> None:
+    """A build reads what a check with `--max-unpacked` has let pass."""
+    twenty = 20 * 1024**3
+    inventory = catalog(small, schemas, unpacked=twenty).inventory
+    huge = [source._replace(size=twenty) for source in inventory.sources]
+    assert list(replace(inventory, sources=huge)) == list(inventory) == [json.loads(INVENTORY)]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"  \r\n"])

@@ -283,11 +283,14 @@ class _Unpacked(io.RawIOBase):
 class Records:
     """The checked documents of one kind, which are read again each time they are
     needed.
+
+    ``unpacked``: bytes that a feed may hold, as when it was checked.
     """
 
     folder: Path
     sources: Sequence[Source]
     names: expressions.Names
+    unpacked: int = MAX_UNPACKED_BYTES
 
     def __iter__(self) -> Iterator[Json]:
         """Yield all of them, in the order of the files."""
@@ -307,7 +310,7 @@ class Records:
         """
         try:
             if block.source.is_feed:
-                for _, line in FeedLines(self.folder, block):
+                for _, line in FeedLines(self.folder, block, self.unpacked):
                     if isinstance(line, Malformed):
                         raise line
                     yield orjson.loads(
