@@ -220,6 +220,8 @@ UNFIT: list[tuple[bytes, list[str]]] = [
     (changes(since=7, mark=""),
      ["0:1: since: 7; allowed: text, such as a date or a number in quotes; "
       "mark: ''; allowed: text, such as a date or a number in quotes"]),
+    (changes(ONE, since="m1", mark="m1"),
+     ["0:1: mark: 'm1', which is the mark that they begin at; allowed: another one, which they lead to"]),
     (changes(kind="review"), ["0:1: changes of the kind review, and brands.jsonl is for brand"]),
     (changes({"upsrt": brand(3)}, {"upsert": brand(3), "delete": 1}, 5), [
         "0:2: 'upsrt' is no change; allowed: {\"upsert\": …}, {\"delete\": …}, or {\"end\": N} as the last line; "

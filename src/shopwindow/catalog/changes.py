@@ -94,6 +94,10 @@ def read_head(
         for label, text in (("since", since), ("mark", mark))
         if not (isinstance(text, str) and text)
     ]
+    if not faults and since == mark:
+        # A feed at that mark would seem to contain the changes, and pass them over.
+        found = f"mark: {shown(mark)}, which is the mark that they begin at"
+        faults.append(f"{found}; allowed: another one, which they lead to")
     if not isinstance(name, str) or name not in kinds:
         close = nearest(str(name), kinds)
         meant = f"; did you mean {close}?" if close else ""
