@@ -100,3 +100,9 @@ def test_a_file_that_is_no_catalog_is_refused(tmp_path: Path) -> None:
     (tmp_path / "index").write_bytes(b"not a database")
     with pytest.raises(Failure, match="cannot be read as a catalog"):
         CATALOG.rows(tmp_path / "index")
+
+
+def test_a_file_without_its_dictionary_is_refused(path: Path) -> None:
+    altered(path, "DELETE FROM meta WHERE name = 'dictionary'")
+    with pytest.raises(Failure, match="cannot be read as a catalog: it lacks the dictionary"):
+        CATALOG.rows(path)

@@ -68,6 +68,13 @@ def test_a_document_that_cannot_be_unpacked_is_a_damaged_file(stored: Any) -> No
     assert is_damaged(raised.value)
 
 
+def test_a_document_that_is_no_json_is_a_damaged_file() -> None:
+    packing = Packing(b"")
+    with pytest.raises(DamagedDocument) as raised:
+        packing.load(packing.pack(b'{"id": 5'))
+    assert is_damaged(raised.value)
+
+
 def test_a_reader_of_a_damaged_document_learns_so(tmp_path: Path) -> None:
     found = index(tmp_path, *documents(3))
     with sqlite3.connect(next(tmp_path.iterdir())) as database:

@@ -212,10 +212,11 @@ def altered(database: sqlite3.Connection) -> Iterator[int]:
 
     Raises sqlite3.Error.
     """
-    ((dictionary,),) = database.execute(
-        "SELECT value FROM meta WHERE name = 'dictionary'"
-    )
-    packing = Packing(dictionary)
+    query = "SELECT value FROM meta WHERE name = 'dictionary'"
+    row = database.execute(query).fetchone()
+    if row is None:
+        raise sqlite3.DatabaseError("it lacks the dictionary")
+    packing = Packing(*row)
     rows = database.execute(
         "SELECT id, digest, data FROM number LEFT JOIN document USING (rank) ORDER BY id"
     )

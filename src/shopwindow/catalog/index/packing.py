@@ -77,8 +77,12 @@ class Packing:
             raise DamagedDocument(f"a document cannot be unpacked: {error}") from None
 
     def load(self, stored: bytes) -> Json:
-        """Return a stored document."""
-        return orjson.loads(self.unpack(stored))
+        """Return a stored document. Raises DamagedDocument."""
+        document = self.unpack(stored)
+        try:
+            return orjson.loads(document)
+        except orjson.JSONDecodeError as error:
+            raise DamagedDocument(f"a document is no JSON: {error}") from None
 
     @cached_property
     def _shared(self) -> zstandard.ZstdCompressionDict | None:
