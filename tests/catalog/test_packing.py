@@ -17,7 +17,7 @@ from shopwindow.catalog.index.packing import (
     Packing,
     trained,
 )
-from shopwindow.service.exchange import is_damaged
+from shopwindow.release.damage import is_damaged
 
 WORDS = ["wool", "oak", "linen", "silk", "brass", "pine", "slate", "amber", "cotton", "leather"]
 

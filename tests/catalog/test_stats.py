@@ -172,4 +172,4 @@ def test_a_damaged_catalog_is_a_sentence(sample_out: Path, tmp_path: Path, comma
     file.write_bytes(data)
     ran = shopwindow("catalog", *command, "--out", out)
     assert (ran.status, ran.out) == (4, "")
-    assert "`shopwindow build --no-cache` writes it again" in ran.err
+    assert "`shopwindow build --no-cache` writes every file again" in ran.err

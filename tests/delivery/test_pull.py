@@ -30,6 +30,7 @@ from shopwindow.delivery.source import PullFault, UnsignedSource
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.current import Current
+from shopwindow.release.damage import remedy
 from shopwindow.release.manifest import MANIFEST_FORMAT
 from shopwindow.release.publish import OutputBusy, Releases
 from shopwindow.release.verify import verify
@@ -138,6 +139,42 @@ def test_a_damaged_release_on_the_host_is_fetched_again(tmp_path: Path, target: 
     activation.roll_back(target, first)
     assert pulled(target, host) == first
     assert verify(host, first) == []
+
+
+def test_a_damaged_current_release_is_fetched_again_as_verify_advises(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    id = published(tmp_path, target)
+    pulled(target, host)
+    content = host.path(id) / "content.json"
+    content.chmod(0o644)
+    content.write_bytes(b"{}")
+    content.chmod(0o444)
+    assert pulled(target, host) == id
+    ran = shopwindow("verify", "--out", host.out)
+    advice = f"`shopwindow pull {target.where} --repair`, with the other options that this host pulls with,"
+    assert (ran.status, ran.out) == (1, "content.json: not the bytes that were built\n")
+    assert ran.err == f"release {id[:12]} is damaged: {advice} fetches again what is damaged\n"
+
+    mended = shopwindow("pull", target.where, "--out", host.out, "--repair")
+    assert (mended.status, mended.out.startswith(f"release {id[:12]}: ")) == (0, True), mended
+    assert on_disk(host.out, id) == on_disk(tmp_path / "dist", id)
+    assert shopwindow("verify", "--out", host.out).status == 0
+    followed = shopwindow("pull", target.where, "--out", host.out, "--repair", "--follow")
+    assert (followed.status, "--repair is for one pull, without --follow" in followed.err) == (2, True)
+
+
+def test_a_release_that_was_built_here_is_mended_by_a_build_or_by_times_and_modes(
+    tmp_path: Path, target: FolderBucket
+) -> None:
+    id = published(tmp_path, target)
+    host = Releases(tmp_path / "dist")
+    content = host.path(id) / "content.json"
+    content.chmod(0o600)
+    faults = verify(host, id)
+    assert (len(faults), remedy(host, id, faults)) == (1, "`shopwindow verify --repair` sets times and modes again")
+    content.write_bytes(b"{}")
+    assert remedy(host, id, verify(host, id)) == "`shopwindow build --no-cache` writes every file again"
 
 
 def test_a_damaged_file_of_the_current_release_is_not_linked(

@@ -30,6 +30,7 @@ from shopwindow.cli.steps import (
 )
 from shopwindow.content.documents import Content
 from shopwindow.problems import Failure, number_of, one_line
+from shopwindow.release.damage import is_damaged
 
 MOST_EXPLAINED = 1000
 """Products that are explained, at most: ten pages of the most that a client asks for."""
@@ -49,10 +50,12 @@ def catalog_content(out: str, content: str, unbuilt: bool) -> Iterator[Content]:
     if not unbuilt:
         try:
             yield library.released_content(interface(), Path(out))
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
+            if not is_damaged(error):
+                raise
             raise Failure(
                 f"{out}: the catalog of the current release is damaged: {error}; "
-                "`shopwindow build --no-cache` writes it again"
+                f"{library.remedy(Path(out))}"
             ) from None
         return
     documents = documents_of(content)

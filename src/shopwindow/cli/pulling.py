@@ -69,6 +69,11 @@ FLOOR = setting(
 )
 @EVERY
 @click.option(
+    "--repair",
+    is_flag=True,
+    help="Compare every byte of the release, even if it is current here, and fetch again what is damaged.",
+)
+@click.option(
     "--while-stdin-is-open", is_flag=True, hidden=True, help="End with the caller."
 )
 def pull(
@@ -80,6 +85,7 @@ def pull(
     keep: int,
     follow: bool,
     every: float,
+    repair: bool,
     while_stdin_is_open: bool,
 ) -> None:
     """Bring the current release of SOURCE to this host, and make it current here.
@@ -93,12 +99,14 @@ def pull(
     Exit status 0: done; 3: the release is here, and another one is pinned on this host;
     4: refused, and what was current still is.
     """
+    if follow and repair:
+        raise click.UsageError("--repair is for one pull, without --follow")
     releases = Releases(Path(out))
     place = opened_source(source, Path(content), releases, root, floor)
     if follow:
         _follow(place, releases, keep, every, until_eof=while_stdin_is_open)
     else:
-        _pull_once(place, releases, keep)
+        _pull_once(place, releases, keep, repair=repair)
 
 
 def opened_source(
@@ -133,13 +141,16 @@ def opened_source(
     return SignedSource(bucket, trusted, releases.out / TRUSTED, floor)
 
 
-def _pull_once(source: "ReleaseSource", releases: Releases, keep: int) -> None:
+def _pull_once(
+    source: "ReleaseSource", releases: Releases, keep: int, *, repair: bool
+) -> None:
     from shopwindow.delivery.pulling import prune, pull
 
     done = pull(
         source,
         releases,
         indexes=interface().indexes,
+        repair=repair,
         progress=progress_bar("fetching"),
     )
     click.echo(_outcome(done))

@@ -56,6 +56,7 @@ def pull(
     *,
     indexes: Sequence[Index] = (),
     last: Pulled | None = None,
+    repair: bool = False,
     progress: Progress | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Pulled:
@@ -63,8 +64,9 @@ def pull(
 
     ``indexes``: those of the Interface, whose rows are compared with the release id.
     ``last``: what the last call did, where there was one: while the source has not
-    changed since, one request is all. ``progress`` is called with how many objects are
-    here, and of how many. How it went is recorded in the output directory. Raises
+    changed since, one request is all. ``repair``: compare every byte of the release, even
+    if it is current here, and fetch again what is damaged. ``progress`` is called with
+    how many objects are here, and of how many. How it went is recorded in the output directory. Raises
     PullFault, after which what was current still is.
     """
     where = source.bucket.where
@@ -80,7 +82,7 @@ def pull(
                 return replace(last, fetched=Fetched(), activated=False)
             wanted = source.current(note.memory)
         note = replace(note, release=wanted.id)
-        done = _bring(source, wanted, releases, indexes, progress, clock)
+        done = _bring(source, wanted, releases, indexes, progress, clock, repair=repair)
     except PullFault as fault:
         _record(releases, failed(note, fault, clock()))
         raise
@@ -138,9 +140,11 @@ def _bring(
     indexes: Sequence[Index],
     progress: Progress | None,
     clock: Callable[[], datetime],
+    *,
+    repair: bool,
 ) -> Pulled:
     id, version = wanted.id, wanted.version
-    if _is_settled(releases, id):
+    if not repair and _is_settled(releases, id):
         return Pulled(id, Fetched(), id, False, False, version)
 
     with faults("host"), releases.lock(make=True):

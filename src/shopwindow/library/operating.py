@@ -1,6 +1,6 @@
 """Releases that were built: which there are, which is current, what differs, what is intact."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from shopwindow.release.changes import (
     longest_lifetime,
     purged,
 )
+from shopwindow.release.damage import remedy as remedy_of_release
 from shopwindow.release.publish import Release, Releases
 from shopwindow.release.repair import repair as repair_release
 from shopwindow.release.stored import interface_of
@@ -118,6 +119,15 @@ def verify(
     release = releases.find(id)
     indexes = interface.indexes if interface else ()
     return release, verify_release(releases, release, indexes)
+
+
+def remedy(out: Path, id: str = "current", faults: Collection[str] = ()) -> str:
+    """Return what to do about a damaged release, for the end of a sentence.
+
+    ``id`` is as for `difference`. ``faults``: the lines of `verify`. Raises Failure.
+    """
+    releases = Releases(out)
+    return remedy_of_release(releases, releases.find(id), faults)
 
 
 def repair(out: Path, id: str = "current") -> int:

@@ -25,6 +25,7 @@ from shopwindow.content.scratch import scratch
 from shopwindow.content.steps import Steps, no_steps, step_around
 from shopwindow.interface.index import HandedOut, Index
 from shopwindow.problems import Failure
+from shopwindow.release.damage import is_damaged
 from shopwindow.release.order import BuildOrder, BuiltIndexes, OpenIndexes
 from shopwindow.release.stage import Stage, is_unchanged
 
@@ -165,8 +166,8 @@ def damage_reported(previous: Mapping[str, PreviousIndex]) -> Iterator[None]:
     """
     try:
         yield
-    except sqlite3.DatabaseError:
-        for index in previous.values():
+    except sqlite3.Error as error:
+        for index in previous.values() if is_damaged(error) else ():
             if damage := index.damage():
                 raise Failure(
                     f"{index.path}: {damage}; `shopwindow build --no-cache` writes every file again"

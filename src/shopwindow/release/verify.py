@@ -20,6 +20,16 @@ from shopwindow.release.publish import Releases
 from shopwindow.release.recorded_digests import compressed_digests, index_note
 from shopwindow.release.stage import FILE_MODE
 
+OTHER_TIME = "another modification time than its bytes give; its ETag would differ"
+OTHER_MODE = "mode "
+
+
+def is_lost_by_copy(line: str) -> bool:
+    """Return whether a line of `verify` is about a time or a mode, which follow from
+    the file's bytes, so that `repair` can set them again.
+    """
+    return line.endswith(f": {OTHER_TIME}") or f": {OTHER_MODE}" in line
+
 
 def verify(releases: Releases, id: str, indexes: Sequence[Index] = ()) -> list[str]:
     """Return a line for each file of a release that is not as it was built; none where
@@ -109,9 +119,9 @@ def _fault(release: Path, path: str, digest: str | None) -> str:
     if digest is not None and actual.hex() != digest:
         return "not the bytes that were built"
     if path.startswith("files/") and int(status.st_mtime) != modified(actual):
-        return "another modification time than its bytes give; its ETag would differ"
+        return OTHER_TIME
     mode = stat.S_IMODE(status.st_mode)
-    return "" if mode == FILE_MODE else f"mode {mode:04o}, not {FILE_MODE:04o}"
+    return "" if mode == FILE_MODE else f"{OTHER_MODE}{mode:04o}, not {FILE_MODE:04o}"
 
 
 def _paths_below_files(release: Path) -> Iterator[str]:

@@ -18,8 +18,6 @@ before it is stored: so the cache holds what was sent, and no form that nobody a
 for.
 """
 
-import sqlite3
-
 from shopwindow.interface.answer import (
     API_KEY_HEADER,
     ERROR_CODES,
@@ -39,6 +37,7 @@ from shopwindow.interface.operation import FromContent, Operation
 from shopwindow.interface.routes import no_mapping, wrong_method
 from shopwindow.interface.validators import etag
 from shopwindow.problems import SERVICE, Failure, Fault, Refusal
+from shopwindow.release.damage import is_damaged
 from shopwindow.service import journal
 from shopwindow.service.codings import Accepted, accepted, encoded, is_coded, plain_tag
 from shopwindow.service.cors import options, with_cors
@@ -59,10 +58,6 @@ MAX_QUERY = 8 * 1024
 
 MAX_BODY = 1024 * 1024
 """Bytes of a body: nginx's default (client_max_body_size). Apps send less than 64 KiB.
-"""
-
-DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}
-"""SQLite's primary codes for a file that was overwritten or that the disk cannot read.
 """
 
 
@@ -298,16 +293,6 @@ def _refusal_for(error: Exception, serving: Serving) -> Refusal:
     else:
         journal.failure(error)
     return Refusal("internal")
-
-
-def is_damaged(error: Exception) -> bool:
-    """Return whether SQLite reports a file as damaged or as unreadable on its disk."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return (
-        isinstance(error, sqlite3.Error)
-        and code is not None
-        and code & 0xFF in DAMAGE_CODES
-    )
 
 
 def _response(

@@ -22,6 +22,7 @@ from shopwindow.interface.formats import JSON, negotiate
 from shopwindow.interface.loading import from_environment
 from shopwindow.interface.secret import SECRET, read_secret
 from shopwindow.problems import Fault, Refusal
+from shopwindow.release.damage import is_damaged
 from shopwindow.renamed import refuse_former_variables
 from shopwindow.service import journal, probe, requestid
 from shopwindow.service import metrics as metric_counts
@@ -33,7 +34,6 @@ from shopwindow.service.exchange import (
     MAX_BODY,
     at_once,
     exchange,
-    is_damaged,
     malformed,
     refuse_arrival,
 )

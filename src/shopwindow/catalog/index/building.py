@@ -127,7 +127,8 @@ class CatalogIndex:
         except KeyError as missing:
             why = f"it lacks {missing}"
         raise Failure(
-            f"{path}: cannot be read as a catalog: {why}; `shopwindow build` writes it again"
+            f"{path}: cannot be read as a catalog: {why}; `shopwindow build` writes it again; "
+            "where releases are pulled, `shopwindow pull SOURCE --repair` fetches it again"
         )
 
     def probe(self, opened: OpenedCatalog) -> None:

@@ -1,0 +1,46 @@
+"""What counts as a damaged index, and what mends a damaged release on this host."""
+
+import sqlite3
+from collections.abc import Collection
+
+from shopwindow.release import pull_notes
+from shopwindow.release.publish import Releases
+from shopwindow.release.verify import is_lost_by_copy
+
+DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}
+"""SQLite's primary codes for a file that was overwritten or that the disk cannot read.
+"""
+
+
+def is_damaged(error: Exception) -> bool:
+    """Return whether SQLite reports a file as damaged or as unreadable on its disk."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return (
+        isinstance(error, sqlite3.Error)
+        and code is not None
+        and code & 0xFF in DAMAGE_CODES
+    )
+
+
+def remedy(releases: Releases, id: str, faults: Collection[str] = ()) -> str:
+    """Return what to do about a damaged release, for the end of a sentence.
+
+    Args:
+        releases: where it is.
+        id: its whole id.
+        faults: the lines of `verify`, where it has run.
+
+    A host that pulls its releases has no content to build from. The history says of each
+    release that was current whether it was pulled.
+    """
+    if faults and all(map(is_lost_by_copy, faults)):
+        return "`shopwindow verify --repair` sets times and modes again"
+    actions = {entry["action"] for entry in releases.history() if entry["id"] == id}
+    if "pull" not in actions:
+        return "`shopwindow build --no-cache` writes every file again"
+    note = pull_notes.read(releases.out)
+    source = note.source if note else "SOURCE"
+    return (
+        f"`shopwindow pull {source} --repair`, with the other options that this host "
+        "pulls with, fetches again what is damaged"
+    )
