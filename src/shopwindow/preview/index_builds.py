@@ -6,6 +6,10 @@ digest, is the name of the file. Where the file is there, the page gets it opene
 it is not, one thread builds it, and pages show something else meanwhile; they ask again
 a second later. Nobody waits, and documents that change while a build runs are built by
 the next one, which starts from the file of the one before.
+
+The name also has a digest of the file's bytes, which are compared before anything reads
+them. A damaged file is deleted and built again, and the page says so. So is one that is
+damaged later, once a page has met that (`discard`).
 """
 
 import os
@@ -13,6 +17,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +41,8 @@ class IndexOfTree:
     """The index of the working tree: opened, or what became of it.
 
     ``file``: where it is, for those who open it in their own way. ``is_building``: ask
-    again soon. ``is_large``: it is built only on request.
+    again soon. ``is_large``: it is built only on request. ``was_damaged``: it has been
+    built again, because a file of the cache was damaged.
     ``failure`` says in a sentence why there is none.
     """
 
@@ -44,6 +50,7 @@ class IndexOfTree:
     file: Path | None = None
     is_building: bool = False
     is_large: bool = False
+    was_damaged: bool = False
     failure: str = ""
 
 
@@ -59,7 +66,7 @@ class IndexBuilds:
     ) -> None:
         self.index, self.folder, self._is_large = index, folder, is_large
         self._lock = threading.Lock()
-        self._building = False
+        self._building = self._was_damaged = False
         self._outcomes: dict[str, IndexOfTree] = {}
 
     def of(
@@ -75,26 +82,37 @@ class IndexBuilds:
             beside, state = index_state(self.index, feeds, content, program)
         except OSError as error:  # a file was removed since the check
             return IndexOfTree(failure=self._sentence(error))
-        path = self.folder / f"{beside[:NAME_DIGITS]}-{state[:NAME_DIGITS]}.index"
+        key = f"{beside[:NAME_DIGITS]}-{state[:NAME_DIGITS]}"
         with self._lock:
-            outcome = self._outcomes.get(path.name)
+            outcome = self._outcomes.get(key)
             if outcome is not None and (outcome.opened or not requested):
                 return outcome
             if not self._building:
                 self._building = True
-                work = (feeds, content, path, requested)
+                work = (feeds, content, key, requested)
                 threading.Thread(target=self._work, args=work, daemon=True).start()
         return IndexOfTree(is_building=True)
 
-    def _work(self, feeds: Any, content: Content, path: Path, requested: bool) -> None:
+    def discard(self, file: Path) -> None:
+        """Delete a file of the cache that has turned out to be damaged; it is built again
+        when it is asked for.
+        """
+        with self._lock:
+            for key, outcome in list(self._outcomes.items()):
+                if outcome.file == file:
+                    del self._outcomes[key]
+            self._was_damaged = True
+            file.unlink(missing_ok=True)
+
+    def _work(self, feeds: Any, content: Content, key: str, requested: bool) -> None:
         try:
-            outcome = self._built(feeds, content, path, requested=requested)
+            outcome = self._built(feeds, content, key, requested=requested)
         except Failure as failure:
             outcome = IndexOfTree(failure=str(failure))
         except OSError as error:
             outcome = IndexOfTree(failure=self._sentence(error))
         with self._lock:
-            self._outcomes = {path.name: outcome}
+            self._outcomes = {key: outcome}
             self._building = False
 
     def _sentence(self, error: OSError) -> str:
@@ -102,42 +120,50 @@ class IndexBuilds:
         return f"The {self.index.name} cannot be built: {error.strerror}{where}"
 
     def _built(
-        self, feeds: Any, content: Content, path: Path, *, requested: bool
+        self, feeds: Any, content: Content, key: str, *, requested: bool
     ) -> IndexOfTree:
-        opened = self._opened(path)
-        if opened is None:
-            if not requested and self._is_large(feeds):
-                return IndexOfTree(is_large=True)
-            self.folder.mkdir(parents=True, exist_ok=True)
-            draft = path.with_suffix(f".{os.getpid()}.draft")
-            try:
-                # A page's process has threads, which a forked one would lack.
-                self.index.build(feeds, content, draft, self._start(path), Processes(1))
-                os.replace(draft, path)
-            finally:
-                draft.unlink(missing_ok=True)
-            opened = self.index.open(path)
-        os.utime(path)
+        for path in self.folder.glob(f"{key}-*.index"):
+            opened = self._opened(path)
+            if opened is not None:
+                os.utime(path)
+                return IndexOfTree(opened, path)
+
+        # Somebody has asked for one that was damaged.
+        if not requested and not self._was_damaged and self._is_large(feeds):
+            return IndexOfTree(is_large=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        draft = self.folder / f"{key}.{os.getpid()}.draft"
+        try:
+            # A page's process has threads, which a forked one would lack.
+            self.index.build(feeds, content, draft, self._start(key), Processes(1))
+            path = self.folder / f"{key}-{_digest(draft)}.index"
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+        was_damaged, self._was_damaged = self._was_damaged, False
         self._forget_old()
-        return IndexOfTree(opened, path)
+        return IndexOfTree(self.index.open(path), path, was_damaged=was_damaged)
 
     def _opened(self, path: Path) -> Any:
-        """Return the index in a file of the cache; None where there is none, or a
-        damaged one, which is deleted.
+        """Return the index in a file of the cache; None where it is damaged, and
+        deleted, or not there.
         """
-        if not path.is_file():
-            return None
         try:
-            return self.index.open(path)
-        except Failure:
-            path.unlink(missing_ok=True)
+            if path.stem.endswith(f"-{_digest(path)}"):
+                return self.index.open(path)
+        except FileNotFoundError:  # another preview of the folder deleted it
             return None
+        except Failure:
+            pass
+        self._was_damaged = True
+        path.unlink(missing_ok=True)
+        return None
 
-    def _start(self, path: Path) -> Path | None:
+    def _start(self, key: str) -> Path | None:
         """Return the newest file that was built from the same things beside its feeds,
         and is not damaged.
         """
-        beside = path.name.partition("-")[0]
+        beside = key.partition("-")[0]
         of_same = (file for file in self._files() if file.name.startswith(beside))
         return next((file for file in of_same if self._opened(file) is not None), None)
 
@@ -153,3 +179,9 @@ class IndexBuilds:
             with suppress(OSError):
                 dated.append((file.stat().st_mtime_ns, file))
         return [file for _, file in sorted(dated, reverse=True)]
+
+
+def _digest(path: Path) -> str:
+    """Return the first digits of a file's SHA-256. Raises OSError."""
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()[:NAME_DIGITS]

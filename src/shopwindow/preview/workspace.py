@@ -289,6 +289,10 @@ class Workspace:
             self._released = Released(release_id, content)
         return self._released
 
+    def forget_released(self) -> None:
+        """Open the current release anew when it is asked for: a file of it is damaged."""
+        self._released = None
+
     def baseline(self, moment: datetime) -> Baseline | None:
         """Return what pages compare values with at an instant; None where there is
         nothing, or where it cannot be read.

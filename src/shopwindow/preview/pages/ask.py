@@ -1,6 +1,7 @@
 """Any read of the interface, answered from the working tree, with what it reads."""
 
 import shlex
+import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,9 +16,10 @@ from shopwindow.interface.answer import API_KEY_HEADER, Response
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, indented
 from shopwindow.interface.operation import FromContent, Operation, Parameter
 from shopwindow.preview.index_builds import IndexOfTree
-from shopwindow.preview.pages.indexes import MAX_PRODUCTS, index_of_tree
+from shopwindow.preview.pages.indexes import MAX_PRODUCTS, discard_index, index_of_tree
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Misuse
+from shopwindow.release.damage import is_damaged
 from shopwindow.release.documents_read import DocumentsRead, Named
 from shopwindow.release.show import show
 
@@ -165,23 +167,33 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
     format = next(each for each in RESPONSE_FORMATS if each.name == visit.format)
     reads = DocumentsRead(content)
 
+    used: dict[str, Path] = {}
+
     def index_file(name: str) -> Path:
         index = index_of_tree(visit, name)
         if index.file is None:
             raise _NoIndex(index)
+        used[name] = index.file
         return index.file
 
-    response = show(
-        visit.snapshot.interface,
-        visit.snapshot.declared.schemas,
-        documents,
-        content,
-        request,
-        visit.app,
-        format,
-        reads,
-        index_file,
-    )
+    try:
+        response = show(
+            visit.snapshot.interface,
+            visit.snapshot.declared.schemas,
+            documents,
+            content,
+            request,
+            visit.app,
+            format,
+            reads,
+            index_file,
+        )
+    except sqlite3.Error as error:
+        if not is_damaged(error):
+            raise
+        for name, file in used.items():
+            discard_index(visit, name, file)
+        raise _NoIndex(IndexOfTree(is_building=True)) from None
     text = indented(response.body, response.media_type)
     is_cut = len(text) > MAX_SHOWN
     folds = response.media_type == JSON.media_type and not is_cut

@@ -4,16 +4,25 @@ A page for the kinds of `shopwindow.catalog`, which only an index holds. It show
 working tree's index once that is built, and until then that of the current release.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.protocol import Catalog, ProductQuery
 from shopwindow.catalog.rules import ends
+from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.documents import number
-from shopwindow.preview.pages.indexes import MAX_PRODUCTS, index_of_tree
+from shopwindow.preview.pages.indexes import (
+    MAX_PRODUCTS,
+    discard_index,
+    index_of_tree,
+)
 from shopwindow.preview.visit import Page, Visit
+from shopwindow.release.damage import is_damaged, remedy
+from shopwindow.release.publish import Releases
 
 KIND = "product"
 
@@ -84,26 +93,65 @@ class ShownCatalog:
     values: Mapping[str, Any]
 
 
-def shown_catalog(visit: Visit) -> ShownCatalog:
-    """Return the catalog that a page shows. ``build`` in the query asks for an index of
-    many products.
+def drawn(visit: Visit, draw: Callable[[ShownCatalog], Page]) -> Page:
+    """Return a page of the catalog, as ``draw`` draws it. ``build`` in the query asks for
+    an index of many products.
+
+    An index that turns out to be damaged is left out: that of the working tree is built
+    again, and of the release's the page says what to do.
     """
     tree = index_of_tree(visit, INDEX)
+    if tree.file is not None:
+        try:
+            return draw(ShownCatalog(tree.opened, _values(visit, tree)))
+        except sqlite3.Error as error:
+            if not is_damaged(error):
+                raise
+        discard_index(visit, INDEX, tree.file)
+        tree = index_of_tree(visit, INDEX)
+
     released = visit.released.content.index(INDEX) if visit.released else None
-    values = {
+    if visit.released and released is not None:
+        try:
+            values = _values(visit, tree, is_released=True)
+            return draw(ShownCatalog(released, values))
+        except sqlite3.Error as error:
+            if not is_damaged(error):
+                raise
+            damage = _release_damage(visit, visit.released.id, error)
+        return draw(ShownCatalog(None, _values(visit, tree, damage=damage)))
+    return draw(ShownCatalog(None, _values(visit, tree)))
+
+
+def _release_damage(visit: Visit, id: str, error: sqlite3.Error) -> str:
+    """Return a sentence about a release's damaged index, which is opened once more for
+    the next page: it may be mended then.
+    """
+    visit.workspace.forget_released()
+    advice = remedy(Releases(visit.workspace.out), id)
+    return f"The catalog of release {id[:12]} is damaged: {error}; {advice}"
+
+
+def _values(
+    visit: Visit, tree: IndexOfTree, *, is_released: bool = False, damage: str = ""
+) -> Mapping[str, Any]:
+    return {
         "tree": tree,
-        "is_released": tree.opened is None and released is not None,
+        "is_released": is_released,
         "release": visit.released.id[:12] if visit.released else "",
+        "damage": damage,
         "max_products": MAX_PRODUCTS,
     }
-    return ShownCatalog(tree.opened or released, values)
 
 
 def page(visit: Visit) -> Page:
     """Return the page of the catalog. Parameters: ``q`` is a phrase to search for,
     ``category`` an id, and ``build`` asks for an index of many products.
     """
-    shown = shown_catalog(visit)
+    return drawn(visit, partial(_page, visit))
+
+
+def _page(visit: Visit, shown: ShownCatalog) -> Page:
     catalog: Catalog | None = shown.catalog
     values: dict[str, Any] = {
         **shown.values,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -12,7 +13,7 @@ from shopwindow.catalog.index.reasons import (
     SearchExplanation,
 )
 from shopwindow.catalog.protocol import CATEGORY_FILTER, ProductQuery
-from shopwindow.preview.pages.catalog import KIND, shown_catalog
+from shopwindow.preview.pages.catalog import KIND, ShownCatalog, drawn
 from shopwindow.preview.pages.documents import number
 from shopwindow.preview.visit import Page, Visit
 
@@ -40,7 +41,10 @@ def page(visit: Visit) -> Page | None:
     """
     if KIND not in visit.snapshot.interface.kind:
         return None
-    shown = shown_catalog(visit)
+    return drawn(visit, partial(_page, visit))
+
+
+def _page(visit: Visit, shown: ShownCatalog) -> Page:
     phrase = visit.query.get("q", "").strip()
     product = number(visit.query.get("product", "").strip())
     values: dict[str, Any] = {

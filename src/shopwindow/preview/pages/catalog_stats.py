@@ -1,11 +1,11 @@
 """What the catalog has, and what its products lack."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.index.stats import CatalogStats, stats_of
-from shopwindow.preview.pages.catalog import KIND, shown_catalog
+from shopwindow.preview.pages.catalog import KIND, ShownCatalog, drawn
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS
 from shopwindow.preview.visit import Page, Visit
 
@@ -23,7 +23,10 @@ def page(visit: Visit) -> Page | None:
     """
     if KIND not in visit.snapshot.interface.kind:
         return None
-    shown = shown_catalog(visit)
+    return drawn(visit, partial(_page, visit))
+
+
+def _page(visit: Visit, shown: ShownCatalog) -> Page:
     catalog = shown.catalog
     is_large = catalog is not None and catalog.active > MAX_PRODUCTS
     waits = is_large and "count" not in visit.query

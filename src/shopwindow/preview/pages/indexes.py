@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from shopwindow.preview.index_builds import IndexOfTree
@@ -32,6 +33,13 @@ def index_of_tree(visit: Visit, name: str) -> IndexOfTree:
         return IndexOfTree(failure=f"The content folder has no {name}")
     requested = "build" in visit.query
     return builds.of(feeds, visit.content, workspace.program, requested=requested)
+
+
+def discard_index(visit: Visit, name: str, file: Path) -> None:
+    """Delete an index of the working tree that has turned out to be damaged."""
+    builds = visit.workspace.index_builds(name, _IS_LARGE.get(name, _never))
+    if builds is not None:
+        builds.discard(file)
 
 
 def _has_many_products(feeds: Any) -> bool:
