@@ -1,24 +1,20 @@
 """Facts about builds on a real Dask cluster on loopback: the same release, whatever happens to its workers."""
 
-import json
 import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from distributed import Client
 
-from children import ends_with_us
+from clusters import PATIENCE, SOURCE, Building, Dask, build, built, eventually
 from elsewhere import Dies, several_feeds
 from objectstores import BUCKET, Store, between, reached, s3
-from releases import AT, Ran, current
+from releases import Ran, current
 from shopwindow.cluster import tasks
 from shopwindow.cluster.connected import connect
 from shopwindow.cluster.relay import RunObjects
@@ -28,50 +24,6 @@ from shopwindow.delivery.targets import parse
 from shopwindow.problems import Failure
 
 STAGES = ("feeds", "stores", "documents", "rows", "facets", "words")
-SOURCE = Path(__file__).resolve().parents[2] / "src"
-TESTS = Path(__file__).resolve().parents[1]
-PATIENCE = 60
-"""Seconds after which something that should happen does not: everything here takes a second or two alone."""
-
-
-class Dask:
-    """A scheduler and workers, each a process of its own, started as an operator starts them."""
-
-    def __init__(self, folder: Path, **settings: str) -> None:
-        """``settings`` are those of Dask, as its environment variables name them."""
-        self.folder, self.processes = folder, list[subprocess.Popen[bytes]]()
-        self.settings = settings
-        folder.mkdir()
-        file = folder / "scheduler.json"
-        self.scheduler = self._start("dask_scheduler", "--port", "0", "--scheduler-file", str(file))
-        self.address: str = eventually(lambda: file.exists() and json.loads(file.read_text() or "{}")).get("address")
-
-    def _start(
-        self, module: str, *arguments: str, before: str = "", source: Path | str = SOURCE
-    ) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", f"distributed.cli.{module}", "--host", "127.0.0.1", "--no-dashboard"]
-        command += arguments
-        if before:  # a shell that does something first, and becomes the process then
-            command = ["unshare", "-rm", "sh", "-c", f'{before} && exec "$@"', "sh", *command]
-        environment = {**os.environ, **self.settings, "PYTHONPATH": f"{source}{os.pathsep}{TESTS}"}
-        with (self.folder / f"{len(self.processes)}.log").open("wb") as log:
-            process = subprocess.Popen(
-                command, stdout=log, stderr=log, cwd=self.folder, env=environment, preexec_fn=ends_with_us
-            )
-        self.processes.append(process)
-        return process
-
-    def worker(self, name: str = "", before: str = "", source: Path | str = SOURCE) -> subprocess.Popen[bytes]:
-        """Start a worker. Nobody starts it again when it is killed."""
-        arguments = [self.address, "--nthreads", "1", "--no-nanny", "--local-directory", str(self.folder)]
-        arguments += ["--name", name] if name else []
-        return self._start("dask_worker", *arguments, before=before, source=source)
-
-    def end(self) -> None:
-        for process in self.processes:
-            process.kill()
-        for process in self.processes:
-            process.wait()
 
 
 @pytest.fixture
@@ -84,48 +36,6 @@ def dask(tmp_path: Path) -> Iterator[Dask]:
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     return several_feeds(tmp_path / "content")
-
-
-def eventually(look: Callable[[], Any]) -> Any:
-    """What is there at last."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if seen := look():
-            return seen
-        time.sleep(0.01)
-    raise AssertionError("it did not happen")
-
-
-class Building:
-    """A build that has begun."""
-
-    def __init__(self, shop: Path, out: Path, *more: str | Path, env: Mapping[str, str] | None = None) -> None:
-        self.printed = out.with_name(f"{out.name}.printed"), out.with_name(f"{out.name}.said")
-        command = [sys.executable, "-m", "shopwindow", "build", "--content", shop, "--out", out, "--at", AT, *more]
-        environment = {**os.environ, **(env or {})}
-        with self.printed[0].open("wb") as out_file, self.printed[1].open("wb") as err_file:
-            self.process = subprocess.Popen(
-                command, stdout=out_file, stderr=err_file, env=environment, preexec_fn=ends_with_us
-            )
-
-    def says(self, start: str) -> None:
-        """Wait until a line begins so."""
-        eventually(lambda: f"\n{start}" in "\n" + self.printed[1].read_text())
-
-    def ended(self) -> Ran:
-        status = self.process.wait(PATIENCE)
-        out, err = (path.read_text() for path in self.printed)
-        assert "Traceback" not in err, err
-        return Ran(status, out, err)
-
-
-def build(shop: Path, out: Path, *more: str | Path, env: Mapping[str, str] | None = None) -> Ran:
-    return Building(shop, out, *more, env=env).ended()
-
-
-def built(out: Path) -> tuple[str, bytes]:
-    """The id of the current release, and its index."""
-    return current(out), (out / "current" / "catalog.sqlite").read_bytes()
 
 
 def test_workers_of_this_machine_build_what_one_process_builds(shop: Path, tmp_path: Path) -> None:

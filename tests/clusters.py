@@ -1,0 +1,101 @@
+"""A real Dask cluster on loopback, and builds that it takes part in."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from children import ends_with_us
+from releases import AT, Ran, current
+
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+TESTS = Path(__file__).resolve().parent
+PATIENCE = 60
+"""Seconds after which something that should happen does not: everything here takes a second or two alone."""
+
+
+def eventually(look: Callable[[], Any]) -> Any:
+    """What is there at last."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if seen := look():
+            return seen
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+class Building:
+    """A build that has begun."""
+
+    def __init__(self, shop: Path, out: Path, *more: str | Path, env: Mapping[str, str] | None = None) -> None:
+        self.printed = out.with_name(f"{out.name}.printed"), out.with_name(f"{out.name}.said")
+        command = [sys.executable, "-m", "shopwindow", "build", "--content", shop, "--out", out, "--at", AT, *more]
+        environment = {**os.environ, **(env or {})}
+        with self.printed[0].open("wb") as out_file, self.printed[1].open("wb") as err_file:
+            self.process = subprocess.Popen(
+                command, stdout=out_file, stderr=err_file, env=environment, preexec_fn=ends_with_us
+            )
+
+    def says(self, start: str) -> None:
+        """Wait until a line begins so."""
+        eventually(lambda: f"\n{start}" in "\n" + self.printed[1].read_text())
+
+    def ended(self) -> Ran:
+        status = self.process.wait(PATIENCE)
+        out, err = (path.read_text() for path in self.printed)
+        assert "Traceback" not in err, err
+        return Ran(status, out, err)
+
+
+def build(shop: Path, out: Path, *more: str | Path, env: Mapping[str, str] | None = None) -> Ran:
+    return Building(shop, out, *more, env=env).ended()
+
+
+def built(out: Path) -> tuple[str, bytes]:
+    """The id of the current release, and its index."""
+    return current(out), (out / "current" / "catalog.sqlite").read_bytes()
+
+
+class Dask:
+    """A scheduler and workers, each a process of its own, started as an operator starts them."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        """``settings`` are those of Dask, as its environment variables name them."""
+        self.folder, self.processes = folder, list[subprocess.Popen[bytes]]()
+        self.settings = settings
+        folder.mkdir()
+        file = folder / "scheduler.json"
+        self.scheduler = self._start("dask_scheduler", "--port", "0", "--scheduler-file", str(file))
+        self.address: str = eventually(lambda: file.exists() and json.loads(file.read_text() or "{}")).get("address")
+
+    def _start(
+        self, module: str, *arguments: str, before: str = "", source: Path | str = SOURCE
+    ) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.{module}", "--host", "127.0.0.1", "--no-dashboard"]
+        command += arguments
+        if before:  # a shell that does something first, and becomes the process then
+            command = ["unshare", "-rm", "sh", "-c", f'{before} && exec "$@"', "sh", *command]
+        environment = {**os.environ, **self.settings, "PYTHONPATH": f"{source}{os.pathsep}{TESTS}"}
+        with (self.folder / f"{len(self.processes)}.log").open("wb") as log:
+            process = subprocess.Popen(
+                command, stdout=log, stderr=log, cwd=self.folder, env=environment, preexec_fn=ends_with_us
+            )
+        self.processes.append(process)
+        return process
+
+    def worker(self, name: str = "", before: str = "", source: Path | str = SOURCE) -> subprocess.Popen[bytes]:
+        """Start a worker. Nobody starts it again when it is killed."""
+        arguments = [self.address, "--nthreads", "1", "--no-nanny", "--local-directory", str(self.folder)]
+        arguments += ["--name", name] if name else []
+        return self._start("dask_worker", *arguments, before=before, source=source)
+
+    def end(self) -> None:
+        """Kill the scheduler and the workers."""
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
