@@ -54,6 +54,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_PUT(self) -> None:
         self.do_GET()
 
+    def do_DELETE(self) -> None:
+        self.do_GET()
+
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
 
@@ -106,3 +109,10 @@ def test_a_pointer_that_somebody_else_has_moved_is_not_moved(tmp_path: Path) -> 
         assert stored is not None
         assert not pointer.move(bucket, stored.version, ours)
     assert sent.requests[1] == ("PUT", "a/current.json", {"x-goog-if-generation-match": "7"})
+
+
+def test_an_object_that_does_not_exist_keeps_no_other_from_being_deleted(tmp_path: Path) -> None:
+    keys = [f"{number}" for number in range(50)]
+    with google(tmp_path, [(404, 0, b"")] * 2 * len(keys)) as (sent, bucket):
+        bucket.delete(keys)
+    assert {(method, key) for method, key, _ in sent.requests} == {("DELETE", f"a/{key}") for key in keys}

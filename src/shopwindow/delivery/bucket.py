@@ -293,11 +293,21 @@ class ObjectBucket:
     def delete(self, keys: Iterable[str]) -> None:
         remaining = iter(keys)
         while batch := list(islice(remaining, DELETED_AT_ONCE)):
-            with refused(self.where, "delete from"):
-                try:
-                    obstore.delete(self._store, [self._prefix + key for key in batch])
-                except FileNotFoundError:
-                    continue  # a directory's library says so; stores do not
+            self._delete([self._prefix + key for key in batch])
+
+    def _delete(self, names: list[str]) -> None:
+        """Delete objects in one request, or in as many as the store needs.
+
+        Google refuses to delete what does not exist, and then the library leaves others
+        as they are. So each is deleted by itself, and what does not exist is passed over.
+        """
+        with refused(self.where, "delete from"):
+            try:
+                obstore.delete(self._store, names)
+            except FileNotFoundError as error:
+                require_bucket(error)
+                for name in names if len(names) > 1 else ():
+                    self._delete([name])
 
     def clock(self) -> datetime | None:
         return time_at(self._address) if self._address else None
