@@ -280,9 +280,16 @@ def test_what_is_no_target_is_refused(tmp_path: Path, target: str, sentence: str
     assert sentence in ran.err
 
 
-def test_plain_http_beyond_this_machine_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("target", "endpoint", "allowing"),
+    [
+        ("s3://shop/a", "AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP"),
+        ("az://shop/a", "AZURE_STORAGE_ENDPOINT", "AZURE_ALLOW_HTTP"),
+    ],
+)
+def test_plain_http_beyond_this_machine_is_refused(tmp_path: Path, target: str, endpoint: str, allowing: str) -> None:
     release(tmp_path)
-    env = {"AWS_ENDPOINT_URL": "http://192.0.2.1:9000"}
-    ran = shopwindow("publish", "s3://shop/a", "--out", tmp_path / "dist", env=env)
+    ran = shopwindow("publish", target, "--out", tmp_path / "dist", env={endpoint: "http://192.0.2.1:9000"})
     assert (ran.status, ran.out) == (4, "")
     assert "plain http lets everybody on the way read and change what is sent; use https" in ran.err
+    assert f"or set {allowing}=true for a network of your own" in ran.err

@@ -284,8 +284,8 @@ def test_a_bucket_that_is_gone_is_one_sentence_and_the_last_release_stays(
     assert nowhere.ended() == Ran(
         4,
         "",
-        f"shopwindow: s3://{BUCKET}/gone: cannot read it: the store is not reached; look at AWS_ENDPOINT_URL and at "
-        "the network\n",
+        f"shopwindow: s3://{BUCKET}/gone: cannot read it: the store is not reached; look at AWS_ENDPOINT_URL (az: "
+        "AZURE_STORAGE_ENDPOINT) and at the network\n",
     )
 
 

@@ -63,7 +63,7 @@ def open_bucket(target: DeliveryTarget, environment: Mapping[str, str]) -> Objec
     options: dict[str, Any] = {"client_options": {"timeout": REQUEST_SECONDS}}
     if target.scheme == "s3":
         endpoint = environment.get("AWS_ENDPOINT_URL", "")
-        if _is_plain(endpoint, environment.get("AWS_ALLOW_HTTP", "")):
+        if _is_plain(endpoint, "AWS_ALLOW_HTTP", environment):
             options["client_options"]["allow_http"] = True
         if not environment.get("AWS_REGION") and not environment.get(
             "AWS_DEFAULT_REGION"
@@ -71,7 +71,7 @@ def open_bucket(target: DeliveryTarget, environment: Mapping[str, str]) -> Objec
             options["region"] = "us-east-1"  # what stores beside Amazon's expect
     elif target.scheme == "az":
         endpoint = environment.get("AZURE_STORAGE_ENDPOINT", "")
-        if _is_plain(endpoint, environment.get("AZURE_ALLOW_HTTP", "")):
+        if _is_plain(endpoint, "AZURE_ALLOW_HTTP", environment):
             options["client_options"]["allow_http"] = True
 
     def opened(retries: int, retrying: timedelta) -> Any:
@@ -104,16 +104,20 @@ def _address(target: DeliveryTarget, environment: Mapping[str, str]) -> str:
     return environment.get("AZURE_STORAGE_ENDPOINT", there)
 
 
-def _is_plain(endpoint: str, allowed: str) -> bool:
-    """Return whether an endpoint is without TLS. Raises Failure where that is unsafe."""
+def _is_plain(endpoint: str, variable: str, environment: Mapping[str, str]) -> bool:
+    """Return whether an endpoint is without TLS.
+
+    Raises Failure where that is unsafe, and ``variable`` does not allow it.
+    """
     address = urlsplit(endpoint)
     if address.scheme != "http":
         return False
     host = address.hostname or ""
     is_here = host in ("localhost", "::1") or host.startswith("127.")
-    if not is_here and allowed.lower() not in ("true", "1"):
+    allowed = environment.get(variable, "").lower() in ("true", "1")
+    if not is_here and not allowed:
         raise Failure(
             f"{endpoint}: plain http lets everybody on the way read and change what is "
-            "sent; use https, or set AWS_ALLOW_HTTP=true for a network of your own"
+            f"sent; use https, or set {variable}=true for a network of your own"
         )
     return True

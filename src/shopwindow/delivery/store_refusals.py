@@ -33,7 +33,8 @@ _STORE_REFUSALS = (
     (r"AuthenticationFailed|401 Unauthorized",
      f"the store does not accept the credentials; {CREDENTIALS_NEEDED}"),
     (r"kind: Connect|dns error|kind: Timeout|operation timed out|error sending request",
-     "the store is not reached; look at AWS_ENDPOINT_URL and at the network"),
+     "the store is not reached; look at AWS_ENDPOINT_URL (az: AZURE_STORAGE_ENDPOINT) and at "
+     "the network"),
     (OVERLOADED,
      "the store is overloaded or out of order; run it again later"),
     (r"NotImplemented|501 Not Implemented",
