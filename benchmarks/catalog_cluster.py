@@ -2,9 +2,11 @@
 the one process that writes leaves to them.
 
     python -m benchmarks.catalog_cluster [--size 50000] [--rounds 3]
+        [--workers 1,local:2] [--cluster-folder s3://BUCKET/PREFIX]
 
 The workers are processes of this machine, forked ones and those of a Dask cluster, and
-take turns. Only what they share is measured: no files are rendered. Processor time says
+take turns. Those of a cluster share a folder; with a target, they are measured a second
+time, and share that alone. Only what they share is measured: no files are rendered. Processor time says
 more than the clock where the machine has other things to do.
 """
 
@@ -16,8 +18,9 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -27,7 +30,10 @@ from benchmarks.catalog_again import content
 from benchmarks.measure import spread
 from shopwindow import library
 from shopwindow.catalog.index.building import CATALOG
+from shopwindow.cluster.connected import connect
 from shopwindow.content.executor import Executor, Processes
+from shopwindow.delivery.passing import TargetObjects
+from shopwindow.delivery.targets import parse
 from shopwindow.shop import INTERFACE
 
 WORKERS = ("1", "2", "local:1", "local:2")
@@ -43,15 +49,24 @@ AT = "2026-11-24T12:00:00Z"
 MEASURED = ("seconds", "writer", "workers")
 
 
+Sharing = Callable[[], AbstractContextManager[Executor]]
+"""Opens an Executor."""
+
+
 @contextmanager
-def executor_of(workers: str) -> Iterator[Executor]:
-    """Who shares the work."""
+def executor_of(workers: str, content: Path) -> Iterator[Executor]:
+    """Who shares the work.
+
+    ``workers``: one of WORKERS; an address of a cluster may have a target behind it.
+    """
     if workers.isdigit():
         yield Processes(int(workers))
         return
-    from shopwindow.cluster.connected import connect
-
-    with connect(workers, None, [], lambda sentence: None) as cluster:
+    address, _, target = workers.partition(" ")
+    objects = TargetObjects(parse(target)) if target else None
+    with connect(
+        address, None, [content], lambda sentence: None, objects=objects
+    ) as cluster:
         yield cluster
 
 
@@ -60,29 +75,30 @@ def one(folder: Path, out: Path, workers: str) -> dict[str, dict[str, float]]:
 
     Runs in a process of its own.
     """
+    sharing = partial(executor_of, workers, folder)
     checked, check = _timed(
-        workers,
+        sharing,
         lambda executor: library.check(INTERFACE, folder, at=AT, executor=executor),
     )
     assert checked.documents is not None, checked.problems[:3]
     live = library.live_at(INTERFACE, checked.documents, AT)
     given = checked.documents.feeds["catalog"]
     rows, index = _timed(
-        workers, lambda executor: CATALOG.build(given, live, out, executor=executor)
+        sharing, lambda executor: CATALOG.build(given, live, out, executor=executor)
     )
     (out.parent / "rows").write_text(rows)
     return {"check": check, "index": index}
 
 
 def _timed(
-    workers: str, work: Callable[[Executor], Any]
+    sharing: Sharing, work: Callable[[Executor], Any]
 ) -> tuple[Any, dict[str, float]]:
     """Work with an Executor, and return the result and what it took, in seconds.
 
     The time of the workers has that of their start.
     """
     of_workers = _processor(resource.RUSAGE_CHILDREN)
-    with executor_of(workers) as executor:
+    with sharing() as executor:
         own, started = _processor(resource.RUSAGE_SELF), time.perf_counter()
         result = work(executor)
         took = time.perf_counter() - started
@@ -113,6 +129,8 @@ def main() -> int:
     )
     parser.add_argument("--size", type=int, default=50_000, metavar="N")
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
+    parser.add_argument("--workers", default=",".join(WORKERS), metavar="LIST")
+    parser.add_argument("--cluster-folder", default="", metavar="TARGET")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
@@ -124,19 +142,29 @@ def main() -> int:
         work = Path(name)
         feeds(work / "feeds", given.size)
         content(work / "content", work / "feeds", SITE, STORES)
-        report(given.size, given.rounds, work)
+        cases = cases_of(given.workers.split(","), given.cluster_folder)
+        report(given.size, given.rounds, work, cases)
     return 0
 
 
-def report(size: int, rounds: int, work: Path) -> None:
+def cases_of(workers: Sequence[str], target: str) -> dict[str, str]:
+    """What is measured, with a name of each; clusters a second time with a target."""
+    cases = {who: NAMES[who] for who in workers}
+    for who in workers:
+        if target and not who.isdigit():
+            cases[f"{who} {target}"] = f"{NAMES[who]}, through a target"
+    return cases
+
+
+def report(size: int, rounds: int, work: Path, cases: Mapping[str, str]) -> None:
     """Measure, taking turns, and print a Markdown table.
 
-    Speed-ups compare the least times: what else the machine does only adds to them.
+    Speed-ups are over the first case, and compare the least times: what else the machine does only adds to them.
     """
     took: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     rows = set()
     for _ in range(rounds):
-        for workers in WORKERS:
+        for workers in cases:
             for step, values in measured(work / "content", work, workers).items():
                 for name, value in values.items():
                     took[step, workers, name].append(value)
@@ -147,12 +175,12 @@ def report(size: int, rounds: int, work: Path) -> None:
     )
     print("|---|---|--:|--:|--:|--:|--:|")
     for step in ("check", "index"):
-        alone = min(took[step, "1", "seconds"])
-        for workers in WORKERS:
+        alone = min(took[step, next(iter(cases)), "seconds"])
+        for workers, words in cases.items():
             clock, writer, others = (took[step, workers, name] for name in MEASURED)
             share = median(writer) / (median(writer) + median(others))
             print(
-                f"| {step} | {NAMES[workers]} | {spread(clock, 1)} | {alone / min(clock):.2f} "
+                f"| {step} | {words} | {spread(clock, 1)} | {alone / min(clock):.2f} "
                 f"| {spread(writer, 1)} | {spread(others, 1)} | {share:.2f} |"
             )
 
