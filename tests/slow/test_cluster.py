@@ -120,7 +120,7 @@ def test_a_scheduler_that_is_gone_is_one_sentence_and_the_last_release_stays(
     assert (ran.status, ran.err.splitlines()[-1]) == (
         4,
         f"shopwindow: the scheduler {dask.address} is gone; nothing was published, `current` is as it was. "
-        "Start it, and repeat the command",
+        "Start it, and the workers, which end with it, and repeat the command",
     )
     assert current(out) == before
     assert [name for name in below(out) if name.startswith("releases/.") or name.endswith(".sqlite-journal")] == []

@@ -6,7 +6,7 @@ the connection, which belongs to the thread that Dask started.
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -225,10 +225,19 @@ def _require_fit(client: Client, run: Run) -> None:
     answers = client.run(tasks.misfit, run, on_error="return")
     misfits = {worker: _misfit(answer) for worker, answer in answers.items() if answer}
     if misfits:
-        worker, reason = min(misfits.items())
-        others = len(misfits) - 1
-        more = f" (and so do {others} more of {len(answers)})" if others else ""
-        raise Failure(f"the worker {worker} {reason}{more}")
+        raise Failure(misfits_in_words(misfits, len(answers)))
+
+
+def misfits_in_words(misfits: Mapping[str, str], workers: int) -> str:
+    """Return the sentence about workers that do not fit, of ``workers`` in all.
+
+    It has the reason of one: with another worker it may be another reason.
+    """
+    worker, reason = min(misfits.items())
+    sentence = f"the worker {worker} {reason}"
+    if len(misfits) == 1:
+        return sentence
+    return f"{sentence}; of {workers} workers {len(misfits)} do not fit"
 
 
 def _misfit(answer: str | Exception) -> str:

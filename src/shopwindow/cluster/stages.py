@@ -182,8 +182,8 @@ class Cluster:
 
     def _scheduler_gone(self) -> Failure:
         return Failure(
-            f"the scheduler {self.address} is gone; {_LEFT_AS_IT_WAS}. Start it, and "
-            "repeat the command"
+            f"the scheduler {self.address} is gone; {_LEFT_AS_IT_WAS}. Start it, and the "
+            "workers, which end with it, and repeat the command"
         )
 
     def _say_who_worked(self, stage: str, seconds: float) -> None:
