@@ -175,6 +175,8 @@ def test_a_release_that_was_built_here_is_mended_by_a_build_or_by_times_and_mode
     assert (len(faults), remedy(host, id, faults)) == (1, "`shopwindow verify --repair` sets times and modes again")
     content.write_bytes(b"{}")
     assert remedy(host, id, verify(host, id)) == "`shopwindow build --no-cache` writes every file again"
+    published(tmp_path, target, "Second")
+    assert remedy(host, id).startswith("it is not current; do not roll back to it")
 
 
 def test_a_damaged_file_of_the_current_release_is_not_linked(

@@ -356,7 +356,7 @@ def verify(id: str, out: str, repair: bool) -> None:
     for line in wrong:
         click.echo(line)
     if wrong:
-        advice = library.remedy(Path(out), release, wrong)
+        advice = library.remedy(Path(out), id, wrong)
         click.echo(f"release {release[:12]} is damaged: {advice}", err=True)
         sys.exit(PROBLEMS)
     click.echo(f"release {release[:12]} is intact")

@@ -35,6 +35,8 @@ def remedy(releases: Releases, id: str, faults: Collection[str] = ()) -> str:
     """
     if faults and all(map(is_lost_by_copy, faults)):
         return "`shopwindow verify --repair` sets times and modes again"
+    if id != releases.current():
+        return "it is not current; do not roll back to it, `shopwindow prune` deletes it in time"
     actions = {entry["action"] for entry in releases.history() if entry["id"] == id}
     if "pull" not in actions:
         return "`shopwindow build --no-cache` writes every file again"
