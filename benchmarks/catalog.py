@@ -359,7 +359,7 @@ def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
     )
     content = content.with_indexes({"catalog": index})
     schemas = Schemas([shipped("schemas")])
-    database = index.database
+    database = index.file.database
 
     def call(path: str, query: str = "") -> Call:
         return bind(Request(path, query), None, INTERFACE)

@@ -280,7 +280,7 @@ def test_processes_forked_from_one_that_has_read_read_on(catalog: OpenedCatalog)
 
 def test_it_is_never_written_to(catalog: OpenedCatalog, tmp_path: Path) -> None:
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        catalog.database.execute("DELETE FROM number")
+        catalog.file.database.execute("DELETE FROM number")
     assert len(os.listdir(tmp_path)) == 1  # no journal, no locks
 
 

@@ -55,7 +55,7 @@ def test_few_samples_long_ones_and_empty_ones_give_none() -> None:
 def test_only_a_catalog_that_is_large_enough_has_a_dictionary(tmp_path: Path) -> None:
     few, many = documents(FEWEST_SAMPLES - 1), documents(400)
     indexes = [index(tmp_path, *few), index(tmp_path, *many)]
-    assert [bool(each.meta["dictionary"]) for each in indexes] == [False, True]
+    assert [bool(each.file.meta["dictionary"]) for each in indexes] == [False, True]
     for found, some in zip(indexes, (few, many), strict=True):
         stored = found.products([document["id"] for document in some])
         assert {id: document["name"] for id, document in stored.items()} == {each["id"]: each["name"] for each in some}

@@ -161,10 +161,10 @@ class _ResultPlaces:
         self._catalog, self._searched, self._query = catalog, searched, query
         result = searched.result
         self.scoring = scoring_of(catalog, result.clauses, result.words.head)
-        self._narrowed = catalog.filtered(searched.ranks, query)
+        self._narrowed = catalog.lists.filtered(searched.ranks, query)
         self.direct: int | None = None
         if searched.direct is not None:
-            self.direct = catalog.column("id")[searched.direct]
+            self.direct = catalog.lists.column("id")[searched.direct]
         by_words = [rank for rank in self._narrowed if rank != searched.direct]
         self.with_score = frozenset(searching.scored(catalog, result, by_words))
         self.count_by_rank = len(by_words) - len(self.with_score)
@@ -190,7 +190,7 @@ class _ResultPlaces:
             document["name"],
             document.get("brand", ""),
             self._group(rank),
-            self._catalog.standing_at(rank),
+            self._catalog.lists.standing_at(rank),
             self._score_reason(score) if score else None,
         )
 
@@ -266,7 +266,7 @@ class _ResultPlaces:
         against = [
             label
             for label, alone in filters.items()
-            if not self._catalog.filtered((rank,), alone)
+            if not self._catalog.lists.filtered((rank,), alone)
         ]
         return " and ".join(against)
 

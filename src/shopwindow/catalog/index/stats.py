@@ -128,7 +128,7 @@ def stats_of(catalog: OpenedCatalog, progress: Progress | None = None) -> Catalo
     """
     numbers = {name: _number(catalog, query) for name, query in _NUMBER_QUERIES.items()}
     (pages,), (page_size,) = (
-        catalog.rows(f"PRAGMA {name}")[0] for name in ("page_count", "page_size")
+        catalog.file.rows(f"PRAGMA {name}")[0] for name in ("page_count", "page_size")
     )
     documents = _DocumentCounts(catalog)
     for done, document in enumerate(catalog.documents(), 1):
@@ -144,7 +144,7 @@ def stats_of(catalog: OpenedCatalog, progress: Progress | None = None) -> Catalo
         brands=numbers["brands"],
         reviews=numbers["reviews"],
         bytes=pages * page_size,
-        dictionary=len(catalog.meta["dictionary"]),
+        dictionary=len(catalog.file.meta["dictionary"]),
         tables=_tables(catalog),
         facets=tuple(_facets_of(catalog)),
         lacking={name: one.lacking() for name, one in documents.lacking.items()},
@@ -152,7 +152,7 @@ def stats_of(catalog: OpenedCatalog, progress: Progress | None = None) -> Catalo
             documents.upcs,
             documents.nowhere.lacking(),
             documents.sold_out.lacking(),
-            catalog.stores_with_stock,
+            catalog.stock.stores,
         ),
         words=WordStats(
             numbers["words"],
@@ -175,7 +175,7 @@ _NUMBER_QUERIES = {
 
 
 def _number(catalog: OpenedCatalog, query: str) -> int:
-    ((count,),) = catalog.rows(query)
+    ((count,),) = catalog.file.rows(query)
     return int(count)
 
 
@@ -185,7 +185,7 @@ def _empty_categories(catalog: OpenedCatalog) -> Lacking:
     query = (
         "SELECT id FROM category WHERE coalesce(length(products), 0) = 0 ORDER BY id"
     )
-    for (id,) in catalog.rows(query):
+    for (id,) in catalog.file.rows(query):
         counted.add(id)
     return counted.lacking()
 
@@ -202,14 +202,14 @@ def _tables(catalog: OpenedCatalog) -> tuple[TableSize, ...] | None:
         " GROUP BY part ORDER BY 2 DESC, 1"
     )
     try:
-        rows = catalog.rows(query)
+        rows = catalog.file.rows(query)
     except sqlite3.OperationalError:
         return None
     return tuple(TableSize(name, size) for name, size in rows)
 
 
 def _facets_of(catalog: OpenedCatalog) -> Iterator[FacetStats]:
-    for facet in catalog.facets:
+    for facet in catalog.lists.facets:
         # The combination 0 has no value, and free ranks have it, too.
         having = len(facet.column) - facet.column.count(0)
         coverage = having / catalog.active if catalog.active else 0.0
@@ -237,7 +237,9 @@ class _DocumentCounts:
 
     def __init__(self, catalog: OpenedCatalog) -> None:
         self._catalog = catalog
-        self._categories = {id for (id,) in catalog.rows("SELECT id FROM category")}
+        self._categories = {
+            id for (id,) in catalog.file.rows("SELECT id FROM category")
+        }
         self.lacking = {name: _Counted() for name in ("image", "price", "category")}
         self.upcs = 0
         self.nowhere, self.sold_out = _Counted(), _Counted()
@@ -271,7 +273,7 @@ class _DocumentCounts:
         Many are looked up together, and all that are left at the end.
         """
         numbers = [upc for _, upcs, _ in self._waiting for upc in upcs]
-        in_stores = self._catalog.upcs_in_stores(numbers)
+        in_stores = self._catalog.stock.upcs_in_stores(numbers)
         for id, upcs, is_all in self._waiting:
             nowhere = [upc for upc in upcs if upc not in in_stores]
             for upc in nowhere:
