@@ -28,11 +28,12 @@ from shopwindow.cli.service import serve
 from shopwindow.cli.steps import interface_option
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import Response
+from shopwindow.interface.formats import accepted_formats
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
 from shopwindow.release.publish import Releases
-from shopwindow.service.exchange import MAX_BODY
-from shopwindow.service.serving import CacheKey, Exchange, ResponseCache, formats_of, load
+from shopwindow.service.message import MAX_BODY
+from shopwindow.service.serving import CacheKey, Exchange, ResponseCache, load
 from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import MAX_UNWANTED, application
 from shopwindow.shop import INTERFACE
@@ -195,7 +196,7 @@ def test_a_cached_response_is_looked_up_by_the_formats_that_accept_asks_for() ->
     accepts |= {"text/html": "- -", "application/xml, application/json;q=0.5": "xml xml"}
     accepts |= {"application/*;q=0.1, application/xml;q=0.2": "xml xml", "text/javascript": "- json"}
     accepts |= {"text/javascript, application/xml;q=0.5": "xml json"}
-    assert {accept: formats_of(accept) for accept in accepts} == accepts
+    assert {accept: accepted_formats(accept).name for accept in accepts} == accepts
 
 
 # -- the end -----------------------------------------------------------------------------------------------------

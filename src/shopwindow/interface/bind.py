@@ -17,7 +17,13 @@ from urllib.parse import parse_qsl
 from shopwindow.content.documents import Content
 from shopwindow.interface.body import Bodies, body_format, read
 from shopwindow.interface.call import Call, Request, of_ordered
-from shopwindow.interface.formats import JSON, MEDIA_TYPES, Format, negotiate
+from shopwindow.interface.formats import (
+    JSON,
+    MEDIA_TYPES,
+    AcceptedFormats,
+    Format,
+    accepted_formats,
+)
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.kinds import is_list
 from shopwindow.interface.operation import CALLBACK, Operation
@@ -32,6 +38,7 @@ def bind(
     routed: Routed | None = None,
     bodies: Bodies | None = None,
     content: Content | None = None,
+    format: Format | None = None,
 ) -> Call:
     """Return the one Call that a request asks for, whichever way it is spelled.
 
@@ -39,10 +46,13 @@ def bind(
     ``application``: whose API key was sent. ``routed``: the result of ``route``, where
     it was called already. ``bodies``: what is needed to read a body; without it, no
     body is read. ``content``: knows which of `Operation.others` exist; without it, all
-    of them do. Raises Refusal, with every fault.
+    of them do. ``format``: the result of `admit`, where it was called already. Raises
+    Refusal, with every fault.
     """
     operation, texts = routed or interface.routes.route(request)
-    format = _acceptable(request, operation)
+    if format is None:
+        formats = accepted_formats(request.headers.get("accept"))
+        format = _acceptable(request, operation, formats)
     faults: list[Fault] = []
     texts = texts | _query(operation, request.query, faults)
     ignored = _unknown_others(operation, texts, content) if content else ()
@@ -78,16 +88,19 @@ def bind(
     return replace(call, ignored=ignored) if ignored else call
 
 
-def admit(request: Request, operation: Operation) -> None:
-    """Raise the Refusal that `bind` would raise, where the head alone decides it.
+def admit(request: Request, operation: Operation, formats: AcceptedFormats) -> Format:
+    """Return the format of the answer. Raises the Refusal that `bind` would raise, where
+    the head alone decides it.
 
     So nobody waits for a body only to refuse it. Accept must admit JSON or XML, and the
-    Content-Type of a body that the operation reads must be one of them.
+    Content-Type of a body that the operation reads must be one of them. ``formats``:
+    what the request's Accept header gets.
     """
-    _acceptable(request, operation)
+    format = _acceptable(request, operation, formats)
     has_type = "content-type" in request.headers and not operation.body_optional
     if operation.body and (request.length or has_type):
         body_format(request.headers.get("content-type"))
+    return format
 
 
 def callback_of(operation: Operation, query: str) -> str | None:
@@ -104,15 +117,16 @@ def callback_of(operation: Operation, query: str) -> str | None:
         return None
 
 
-def _acceptable(request: Request, operation: Operation) -> Format:
+def _acceptable(
+    request: Request, operation: Operation, formats: AcceptedFormats
+) -> Format:
     """Return the format that a request asks for. Raises Refusal.
 
     With a callback the answer is a script, so a header that admits scripts is met.
     """
-    accept = request.headers.get("accept")
-    format = negotiate(accept)
+    format = formats.answer
     if format is not JSON and callback_of(operation, request.query):
-        format = negotiate(accept, script=True)
+        format = formats.script
     if format is None:
         accept = request.headers["accept"][:100]
         raise Refusal(

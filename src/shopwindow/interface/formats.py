@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -394,7 +394,37 @@ _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII)
 """The weight of a media range (RFC 9110 §12.4.2), or one such as Java's `.2`."""
 
 
+class AcceptedFormats(NamedTuple):
+    """What an Accept header gets.
+
+    Attributes:
+        answer: the format of an answer; None: the header admits neither.
+        script: the format of an answer that calls a function with its JSON; None: the
+            header admits neither.
+        name: of both, as in `json xml`; equal names get the same answers.
+    """
+
+    answer: Format | None
+    script: Format | None
+    name: str
+
+    @property
+    def refusal(self) -> Format:
+        """The format of a refusal: a client that admits neither gets JSON."""
+        return self.answer or JSON
+
+
 @lru_cache(maxsize=256)
+def accepted_formats(accept: str | None) -> AcceptedFormats:
+    """Return what an Accept header gets; None: there is no such header.
+
+    The cache pays because clients send the same few headers again and again.
+    """
+    formats = negotiate(accept), negotiate(accept, script=True)
+    name = " ".join(format.name if format else "-" for format in formats)
+    return AcceptedFormats(*formats, name)
+
+
 def negotiate(accept: str | None, *, script: bool = False) -> Format | None:
     """Return the format that an Accept header prefers (RFC 9110 §12.5.1).
 

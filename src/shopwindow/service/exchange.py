@@ -1,22 +1,35 @@
 """One request → one response: the checks in their order, and the headers that HTTP asks
 for.
 
-How this works. The steps are: is the message well formed, is a release being served,
-API key, route, sizes, Accept and Content-Type; then body and parameters, the operation
-itself, headers. The steps before the semicolon need only the head of a request.
-``at_once`` carries these out, so that a server that has not yet received the body can
-refuse the request without waiting for it. ``exchange`` carries out all of them. Both go
-through ``_exchange``, so they cannot disagree about the order.
+The steps, and why in this order:
 
-A client without a key learns nothing: it gets the same 401 for every path, whether or
-not the path exists. What describes the interface (service.documentation) needs no key,
-and is answered before anybody looks at one.
+1. Is the message well formed? If two servers can read it differently, nothing else in
+   it can be believed.
+2. Is a release being served? Without one there is nothing to answer from.
+3. Is it OPTIONS? A browser sends that before the request itself, and without the key.
+4. Is the response in the cache? Most reads end here, so no path is compared before. A
+   client that lacks an API key gets nothing from there.
+5. Is it a page that describes the interface (service.documentation)? That needs no key.
+6. Path and method: which operation is it?
+7. API key. A client without one gets the same 401 for every path, whether or not the
+   path exists: whatever step 6 refuses becomes this 401.
+8. Sizes; then Accept and Content-Type, of which the operation says what it takes.
+9. Is the body complete? Then body and parameters become a Call, and a refusal has all
+   their faults.
+10. The operation itself; then headers and content coding. A response from content is
+    cached.
+11. What depends on who asks, and so comes after the cache: If-None-Match, and Origin.
 
-Responses from content are cached (serving.ResponseCache) and looked up before the
-route. Every response is compressed by what the client accepts (codings), a cached one
-before it is stored: so the cache holds what was sent, and no form that nobody asked
-for.
+The steps up to 8 need only the head of a request. ``at_once`` takes these, so that a
+server that has not yet received the body can refuse the request without waiting for it.
+``exchange`` takes all of them. Both go through ``_exchange``, so they cannot disagree
+about the order.
+
+Every response is compressed by what the client accepts (codings), a cached one before
+it is stored: so the cache holds what was sent, and no form that nobody asked for.
 """
+
+from typing import NamedTuple
 
 from shopwindow.interface.answer import (
     API_KEY_HEADER,
@@ -31,10 +44,10 @@ from shopwindow.interface.answer import (
 )
 from shopwindow.interface.bind import admit, bind, callback_of
 from shopwindow.interface.body import Bodies
-from shopwindow.interface.call import Call, Request
-from shopwindow.interface.formats import JSON, MEDIA_TYPES, Format, negotiate
+from shopwindow.interface.call import Request
+from shopwindow.interface.formats import JSON, AcceptedFormats, Format, accepted_formats
 from shopwindow.interface.operation import FromContent, Operation
-from shopwindow.interface.routes import no_mapping, wrong_method
+from shopwindow.interface.routes import Routed, no_mapping, wrong_method
 from shopwindow.interface.validators import etag
 from shopwindow.problems import SERVICE, Failure, Fault, Refusal
 from shopwindow.release.damage import is_damaged
@@ -42,23 +55,14 @@ from shopwindow.service import journal
 from shopwindow.service.codings import Accepted, accepted, encoded, is_coded, plain_tag
 from shopwindow.service.cors import options, with_cors
 from shopwindow.service.database.database import RETRY_AFTER
+from shopwindow.service.message import check_body_complete, check_sizes
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import (
     CacheKey,
     Exchange,
     Serving,
-    formats_of,
     shipped_schemas,
 )
-
-MAX_QUERY = 8 * 1024
-"""Bytes of a query. RFC 9112 §3 recommends that everybody support request lines of
-8,000.
-"""
-
-MAX_BODY = 1024 * 1024
-"""Bytes of a body: nginx's default (client_max_body_size). Apps send less than 64 KiB.
-"""
 
 
 def exchange(
@@ -86,29 +90,13 @@ def at_once(request: Request, serving: Serving | None) -> Exchange | None:
     return _exchange(request, serving, None)
 
 
-def malformed(hosts: int, version: str, coding: str) -> Fault | None:
-    """Return why a message must be answered with 400, though many parsers let it pass.
-
-    ``hosts`` is the number of Host lines, ``version`` is as in `HTTP/1.1`, and
-    ``coding`` is Transfer-Encoding, or empty. Two servers in a row that read such a
-    message differently take parts of one body for requests of their own (request
-    smuggling).
-    """
-    if hosts > 1 or (hosts == 0 and version == "HTTP/1.1"):  # RFC 9112 §3.2
-        return Fault("Host", f"must be given exactly once, not {hosts} times")
-    if coding and coding.strip().lower() != "chunked":
-        # RFC 9112 §6.1: we decode no other coding
-        return Fault("Transfer-Encoding", f"must be chunked, not {coding[:100]}")
-    return None
-
-
 def refuse_arrival(
     code: str, fault: Fault, request: Request, serving: Serving | None
 ) -> Exchange:
     """Refuse a request for how it arrives (malformed, slow, cut off), whatever it asks
     for.
     """
-    format = negotiate(request.headers.get("accept")) or JSON
+    format = accepted_formats(request.headers.get("accept")).refusal
     refusal = Refusal(code, (fault,))
     varies = serving.vary if serving else ", ".join(VARY)
     schemas = serving.schemas if serving else shipped_schemas()
@@ -116,166 +104,233 @@ def refuse_arrival(
     return Exchange(with_cors(response, request, serving) if serving else response)
 
 
+# -- the order of a request ------------------------------------------------------------
+
+
 def _exchange(
     request: Request, serving: Serving | None, backstage: Backstage | None
 ) -> Exchange | None:
-    """Return the response; None where it takes body or database and ``backstage`` is
-    None.
+    """Take all steps, the first five and the last one here.
+
+    Returns None where body or database decide and ``backstage`` is None.
     """
     if request.malformed:
         return refuse_arrival("invalid", request.malformed, request, serving)
-    format = negotiate(request.headers.get("accept")) or JSON
     if serving is None:
-        return Exchange(_no_release(format))
+        return Exchange(_no_release(request))
     if request.method == "OPTIONS":
         return Exchange(with_cors(options(), request, serving), "options")
-    result = _admit_and_answer(request, serving, format, backstage)
+
+    arrival = _arrival(request, serving)
+    result = _from_cache(arrival, may_work=backstage is not None)
+    if result is None:
+        if page := _page_of_documentation(request, serving):
+            result = _document(page, arrival, may_work=backstage is not None)
+        else:
+            result = _admit_and_answer(arrival, backstage)
     if result is None:
         return None
+
     response = with_cors(_not_modified(result.response, request), request, serving)
     return result if response is result.response else result._replace(response=response)
 
 
-def _no_release(format: Format) -> Response:
-    """Return the 503 of a service that has no release yet."""
-    refusal = Refusal(
-        "unavailable", (Fault(SERVICE, "no release is being served yet"),)
-    )
-    return _with_common_headers(
-        refuse(refusal, format, shipped_schemas()), ", ".join(VARY)
+class _Arrival(NamedTuple):
+    """A request, and what its headers say whatever its path is.
+
+    Attributes:
+        request: as it came.
+        serving: what it is answered from.
+        formats: what Accept gets.
+        codings: what Accept-Encoding gets.
+        application: whose API key was sent; None: no valid one was.
+        is_admitted: whether the client has a key, or needs none.
+        cache_key: of its response; None: the cache has no response for such a request.
+    """
+
+    request: Request
+    serving: Serving
+    formats: AcceptedFormats
+    codings: Accepted
+    application: str | None
+    is_admitted: bool
+    cache_key: CacheKey | None
+
+
+def _arrival(request: Request, serving: Serving) -> _Arrival:
+    headers = request.headers
+    formats = accepted_formats(headers.get("accept"))
+    application = serving.clients.application(headers.get(API_KEY_HEADER))
+    is_admitted = application is not None or serving.interface.applications is None
+    is_read = request.method in ("GET", "HEAD") and not request.length
+    cache_key = None
+    # The key of the cache does not name the host, and the order host has paths of its
+    # own.
+    if is_admitted and is_read and not serving.on_order_host(headers.get("host")):
+        cache_key = CacheKey(request.path, request.query, formats.name, application)
+    return _Arrival(
+        request,
+        serving,
+        formats,
+        accepted(headers.get("accept-encoding")),
+        application,
+        is_admitted,
+        cache_key,
     )
 
 
 def _admit_and_answer(
-    request: Request, serving: Serving, format: Format, backstage: Backstage | None
+    arrival: _Arrival, backstage: Backstage | None
 ) -> Exchange | None:
-    """Take a request from its API key to its response.
+    """Take the steps from 6 to 10: from the path to the response, or to the refusal.
 
     The response does not depend on If-None-Match and Origin yet, so it can be cached.
     Returns None where the head is in order and ``backstage`` is None.
     """
-    application = serving.clients.application(request.headers.get(API_KEY_HEADER))
-    order_host = serving.on_order_host(request.headers.get("host"))
-    accept = accepted(request.headers.get("accept-encoding"))
-    cache_key = CacheKey(
-        request.path,
-        request.query,
-        formats_of(request.headers.get("accept")),
-        application,
-    )
-
-    needs_key = serving.interface.applications is not None
-    admitted = application is not None or not needs_key
-    # The key of the cache does not name the host, and the order host has paths of its
-    # own.
-    is_read = (
-        request.method in ("GET", "HEAD") and not request.length and not order_host
-    )
-    if admitted and is_read:
-        cached = _from_cache(serving, cache_key, accept, may_work=backstage is not None)
-        if cached:
-            return cached
-
-    if page := _page_of_documentation(request, serving):
-        may_work = backstage is not None
-        return _document(page, request, serving, accept, may_work=may_work)
-
+    request, serving = arrival.request, arrival.serving
+    routes = serving.interface.routes
     operation: Operation | None = None
     # An operation of this path: its form of failures holds for other methods as well.
     owner: Operation | None = None
     try:
         inner, order_host = _below_base_url(request, serving)
-        owner = (
-            serving.interface.routes.owner(inner, order_host) if order_host else None
-        )
-        operation, texts = serving.interface.routes.route(inner, order_host=order_host)
-        if not admitted:
+        owner = routes.owner(inner, order_host) if order_host else None
+        operation, texts = routes.route(inner, order_host=order_host)
+        if not arrival.is_admitted:
             raise no_key()
-        _check_sizes(request)
-        admit(inner, operation)
+        check_sizes(request)
+        format = admit(inner, operation, arrival.formats)
         if backstage is None:
             return None
 
-        _check_body_complete(request)
-        call = bind(
-            inner,
-            application,
-            serving.interface,
-            (operation, texts),
-            Bodies(serving.schemas, serving.content),
-            serving.content,
-        )
-        response = _with_common_headers(
-            _response(call, inner, serving, backstage), serving.vary
-        )
-        result = Exchange(response, operation.name, application, ignored=call.ignored)
-        if is_read and isinstance(operation.source, FromContent):
-            return _into_cache(serving, cache_key, result, accept)
-        return result._replace(response=encoded(response, accept))
+        check_body_complete(request)
+        arrival = arrival._replace(request=inner)
+        return _answered(arrival, (operation, texts), format, backstage)
     except Refusal as raised:
         # Without a key nobody learns whether a path exists, or what is wrong with it.
-        refusal = raised if admitted else no_key()
+        refusal = raised if arrival.is_admitted else no_key()
     except Exception as error:
         # Our own fault: the log gets all of it, and the client no details.
         refusal = _refusal_for(error, serving)
+    return _refused(refusal, arrival, operation, owner)
 
-    callback = None
-    if operation and admitted:
-        callback = _callback_for_refusal(request, operation)
+
+def _answered(
+    arrival: _Arrival, routed: Routed, format: Format, backstage: Backstage
+) -> Exchange:
+    """Take the steps 9 and 10 with a complete body: bind the request, then answer the
+    Call from content, or perform its action.
+
+    ``arrival`` has the request below its base URL. Raises Refusal.
+    """
+    request, serving = arrival.request, arrival.serving
+    call = bind(
+        request,
+        arrival.application,
+        serving.interface,
+        routed,
+        Bodies(serving.schemas, serving.content),
+        serving.content,
+        format,
+    )
+    is_from_content = isinstance(call.operation.source, FromContent)
+    if is_from_content:
+        response = answer(call, serving.content, serving.schemas)
+    else:
+        outcome = backstage.perform(call, request, serving.content, serving.status)
+        response = respond_to_action(call, outcome, serving.schemas)
+
+    response = _with_common_headers(response, serving.vary)
+    name, application = call.operation.name, arrival.application
+    result = Exchange(response, name, application, ignored=call.ignored)
+    if is_from_content and arrival.cache_key:
+        return _into_cache(arrival, arrival.cache_key, result)
+    return result._replace(response=encoded(response, arrival.codings))
+
+
+def _refused(
+    refusal: Refusal,
+    arrival: _Arrival,
+    operation: Operation | None,
+    owner: Operation | None,
+) -> Exchange:
+    """Return the response that says a Refusal, in the form that the operation has for
+    it.
+
+    ``operation`` is the one that was reached, and ``owner`` the one whose form holds if
+    none was. A client without a key does not learn which one it reached.
+    """
+    reached = operation if arrival.is_admitted else None
+    callback = _callback_for_refusal(arrival, reached) if reached else None
     refused = refuse(
         refusal,
-        JSON if callback else format,
-        serving.schemas,
+        JSON if callback else arrival.formats.refusal,
+        arrival.serving.schemas,
         operation or owner,
         callback,
     )
+    response = _with_common_headers(refused, arrival.serving.vary)
     return Exchange(
-        encoded(_with_common_headers(refused, serving.vary), accept),
-        operation.name if operation and admitted else "none",
-        application,
+        encoded(response, arrival.codings),
+        reached.name if reached else "none",
+        arrival.application,
         refused=ERROR_CODES[refusal.code].status if callback else None,
     )
 
 
-def _from_cache(
-    serving: Serving, key: CacheKey, accept: Accepted, *, may_work: bool
-) -> Exchange | None:
-    """Return a cached response in the form that the client accepts, or None.
-
-    ``may_work``: compress it if only the body as it is is there. The event loop may not.
-    """
-    coded = serving.cache.get(_in_form(key, accept)) if accept.coding else None
-    if coded:
-        return coded
-    plain = serving.cache.get(key)
-    if plain is None or not is_coded(plain.response, accept):
-        return plain
-    return _into_cache(serving, key, plain, accept) if may_work else None
-
-
-def _into_cache(
-    serving: Serving, key: CacheKey, plain: Exchange, accept: Accepted
-) -> Exchange:
-    """Store a response in the form that the client accepts, and return it."""
-    coded = plain._replace(response=encoded(plain.response, accept))
-    is_plain = coded.response is plain.response
-    serving.cache.add(key if is_plain else _in_form(key, accept), coded)
-    return coded
-
-
-def _in_form(key: CacheKey, accept: Accepted) -> CacheKey:
-    return key._replace(coding=accept.coding.name if accept.coding else "")
-
-
-def _callback_for_refusal(request: Request, operation: Operation) -> str | None:
+def _callback_for_refusal(arrival: _Arrival, operation: Operation) -> str | None:
     """Return the function that gets a refusal, because a page waits for it.
 
     Its name must be valid, and Accept must admit a script; a client that asks for XML
     gets the refusal in XML.
     """
-    if negotiate(request.headers.get("accept"), script=True) is not JSON:
+    if arrival.formats.script is not JSON:
         return None
-    return callback_of(operation, request.query)
+    return callback_of(operation, arrival.request.query)
+
+
+# -- the cache -------------------------------------------------------------------------
+
+
+def _from_cache(arrival: _Arrival, *, may_work: bool) -> Exchange | None:
+    """Return a cached response in the form that the client accepts, or None.
+
+    ``may_work``: compress it if only the body as it is is there. The event loop may not.
+    """
+    key, codings, cache = arrival.cache_key, arrival.codings, arrival.serving.cache
+    if key is None:
+        return None
+    coded = cache.get(_in_form(key, codings)) if codings.coding else None
+    if coded:
+        return coded
+    plain = cache.get(key)
+    if plain is None or not is_coded(plain.response, codings):
+        return plain
+    return _into_cache(arrival, key, plain) if may_work else None
+
+
+def _into_cache(arrival: _Arrival, key: CacheKey, plain: Exchange) -> Exchange:
+    """Store a response in the form that the client accepts, and return it."""
+    coded = plain._replace(response=encoded(plain.response, arrival.codings))
+    is_plain = coded.response is plain.response
+    form = key if is_plain else _in_form(key, arrival.codings)
+    arrival.serving.cache.add(form, coded)
+    return coded
+
+
+def _in_form(key: CacheKey, codings: Accepted) -> CacheKey:
+    return key._replace(coding=codings.coding.name if codings.coding else "")
+
+
+# -- faults of ours --------------------------------------------------------------------
+
+
+def _no_release(request: Request) -> Response:
+    """Return the 503 of a service that has no release yet."""
+    format = accepted_formats(request.headers.get("accept")).refusal
+    fault = Fault(SERVICE, "no release is being served yet")
+    refused = refuse(Refusal("unavailable", (fault,)), format, shipped_schemas())
+    return _with_common_headers(refused, ", ".join(VARY))
 
 
 def _refusal_for(error: Exception, serving: Serving) -> Refusal:
@@ -295,14 +350,7 @@ def _refusal_for(error: Exception, serving: Serving) -> Refusal:
     return Refusal("internal")
 
 
-def _response(
-    call: Call, request: Request, serving: Serving, backstage: Backstage
-) -> Response:
-    """Answer a Call from content, or perform its action. Raises Refusal."""
-    if isinstance(call.operation.source, FromContent):
-        return answer(call, serving.content, serving.schemas)
-    outcome = backstage.perform(call, request, serving.content, serving.status)
-    return respond_to_action(call, outcome, serving.schemas)
+# -- the path --------------------------------------------------------------------------
 
 
 def _below_base_url(request: Request, serving: Serving) -> tuple[Request, bool]:
@@ -332,6 +380,9 @@ def _below(base: str, path: str) -> str | None:
     return path[len(base) + 1 :] if path.startswith(f"{base}/") else None
 
 
+# -- the documentation -----------------------------------------------------------------
+
+
 def _page_of_documentation(request: Request, serving: Serving) -> str | None:
     """Return the path below the base URL of a page of the documentation; None for any
     other request.
@@ -345,13 +396,12 @@ def _page_of_documentation(request: Request, serving: Serving) -> str | None:
     return None
 
 
-def _document(
-    page: str, request: Request, serving: Serving, accept: Accepted, *, may_work: bool
-) -> Exchange | None:
+def _document(page: str, arrival: _Arrival, *, may_work: bool) -> Exchange | None:
     """Answer a request for the documentation, which needs no key.
 
     Returns None where it is printed or compressed, and this thread may do no work.
     """
+    request, serving = arrival.request, arrival.serving
     if serving.documentation is None:
         raise TypeError(f"{page}: this service has no documentation")
     try:
@@ -359,49 +409,18 @@ def _document(
             raise wrong_method(("GET", "HEAD", "OPTIONS"), request.method)
         if not may_work:
             return None
-        response = serving.documentation.response(page, accept)
+        response = serving.documentation.response(page, arrival.codings)
         return Exchange(response, "documentation")
     except Refusal as raised:
         refusal = raised
     except Exception as error:
         refusal = _refusal_for(error, serving)
-    format = negotiate(request.headers.get("accept")) or JSON
-    refused = refuse(refusal, format, serving.schemas)
-    response = encoded(_with_common_headers(refused, serving.vary), accept)
+    refused = refuse(refusal, arrival.formats.refusal, serving.schemas)
+    response = encoded(_with_common_headers(refused, serving.vary), arrival.codings)
     return Exchange(response, "documentation")
 
 
-def _check_sizes(request: Request) -> None:
-    """Refuse a query or a body that is too large, and a body without a Content-Type."""
-    if len(request.query.encode()) > MAX_QUERY:
-        raise Refusal(
-            "uri_too_long",
-            (
-                Fault(
-                    "query",
-                    f"must have at most {MAX_QUERY} bytes, not {len(request.query.encode())}",
-                ),
-            ),
-        )
-    if request.length > MAX_BODY:
-        allowed = f"must have at most {MAX_BODY} bytes"
-        raise Refusal("too_large", (Fault("body", allowed),))
-    if request.length and not request.headers.get("content-type"):
-        missing = f"must be {MEDIA_TYPES}; it is missing"
-        raise Refusal("media_type", (Fault("Content-Type", missing),))
-
-
-def _check_body_complete(request: Request) -> None:
-    """Refuse a body that ended early (RFC 9112 §8: the message is incomplete)."""
-    if request.method not in ("GET", "HEAD") and len(request.body) < request.length:
-        raise Refusal(
-            "invalid",
-            (
-                Fault(
-                    "body", f"ended after {len(request.body)} of {request.length} bytes"
-                ),
-            ),
-        )
+# -- the headers of a response ---------------------------------------------------------
 
 
 def _with_common_headers(response: Response, varies: str) -> Response:

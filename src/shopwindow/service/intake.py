@@ -42,8 +42,8 @@ from shopwindow.interface.answer import Response
 from shopwindow.interface.call import Request
 from shopwindow.problems import Fault
 from shopwindow.service import journal, probe, requestid
-from shopwindow.service.exchange import MAX_BODY, malformed
 from shopwindow.service.headers import believed
+from shopwindow.service.message import MAX_BODY, malformed
 from shopwindow.service.proxies import Proxies
 from shopwindow.service.serving import Exchange
 from shopwindow.service.wsgi import BODY_METHODS, MAX_UNWANTED, Front, headers_of

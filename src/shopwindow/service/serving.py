@@ -19,7 +19,6 @@ from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import Response, vary
 from shopwindow.interface.collections import schemas_with
-from shopwindow.interface.formats import negotiate
 from shopwindow.interface.interface import Interface
 from shopwindow.release.changes import content_of
 from shopwindow.release.publish import Releases
@@ -62,7 +61,7 @@ class Exchange(NamedTuple):
 class CacheKey(NamedTuple):
     """All that a response from content depends on, with the form in which it is sent.
 
-    ``formats`` is what counts of Accept: two headers with equal formats get the same.
+    ``formats`` is what counts of Accept (`AcceptedFormats.name`).
     ``coding`` is the name of a content coding; empty: the body as it is.
     """
 
@@ -71,15 +70,6 @@ class CacheKey(NamedTuple):
     formats: str
     application: str | None
     coding: str = ""
-
-
-@lru_cache(maxsize=256)
-def formats_of(accept: str | None) -> str:
-    """Return what counts of an Accept header: the formats that it gets, without and with
-    a callback.
-    """
-    formats = negotiate(accept), negotiate(accept, script=True)
-    return " ".join(format.name if format else "-" for format in formats)
 
 
 class ResponseCache:

@@ -18,7 +18,7 @@ from typing import Any
 
 from shopwindow.interface.answer import Response, refuse
 from shopwindow.interface.call import Request
-from shopwindow.interface.formats import JSON, negotiate
+from shopwindow.interface.formats import accepted_formats
 from shopwindow.interface.loading import from_environment
 from shopwindow.interface.secret import SECRET, read_secret
 from shopwindow.problems import Fault, Refusal
@@ -31,13 +31,12 @@ from shopwindow.service.database.database import MAX_CONNECTIONS, Load
 from shopwindow.service.database.late import late_database
 from shopwindow.service.documentation import Describe
 from shopwindow.service.exchange import (
-    MAX_BODY,
     at_once,
     exchange,
-    malformed,
     refuse_arrival,
 )
 from shopwindow.service.logfile import LogFile
+from shopwindow.service.message import MAX_BODY, malformed
 from shopwindow.service.metrics import DatabaseMeter, Metrics
 from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
 from shopwindow.service.running import Backstage
@@ -367,7 +366,7 @@ def _internal_error(error: Exception, accept: str | None) -> Exchange:
     details.
     """
     journal.failure(error)
-    format = negotiate(accept) or JSON
+    format = accepted_formats(accept).refusal
     response = refuse(Refusal("internal"), format, shipped_schemas())
     headers = (("Content-Type", response.media_type), ("Cache-Control", "no-store"))
     return Exchange(response._replace(headers=headers))
