@@ -31,7 +31,7 @@ from typing import Any
 
 import orjson
 
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.release.verify import verify
 
 CHECKOUT = Path(__file__).resolve().parents[1]

@@ -19,7 +19,7 @@ from shopwindow.delivery.folder import FolderBucket
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.release.build_notes import record_build
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 
 Json = Any
 

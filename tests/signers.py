@@ -27,7 +27,7 @@ from shopwindow.delivery.source import PullFault
 from shopwindow.delivery.targets import parse
 from shopwindow.delivery.verifying import SignedSource
 from shopwindow.problems import Failure
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.release.verify import verify
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from releases import shopwindow
 from shopwindow.problems import Failure
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.release.verify import verify
 from shopwindow.renamed import refuse_former_variables
 from shopwindow.retail.bags.table import BAGS

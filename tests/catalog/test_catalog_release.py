@@ -27,7 +27,7 @@ from shopwindow.release.build_notes import last_build
 from shopwindow.release.changes import content_of
 from shopwindow.release.indexes import PreviousIndex
 from shopwindow.release.order import BuildOrder
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.release.stage import Stage
 from shopwindow.shop import INTERFACE
 from test_catalog_content import FILES, SMALL

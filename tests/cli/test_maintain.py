@@ -14,7 +14,7 @@ import pytest
 from mailserver import mail_server
 from releases import Ran, build, current, shopwindow
 from shopwindow.interface.outbox import OUTBOX
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.service.database.opening import open_database
 from shopwindow.service.maintenance import MAINTENANCE_JOBS
 from shopwindow.shop import INTERFACE

@@ -32,7 +32,7 @@ from shopwindow.release import pull_notes
 from shopwindow.release.current import Current
 from shopwindow.release.damage import remedy
 from shopwindow.release.manifest import MANIFEST_FORMAT
-from shopwindow.release.publish import OutputBusy, Releases
+from shopwindow.release.releases import OutputBusy, Releases
 from shopwindow.release.verify import verify
 
 Json = Any

@@ -36,7 +36,7 @@ from shopwindow.delivery.source import PullFault
 from shopwindow.delivery.verifying import SignedSource
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 
 
 @dataclass(frozen=True)

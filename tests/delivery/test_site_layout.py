@@ -15,7 +15,7 @@ from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.delivery.purging import purge
 from shopwindow.delivery.site_layout import manifest_key, publish_site
 from shopwindow.problems import Failure
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 
 TEXT = Headers("text/plain", "no-cache")
 

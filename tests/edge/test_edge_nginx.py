@@ -36,7 +36,7 @@ from shopwindow.interface.formats import RESPONSE_FORMATS, negotiate
 from shopwindow.interface.operation import FromContent
 from shopwindow.interface.validators import etag
 from shopwindow.release.changes import content_of
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.release.stored import interface_of
 from shopwindow.service.requestid import ACCEPTED_ID
 from shopwindow.shop import INTERFACE

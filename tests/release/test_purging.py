@@ -13,8 +13,8 @@ from shopwindow.content.documents import live
 from shopwindow.content.listing import COLLECTIONS
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.program import program_digest
-from shopwindow.release.publish import Releases
 from shopwindow.release.purging import ANSWERS_RENDERED, Purge, urls_to_purge
+from shopwindow.release.releases import Releases
 from shopwindow.shop import INTERFACE
 
 EVENT = "events/windows-light-up.yaml"

@@ -28,8 +28,8 @@ from shopwindow.interface.operation import FromContent
 from shopwindow.release import prerender
 from shopwindow.release.build import Built, build
 from shopwindow.release.order import BuildOrder
-from shopwindow.release.publish import Releases
 from shopwindow.release.reads import Digests, Read, ReadRecord, Recorded, load, returned, save
+from shopwindow.release.releases import Releases
 from shopwindow.release.verify import verify
 from shopwindow.retail.storefront import days, events_by_store, grid_of_stores
 from shopwindow.shop import INTERFACE

@@ -35,7 +35,7 @@ from releases import (
 from shopwindow.content.documents import CONTENT_FORMAT
 from shopwindow.problems import Failure
 from shopwindow.release.changes import ValueChange, changes, longest_lifetime, purged
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.release.verify import verify
 from shopwindow.shop import INTERFACE
 

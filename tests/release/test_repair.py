@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from releases import SAMPLE, Ran, built, shopwindow, tree
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from shopwindow.delivery.folder import FolderBucket
 from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, Log, follow, pause
 from shopwindow.delivery.source import UnsignedSource
 from shopwindow.release import pull_notes
-from shopwindow.release.publish import OutputBusy, Releases
+from shopwindow.release.releases import OutputBusy, Releases
 
 Json = Any
 

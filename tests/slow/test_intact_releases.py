@@ -14,7 +14,7 @@ from releases import built
 from served import Server, called, granian, within
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE

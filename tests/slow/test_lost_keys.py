@@ -17,7 +17,7 @@ from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import PublishOptions
 from shopwindow.delivery.signing import Signing
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 
 PAGE = SOURCES.parent / "docs/operate/signing.md"
 ONLINE = ("targets", "snapshot", "timestamp")

@@ -28,7 +28,7 @@ from shopwindow.delivery.bucket import Headers
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.release import pull_notes
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.release.verify import verify
 
 Json = Any

@@ -31,7 +31,7 @@ from shopwindow.interface.answer import Response
 from shopwindow.interface.formats import accepted_formats
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.service.message import MAX_BODY
 from shopwindow.service.serving import CacheKey, Exchange, ResponseCache, load
 from shopwindow.service.watch import Watch

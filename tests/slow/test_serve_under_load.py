@@ -25,7 +25,7 @@ from releases import app, built, shopwindow, small, store
 from releases import write as write_documents
 from served import granian, uwsgi, waitress, within
 from shopwindow.release.manifest import encode, release_id
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.service.metrics_folder import metrics_folder
 from shopwindow.service.watch import Watch
 from shopwindow.shop import INTERFACE

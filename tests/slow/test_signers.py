@@ -17,7 +17,7 @@ from delivered import current, release
 from objectstores import BUCKET, Store, reached, s3
 from shopwindow.delivery import layout
 from shopwindow.delivery.source import PullFault
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from signers import at, keys_in, live, pulled, race, signed_and_pulled, stored, wrongly
 
 KILLS = int(os.environ.get("SHOPWINDOW_KILLS", "100"))

@@ -253,7 +253,7 @@ def _promotions(ids: Sequence[int], out: str) -> dict[int, str]:
     from pathlib import Path
 
     from shopwindow.release.changes import content_of
-    from shopwindow.release.publish import Releases
+    from shopwindow.release.releases import Releases
 
     releases = Releases(Path(out))
     content = content_of(releases.path(releases.find("current")), interface())

@@ -21,7 +21,7 @@ from shopwindow.cli.steps import (
 )
 from shopwindow.problems import Failure, number_of
 from shopwindow.release.edge_notes import stale_edges
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.service import journal
 
 if TYPE_CHECKING:

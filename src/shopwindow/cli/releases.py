@@ -38,7 +38,7 @@ from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
 from shopwindow.release.edge_notes import ConfiguredEdge
 from shopwindow.release.order import MAX_FILES
-from shopwindow.release.publish import Release
+from shopwindow.release.releases import Release
 
 LISTED_IDS = 10
 """Ids of changed documents that a build prints for each kind: a line of a terminal

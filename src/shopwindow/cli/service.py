@@ -17,7 +17,7 @@ from shopwindow.cli.steps import (
 )
 from shopwindow.interface.secret import SECRET, read_secret
 from shopwindow.problems import Failure
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.service import server
 from shopwindow.service.processors import processors
 

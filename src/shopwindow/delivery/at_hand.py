@@ -9,7 +9,7 @@ from shopwindow.delivery.chunks import chunks, stretches
 from shopwindow.delivery.outgoing import LINES
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 
 
 @dataclass(frozen=True)

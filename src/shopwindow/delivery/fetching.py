@@ -38,8 +38,8 @@ from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines
-from shopwindow.release.publish import Releases
 from shopwindow.release.recorded_digests import index_note
+from shopwindow.release.releases import Releases
 from shopwindow.release.stage import Stage
 from shopwindow.release.verify import index_faults
 

@@ -18,7 +18,7 @@ from shopwindow.delivery.source import PullFault, ReleaseSource
 from shopwindow.interface.index import Index
 from shopwindow.problems import number_of
 from shopwindow.release.edge_notes import stale_edges
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 
 EVERY_SECONDS = 30.0
 """Between two looks. A host is half a minute behind at most, and a hundred hosts cost

@@ -16,8 +16,8 @@ from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.build_notes import last_build
 from shopwindow.release.manifest import ManifestLines
-from shopwindow.release.publish import Releases
 from shopwindow.release.recorded_digests import index_note
+from shopwindow.release.releases import Releases
 
 PRIVATE_HEADERS = Headers(
     "application/octet-stream", "private, max-age=31536000, immutable"

@@ -21,8 +21,8 @@ from shopwindow.delivery.source import PullFault, ReleaseSource, WantedRelease, 
 from shopwindow.interface.index import Index
 from shopwindow.problems import failures
 from shopwindow.release import pull_notes
-from shopwindow.release.publish import Releases
 from shopwindow.release.pull_notes import PullNote
+from shopwindow.release.releases import Releases
 from shopwindow.release.stage import staging
 from shopwindow.release.verify import verify
 

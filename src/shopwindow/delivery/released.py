@@ -9,7 +9,7 @@ from shopwindow.delivery.layout import MANIFEST_PART, PartChunk, Published
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines
-from shopwindow.release.publish import MIN_ID_DIGITS
+from shopwindow.release.releases import MIN_ID_DIGITS
 
 
 def ids(bucket: Bucket) -> list[str]:

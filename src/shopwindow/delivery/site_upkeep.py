@@ -9,7 +9,7 @@ from shopwindow.delivery.pointer import SITE, TargetPointer
 from shopwindow.delivery.site_layout import lines
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
-from shopwindow.release.publish import Release
+from shopwindow.release.releases import Release
 
 
 def listing(bucket: Bucket) -> list[Release]:

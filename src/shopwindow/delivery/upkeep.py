@@ -21,7 +21,7 @@ from shopwindow.delivery.signed_upkeep import followed, superfluous
 from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release.manifest import ManifestLines
-from shopwindow.release.publish import Release
+from shopwindow.release.releases import Release
 from shopwindow.release.verify import index_faults
 
 SPARED = timedelta(days=1)

@@ -42,7 +42,7 @@ from shopwindow.release.order import MAX_FILES, BuildOrder, BuiltIndexes
 from shopwindow.release.origin import origin
 from shopwindow.release.prerender import planned_operations
 from shopwindow.release.program import program_digest
-from shopwindow.release.publish import OutputBusy, Releases
+from shopwindow.release.releases import OutputBusy, Releases
 
 
 @dataclass(frozen=True)

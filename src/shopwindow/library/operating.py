@@ -17,7 +17,7 @@ from shopwindow.release.changes import (
     purged,
 )
 from shopwindow.release.damage import remedy as remedy_of_release
-from shopwindow.release.publish import Release, Releases
+from shopwindow.release.releases import Release, Releases
 from shopwindow.release.repair import repair as repair_release
 from shopwindow.release.stored import interface_of
 from shopwindow.release.touched import TouchedContract, touched

@@ -38,8 +38,8 @@ from shopwindow.problems import Failure, Misuse, Problem, sentence
 from shopwindow.release.changes import content_of
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.program import program_digest
-from shopwindow.release.publish import Releases
 from shopwindow.release.purging import Purge, urls_to_purge
+from shopwindow.release.releases import Releases
 from shopwindow.release.stored import interface_of
 
 CONTENTS_KEPT = 8

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from shopwindow.problems import Failure
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.release.verify import verify
 
 LISTED_FAULTS = 3

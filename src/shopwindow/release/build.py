@@ -17,7 +17,7 @@ The order is forced by the id. It follows from the digests of all files, so a bu
 knows only after step 5 whether its release exists already. Where the plan reuses every
 file, the build knows that before step 5, and skips it if the release exists.
 
-A build never moves `current`: `publish` does. So a build that fails, or is killed,
+A build never moves `current`: `activation` does. So a build that fails, or is killed,
 leaves every release as it was.
 """
 
@@ -33,7 +33,7 @@ from shopwindow.release.changes import documents_changed
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.plan import planned
 from shopwindow.release.previous import Previous, previous_release, record_path
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.release.render import StagedFiles, merged, render
 from shopwindow.release.stage import staging
 from shopwindow.release.unserved import Unserved, stage_content, stage_notes

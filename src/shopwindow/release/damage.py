@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection
 
 from shopwindow.release import pull_notes
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.release.verify import is_lost_by_copy
 
 DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}

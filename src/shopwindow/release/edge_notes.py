@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from shopwindow.problems import Failure
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 
 EDGES = "edges.json"
 

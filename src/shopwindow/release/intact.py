@@ -21,8 +21,8 @@ from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines
-from shopwindow.release.publish import Releases
 from shopwindow.release.recorded_digests import index_note
+from shopwindow.release.releases import Releases
 
 MAX_LISTED_FAULTS = 3
 """Faults that a message lists: a release that is still being copied lacks thousands of

@@ -22,9 +22,9 @@ from shopwindow.problems import Failure
 from shopwindow.release import manifest, reads
 from shopwindow.release.indexes import PreviousIndex
 from shopwindow.release.prerender import PreviousFiles
-from shopwindow.release.publish import Releases
 from shopwindow.release.reads import ReadRecord
 from shopwindow.release.recorded_digests import index_note
+from shopwindow.release.releases import Releases
 from shopwindow.release.stored import interface_of
 
 

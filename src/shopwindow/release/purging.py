@@ -36,8 +36,8 @@ from shopwindow.release.prerender import (
     prerender,
 )
 from shopwindow.release.previous import Previous, previous_release
-from shopwindow.release.publish import Releases
 from shopwindow.release.reads import Digests
+from shopwindow.release.releases import Releases
 
 ANSWERS_RENDERED = 1000
 """Answers that are rendered to know their URLs: a page that waits for more of them is

@@ -16,8 +16,8 @@ from shopwindow.interface.index import Index
 from shopwindow.interface.validators import modified
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
-from shopwindow.release.publish import Releases
 from shopwindow.release.recorded_digests import compressed_digests, index_note
+from shopwindow.release.releases import Releases
 from shopwindow.release.stage import FILE_MODE
 
 OTHER_TIME = "another modification time than its bytes give; its ETag would differ"

@@ -26,8 +26,8 @@ from prometheus_client import CollectorRegistry, make_wsgi_app, multiprocess
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.problems import Failure, Refusal
 from shopwindow.release import pull_notes
-from shopwindow.release.publish import Releases
 from shopwindow.release.pull_notes import PullNote
+from shopwindow.release.releases import Releases
 from shopwindow.service import journal
 from shopwindow.service.database.database import Database
 from shopwindow.service.figures import DatabaseState, Figures

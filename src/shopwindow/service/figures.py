@@ -21,8 +21,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.build_notes import killed_build, last_build
-from shopwindow.release.publish import Releases
 from shopwindow.release.pull_notes import FAULT_KINDS, PullNote
+from shopwindow.release.releases import Releases
 from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 
 DATABASE_FOLDER = "database"

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from shopwindow.problems import Failure, cut
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.smtp import smtp_server
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from shopwindow.release.build_notes import CONTENT_AT_FAULT, killed_build, last_build
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 
 JOB = "shopwindow build"
 OUTSIDE_CONTENT = (

@@ -21,7 +21,7 @@ from shopwindow.interface.answer import Response, vary
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.interface import Interface
 from shopwindow.release.changes import content_of
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.release.stored import interface_of
 from shopwindow.service.clients import Clients
 from shopwindow.service.documentation import Describe, Documentation

@@ -24,7 +24,7 @@ from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact, signature
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 from shopwindow.service import journal
 from shopwindow.service.documentation import Describe
 from shopwindow.service.serving import CACHE_BYTES, Serving, load_release

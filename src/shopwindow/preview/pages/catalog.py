@@ -22,7 +22,7 @@ from shopwindow.preview.pages.indexes import (
 )
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.release.damage import is_damaged, remedy
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 
 KIND = "product"
 

@@ -9,7 +9,7 @@ from shopwindow import library
 from shopwindow.content.schedule import END
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Failure
-from shopwindow.release.publish import Releases
+from shopwindow.release.releases import Releases
 
 HISTORY_SHOWN = 50
 """Activations that the page lists: some weeks of a busy shop."""
