@@ -20,6 +20,7 @@ from releases import AT, aged, build, built, current, live, manifest, shopwindow
 from shopwindow.catalog.index.building import CATALOG, sorted_together
 from shopwindow.catalog.index.file import PAGE_SIZE
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
+from shopwindow.content import yaml
 from shopwindow.content.check import check
 from shopwindow.content.schema import Schemas
 from shopwindow.release import indexes
@@ -141,6 +142,32 @@ def test_a_catalog_of_which_a_part_changed_is_the_one_made_anew(
     assert built(small, out, "--no-cache") == second
     assert catalog(out, second).read_bytes() == data
     assert shopwindow("verify", "--out", out).status == 0
+
+
+WWW = ("site.yaml", "www: https://www.example", "www: https://www2.example")
+
+
+def test_another_name_changes_the_products_that_use_it_and_no_others(small: Path, out: Path) -> None:
+    edit(small, (PRODUCTS, "description: A boot.\n", 'description: "A boot of {{ www }}."\n'))
+    built(small, out)
+    second = built(changed(small, WWW), out)
+    index = content_of(out / "releases" / second, INTERFACE).index("catalog")
+    texts = [index.product(id)["description"] for id in (501, 502)]
+    assert texts == ["A boot of https://www2.example.", "A boot, and what keeps it."]
+    data = catalog(out, second).read_bytes()
+    assert built(small, out, "--no-cache") == second
+    assert catalog(out, second).read_bytes() == data
+
+
+def test_a_catalog_of_lines_is_linked_whatever_expressions_may_use(tmp_path: Path, out: Path) -> None:
+    written = dict(SMALL)
+    for part in ("categories", "brands", "products", "recommendations"):
+        documents = yaml.load(written.pop(FILES[part]))
+        written[f"catalog/{part}.jsonl"] = "".join(f"{json.dumps(one)}\n" for one in documents)
+    folder = aged(write(tmp_path / "content", written))
+    first = built(folder, out)
+    second = built(changed(folder, WWW), out)
+    assert catalog(out, first).samefile(catalog(out, second))
 
 
 def test_nothing_is_taken_from_a_catalog_that_was_changed(small: Path, out: Path) -> None:

@@ -92,13 +92,15 @@ class Index(Protocol):
         ...
 
     def digest(self, feeds: Any) -> str:
-        """Return a digest of the contents of the files, the same on any machine."""
+        """Return a digest of what documents follow from, the same on any machine: of the
+        contents of the files, and of the names where expressions may use them.
+        """
         ...
 
-    def beside(self, feeds: Any, content: Content) -> Json:
-        """Return what the index is built from beside the files of its kinds.
+    def beside(self, content: Content) -> Json:
+        """Return what the index is built from beside the documents of its kinds.
 
-        These are settings, names and documents of other kinds.
+        These are settings and documents of other kinds.
         """
         ...
 

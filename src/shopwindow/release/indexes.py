@@ -181,7 +181,7 @@ def index_state(
     """Return two digests: of what an index is built from beside its files, and of that
     with the files.
     """
-    beside = _digest([index.format, program, index.beside(feeds, content)])
+    beside = _digest([index.format, program, index.beside(content)])
     return beside, _digest([beside, index.digest(feeds)])
 
 

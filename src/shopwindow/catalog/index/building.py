@@ -58,13 +58,10 @@ class CatalogIndex:
         """Return a digest of the catalog's files."""
         return feeds.digest()
 
-    def beside(self, feeds: CheckedCatalog, content: Content) -> Json:
-        """Return the settings that rows depend on, and the names that expressions use."""
+    def beside(self, content: Content) -> Json:
+        """Return the settings that rows depend on."""
         settings = content.setting("catalog") or {}
-        return [
-            {name: settings.get(name) for name in STORED_SETTINGS},
-            dict(feeds.names),
-        ]
+        return {name: settings.get(name) for name in STORED_SETTINGS}
 
     def build(
         self,
