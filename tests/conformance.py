@@ -1123,11 +1123,11 @@ def _negotiated() -> Iterator[Case]:
 
 def _sizes() -> Iterator[Case]:
     yield from promotions(f"v2/promotions?promoid=5&x={'x' * (8192 - 12)}", P5)
-    yield from refused(
-        "uri_too_long",
-        f"v2/promotions?promoid=5&x={'x' * (8193 - 12)}",
-        "query: must have at most 8192 bytes, not 8193",
-    )
+    too_long = f"v2/promotions?promoid=5&x={'x' * (8193 - 12)}"
+    by_one = "query: must have at most 8192 bytes, not 8193"
+    yield from refused("uri_too_long", too_long, by_one)
+    # sizes come before Accept, which no form is admitted by here
+    yield error("uri_too_long", too_long, by_one, sent={KEY: PHONE, "accept": "image/png"})
     typed = {"content-type": JSON}
     for length in (1024 * 1024 + 1, 1_500_000):
         fault = "body: must have at most 1048576 bytes"
@@ -1196,6 +1196,9 @@ def _callbacks() -> Iterator[Case]:
     yield error("not_acceptable", "v2/promotions", f"{NOT_ADMITTED} 'application/javascript'", sent=wrong)
     yield error("not_acceptable", "v2/promotions?callback=", f"{NOT_ADMITTED} 'application/javascript'", sent=wrong)
     yield error("not_acceptable", "v2/promotions?callback=a-b", f"{NOT_ADMITTED} 'application/javascript'", sent=wrong)
+    # without a callback there is no script, so a fault comes in the other form that the client takes
+    script_or_xml = {KEY: PHONE, "accept": "text/javascript, application/xml;q=0.5"}
+    yield error("invalid", "store/v1/events", ONE_OF_THREE, accept=XML, sent=script_or_xml)
     yield error("no_key", "v2/promotions?callback=cb", sent={"accept": JSON})
     yield error("no_mapping", "nowhere?callback=cb", "path: is not one of the interface", sent=only_json)
 
