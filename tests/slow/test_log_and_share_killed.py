@@ -27,6 +27,10 @@ SETTINGS = {
 }
 
 
+LINES = 120
+"""Acknowledged before each kill, at least: those of five runs take more than the MiB of one file."""
+
+
 def load(port: int, name: str, lines: list[str], mails: list[str]) -> None:
     """Write lines and share promotions until the service is gone; what was acknowledged is noted."""
     connection = HTTPConnection(ADDRESS, port, timeout=10)
@@ -71,7 +75,10 @@ def test_what_the_service_acknowledged_is_there_after_it_was_killed(engine: Engi
             threads = [threading.Thread(target=load, args=(server.port, name, lines, mails)) for name in names]
             for thread in threads:
                 thread.start()
-            time.sleep(0.3 + chance.random())
+            deadline = time.monotonic() + 60
+            while len(lines) < (run + 1) * LINES and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(chance.random())
             kill(server)
             for thread in threads:
                 thread.join()
