@@ -7,6 +7,7 @@ once, with its argument, and carried out for every row. All of it is pure.
 import re
 from collections.abc import Callable, Mapping
 from hashlib import sha256
+from typing import TypeVar
 
 from shopwindow.catalog.mapping_checks import (
     UnusableMapping,
@@ -23,6 +24,8 @@ MAX_NUMBER_DIGITS = 15
 exactly.
 """
 
+
+_Entry = TypeVar("_Entry")
 
 MappingStep = Callable[[Json], Json]
 """Changes a value. Raises ValueError for one that it cannot change."""
@@ -61,15 +64,23 @@ def _replaced(argument: Json, pointer: Pointer) -> MappingStep:
     return step
 
 
+def _named(
+    name: Json, table: Mapping[str, _Entry], kind: str, pointer: Pointer
+) -> _Entry:
+    """Return what a table has under a name. Raises UnusableMapping for any other name.
+
+    ``kind``: what the table holds, for people.
+    """
+    if isinstance(name, str) and name in table:
+        return table[name]
+    close = nearest(str(name), table)
+    raise UnusableMapping(
+        pointer, f"{shown(name)} is no {kind}", ", ".join(table), close
+    )
+
+
 def _read_as(argument: Json, pointer: Pointer) -> MappingStep:
-    if argument not in _CONVERSIONS:
-        raise UnusableMapping(
-            pointer,
-            f"{shown(argument)} is no type",
-            ", ".join(_CONVERSIONS),
-            nearest(str(argument), _CONVERSIONS),
-        )
-    return _CONVERSIONS[argument]
+    return _named(argument, _CONVERSIONS, "type", pointer)
 
 
 def _integer(value: Json) -> Json:
@@ -134,14 +145,7 @@ def _hashed(value: Json) -> int:
 
 
 def _styled(argument: Json, pointer: Pointer) -> MappingStep:
-    if argument not in _TEXT_STYLES:
-        raise UnusableMapping(
-            pointer,
-            f"{shown(argument)} is no style",
-            ", ".join(_TEXT_STYLES),
-            nearest(str(argument), _TEXT_STYLES),
-        )
-    style = _TEXT_STYLES[argument]
+    style = _named(argument, _TEXT_STYLES, "style", pointer)
     return lambda value: style(str(value))
 
 
