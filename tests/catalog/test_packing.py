@@ -13,7 +13,7 @@ from plain_catalog import index, product
 from shopwindow.catalog.index.packing import (
     FEWEST_SAMPLES,
     LONGEST_SAMPLE,
-    DamagedDocument,
+    DamagedRow,
     Packing,
     trained,
 )
@@ -63,14 +63,14 @@ def test_only_a_catalog_that_is_large_enough_has_a_dictionary(tmp_path: Path) ->
 
 @pytest.mark.parametrize("stored", [b"", b"{}", b"\x28\xb5\x2f\xfd", None, "text"])
 def test_a_document_that_cannot_be_unpacked_is_a_damaged_file(stored: Any) -> None:
-    with pytest.raises(DamagedDocument) as raised:
+    with pytest.raises(DamagedRow) as raised:
         Packing(b"").unpack(stored)
     assert is_damaged(raised.value)
 
 
 def test_a_document_that_is_no_json_is_a_damaged_file() -> None:
     packing = Packing(b"")
-    with pytest.raises(DamagedDocument) as raised:
+    with pytest.raises(DamagedRow) as raised:
         packing.load(packing.pack(b'{"id": 5'))
     assert is_damaged(raised.value)
 
@@ -79,5 +79,14 @@ def test_a_reader_of_a_damaged_document_learns_so(tmp_path: Path) -> None:
     found = index(tmp_path, *documents(3))
     with sqlite3.connect(next(tmp_path.iterdir())) as database:
         database.execute("UPDATE document SET data = x'00'")
-    with pytest.raises(DamagedDocument):
+    with pytest.raises(DamagedRow):
         found.product(2)
+
+
+def test_a_reader_of_a_lost_column_learns_so(tmp_path: Path) -> None:
+    found = index(tmp_path, *documents(3))
+    with sqlite3.connect(next(tmp_path.iterdir())) as database:
+        database.execute("DELETE FROM col WHERE name = 'id'")
+    with pytest.raises(DamagedRow) as raised:
+        found.lists.column("id")
+    assert is_damaged(raised.value)

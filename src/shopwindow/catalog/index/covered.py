@@ -33,7 +33,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
 
-from shopwindow.catalog.index.packing import DamagedDocument, Packing
+from shopwindow.catalog.index.packing import DamagedRow, Packing
 
 SPACING = 127
 """A bucket has as many rows in the mean. This is a prime, so that ids in steps of 10
@@ -223,7 +223,7 @@ def altered(database: sqlite3.Connection) -> Iterator[int]:
     for id, stated, stored in rows:
         try:
             document = packing.unpack(stored)
-        except DamagedDocument:
+        except DamagedRow:
             yield id
             continue
         if not sha256(document).digest().startswith(stated):

@@ -30,6 +30,7 @@ import orjson
 
 from shopwindow.catalog.index.facets import NO_BAND, Combinations, count, keep
 from shopwindow.catalog.index.opened_file import OpenedFile
+from shopwindow.catalog.index.packing import DamagedRow
 from shopwindow.catalog.index.store_stock import StoreStock
 from shopwindow.catalog.protocol import (
     CATEGORY_FILTER,
@@ -188,9 +189,16 @@ class ProductLists:
         """Return a column: one value for each rank."""
         column = self._columns.get(name)
         if column is None:
-            data = self._file.one("SELECT data FROM col WHERE name = ?", name)
+            data = self._stored_column(name)
             column = self._columns[name] = array("Q" if name == "id" else "I", data)
         return column
+
+    def _stored_column(self, name: str) -> bytes:
+        """Return a column as it is stored. Raises DamagedRow where it is lost."""
+        data: bytes | None = self._file.one("SELECT data FROM col WHERE name = ?", name)
+        if data is None:
+            raise DamagedRow(f"the column {name} is missing")
+        return data
 
     @cached_property
     def _columns(self) -> dict[str, "array[int]"]:
@@ -199,8 +207,7 @@ class ProductLists:
     @cached_property
     def _bands(self) -> bytes:
         """The range of prices that each product is in, by rank; see `facets.ranges`."""
-        data: bytes = self._file.one("SELECT data FROM col WHERE name = 'band'")
-        return data
+        return self._stored_column("band")
 
     @cached_property
     def facets(self) -> list[Combinations]:

@@ -44,9 +44,9 @@ this takes. A usual product has one to three thousand.
 """
 
 
-class DamagedDocument(sqlite3.DatabaseError):
-    """A document cannot be unpacked: for its readers the file is as damaged as if
-    SQLite itself could not read it.
+class DamagedRow(sqlite3.DatabaseError):
+    """A row is missing, or its document cannot be unpacked: for its readers the file is
+    as damaged as if SQLite itself could not read it.
     """
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
@@ -70,19 +70,19 @@ class Packing:
         return self._compressor.compress(document)
 
     def unpack(self, stored: bytes) -> bytes:
-        """Return a document's bytes in JSON. Raises DamagedDocument."""
+        """Return a document's bytes in JSON. Raises DamagedRow."""
         try:
             return self._decompressor.decompress(stored)
         except (zstandard.ZstdError, TypeError) as error:  # damaged, or no bytes at all
-            raise DamagedDocument(f"a document cannot be unpacked: {error}") from None
+            raise DamagedRow(f"a document cannot be unpacked: {error}") from None
 
     def load(self, stored: bytes) -> Json:
-        """Return a stored document. Raises DamagedDocument."""
+        """Return a stored document. Raises DamagedRow."""
         document = self.unpack(stored)
         try:
             return orjson.loads(document)
         except orjson.JSONDecodeError as error:
-            raise DamagedDocument(f"a document is no JSON: {error}") from None
+            raise DamagedRow(f"a document is no JSON: {error}") from None
 
     @cached_property
     def _shared(self) -> zstandard.ZstdCompressionDict | None:
