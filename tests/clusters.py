@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from children import ends_with_us
+from elsewhere import Dies
 from releases import AT, Ran, current
+from shopwindow.cluster import tasks
+from shopwindow.cluster.connected import connect
+from shopwindow.cluster.relay import RunObjects
+from shopwindow.delivery.passing import TargetObjects
+from shopwindow.delivery.targets import parse
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 TESTS = Path(__file__).resolve().parent
@@ -99,3 +105,30 @@ class Dask:
             process.kill()
         for process in self.processes:
             process.wait()
+
+
+def objects(place: str) -> RunObjects:
+    """What a cluster passes on through a place at a target."""
+    return TargetObjects(parse(place))
+
+
+def left(place: str) -> list[str]:
+    """The keys of all runs at a place."""
+    return [key for key, _ in objects(place).listing("")]
+
+
+def done_twice(dask: Dask, folder: Path, place: str) -> None:
+    """Let two workers do a task: both have its result, one object holds it, and nothing is left at the end."""
+    dask.worker()
+    with connect(dask.address, folder / "local", [], lambda sentence: None, objects=objects(place)) as cluster:
+        data, files = cluster.packer.pack(Dies(cluster.folder / "died", at=-1))
+        work = cluster.run.relay.create("squares-work", data)
+        items, more = cluster.packer.pack([1, 2, 3])
+        one, other = (
+            tasks.work_on(cluster.run, folder / worker, work, "squares", (items, files + more)).results
+            for worker in ("one", "other")
+        )
+        assert list(tasks.results_in(cluster.run, other, 3)) == [1, 4, 9]
+        names = {key.partition("/")[2] for key in left(place)}
+        assert (names, one.digest) == ({"holder", "squares-work", one.name}, other.digest)
+    assert left(place) == []

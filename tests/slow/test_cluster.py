@@ -11,16 +11,12 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-from clusters import PATIENCE, SOURCE, Building, Dask, build, built, eventually
+from clusters import PATIENCE, SOURCE, Building, Dask, build, built, done_twice, eventually, left, objects
 from elsewhere import Dies, several_feeds
 from objectstores import BUCKET, Store, between, reached, s3
 from releases import Ran, current
-from shopwindow.cluster import tasks
 from shopwindow.cluster.connected import connect
-from shopwindow.cluster.relay import RunObjects
 from shopwindow.content.listing import below
-from shopwindow.delivery.passing import TargetObjects
-from shopwindow.delivery.targets import parse
 from shopwindow.problems import Failure
 
 STAGES = ("feeds", "stores", "documents", "rows", "facets", "words")
@@ -198,15 +194,6 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
-def objects(prefix: str) -> RunObjects:
-    return TargetObjects(parse(f"s3://{BUCKET}/{prefix}"))
-
-
-def left(prefix: str) -> list[str]:
-    """The keys at a prefix."""
-    return [key for key, _ in objects(prefix).listing("")]
-
-
 def test_workers_that_share_only_a_bucket_build_the_same_and_one_killed_in_each_stage_changes_nothing(
     shop: Path, tmp_path: Path, bucket: Store
 ) -> None:
@@ -242,26 +229,14 @@ def test_workers_that_share_only_a_bucket_build_the_same_and_one_killed_in_each_
     assert ran.err.count(" of its tasks go to others\n") == len(lost), ran.err
     puts = [line for line in through.requests if line.startswith("PUT ")]
     assert len(puts) == len(set(puts))  # every object is stored once, whoever was lost
-    assert left("same") == []
+    assert left(f"s3://{BUCKET}/same") == []
     assert [name for name in below(Path(folders["last"])) if "products" in name] == []  # Dask deletes the others
 
 
 def test_a_task_done_twice_through_a_bucket_leaves_one_result_that_nobody_reads(
     tmp_path: Path, bucket: Store, dask: Dask
 ) -> None:
-    dask.worker()
-    with connect(dask.address, tmp_path / "local", [], lambda sentence: None, objects=objects("twice")) as cluster:
-        data, files = cluster.packer.pack(Dies(cluster.folder / "died", at=-1))
-        work = cluster.run.relay.create("squares-work", data)
-        items, more = cluster.packer.pack([1, 2, 3])
-        one, other = (
-            tasks.work_on(cluster.run, tmp_path / worker, work, "squares", (items, files + more)).results
-            for worker in ("one", "other")
-        )
-        assert list(tasks.results_in(cluster.run, other, 3)) == [1, 4, 9]
-        names = {key.partition("/")[2] for key in left("twice")}
-        assert (names, one.digest) == ({"holder", "squares-work", one.name}, other.digest)
-    assert left("twice") == []
+    done_twice(dask, tmp_path, f"s3://{BUCKET}/twice")
 
 
 def test_a_bucket_that_is_gone_is_one_sentence_and_the_last_release_stays(
@@ -297,11 +272,11 @@ def test_the_next_builder_removes_what_one_that_was_killed_has_left_and_nothing_
     at_work = list[str]()
     for place, names in (
         (str(folder), lambda: sorted(path.name for path in folder.glob("*"))),
-        (f"s3://{BUCKET}/killed", lambda: sorted({key.partition("/")[0] for key in left("killed")})),
+        (f"s3://{BUCKET}/killed", lambda: sorted({key.partition("/")[0] for key in left(f"s3://{BUCKET}/killed")})),
     ):
         is_target = "://" in place
         local = tmp_path / "local" if is_target else folder
-        passed = objects("killed") if is_target else None
+        passed = objects(f"s3://{BUCKET}/killed") if is_target else None
         with connect(dask.address, local, [], at_work.append, objects=passed) as other:
             (own,) = names()
             options = ("--no-cache", "--cluster", dask.address, "--cluster-folder", place)

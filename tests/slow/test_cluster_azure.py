@@ -8,14 +8,9 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-from clusters import PATIENCE, Building, Dask, built, eventually
-from elsewhere import Dies, several_feeds
+from clusters import PATIENCE, Building, Dask, built, done_twice, eventually, left
+from elsewhere import several_feeds
 from objectstores import BUCKET, Store, azure, between, reached
-from shopwindow.cluster import tasks
-from shopwindow.cluster.connected import connect
-from shopwindow.cluster.relay import RunObjects
-from shopwindow.delivery.passing import TargetObjects
-from shopwindow.delivery.targets import parse
 
 PLACE = f"az://{BUCKET}/builds"
 
@@ -32,15 +27,6 @@ def dask(tmp_path: Path, store: Store) -> Iterator[Dask]:
     started = Dask(tmp_path / "dask")
     yield started
     started.end()
-
-
-def objects(place: str) -> RunObjects:
-    return TargetObjects(parse(place))
-
-
-def left(place: str) -> list[str]:
-    """The keys of all runs."""
-    return [key for key, _ in objects(place).listing("")]
 
 
 def test_the_next_builder_removes_what_a_killed_one_has_left_and_builds_the_same_though_a_worker_is_killed(
@@ -86,17 +72,4 @@ def test_the_next_builder_removes_what_a_killed_one_has_left_and_builds_the_same
 
 
 def test_a_task_done_twice_leaves_one_result_that_nobody_reads(tmp_path: Path, dask: Dask) -> None:
-    place = f"az://{BUCKET}/twice"
-    dask.worker()
-    with connect(dask.address, tmp_path / "local", [], lambda sentence: None, objects=objects(place)) as cluster:
-        data, files = cluster.packer.pack(Dies(cluster.folder / "died", at=-1))
-        work = cluster.run.relay.create("squares-work", data)
-        items, more = cluster.packer.pack([1, 2, 3])
-        one, other = (
-            tasks.work_on(cluster.run, tmp_path / worker, work, "squares", (items, files + more)).results
-            for worker in ("one", "other")
-        )
-        assert list(tasks.results_in(cluster.run, other, 3)) == [1, 4, 9]
-        names = {key.partition("/")[2] for key in left(place)}
-        assert (names, one.digest) == ({"holder", "squares-work", one.name}, other.digest)
-    assert left(place) == []
+    done_twice(dask, tmp_path, f"az://{BUCKET}/twice")
