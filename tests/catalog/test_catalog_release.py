@@ -322,6 +322,29 @@ def test_the_catalog_of_another_format_is_not_looked_into(small: Path, tmp_path:
     assert made.opened["catalog"].product(501)["name"] == "Paddock Boot"
 
 
+def test_of_a_catalog_by_another_sqlite_nothing_is_copied_and_the_build_says_so(small: Path, out: Path) -> None:
+    first = built(small, out)
+    written_by_another_sqlite(out / "releases" / first)
+    ran = build(changed(small, PRICE), out)
+    wrote = f"SQLite 3.7.17 wrote the previous one, and this is {sqlite3.sqlite_version}"
+    assert [line for line in ran.out.splitlines() if "from the start" in line] == [
+        f"  {NAME} was built from the start: {wrote}"
+    ]
+    assert current(out) == built(small, out.with_name("fresh"), "--no-cache")
+
+
+def written_by_another_sqlite(release: Path) -> None:
+    """Let a release's catalog say that SQLite 3.7.17 wrote it, and build.json that these are its bytes."""
+    path, noted = release / NAME, release / "build.json"
+    before = sha256(path.read_bytes()).hexdigest()
+    data = bytearray(path.read_bytes())
+    data[96:100] = (3_007_017).to_bytes(4, "big")
+    path.chmod(0o644)
+    path.write_bytes(data)
+    noted.chmod(0o644)
+    noted.write_text(noted.read_text().replace(before, sha256(data).hexdigest()))
+
+
 def test_an_old_release_goes_with_its_catalog(small: Path, out: Path) -> None:
     first = built(small, out)
     second = built(changed(small, PRICE), out)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from plain_catalog import category, index, product
-from releases import SAMPLE, shopwindow
+from releases import SAMPLE, built, shopwindow
 from shopwindow import library
 from shopwindow.catalog.explaining import explained
 from shopwindow.catalog.index.clauses import Clause, clause_of, satisfying
@@ -362,14 +362,38 @@ def test_what_cannot_be_explained_is_refused_in_a_sentence(sample_out: Path, arg
     assert words in ran.err
 
 
-@pytest.mark.parametrize("arguments", [["explain", "coat"], ["stats"]], ids=["explain", "stats"])
-def test_where_a_catalog_is_gone_a_build_is_advised(sample_out: Path, tmp_path: Path, arguments: list[str]) -> None:
-    out = tmp_path / "dist"
-    shutil.copytree(sample_out, out, symlinks=True)
-    (out / "current" / "catalog.sqlite").unlink()
-    ran = shopwindow("catalog", *arguments, "--out", out)
+def test_a_phrase_without_a_word_says_why_it_finds_nothing(sample_out: Path) -> None:
+    finds = "finds       0 products; the phrase has no word to search for"
+    for phrase in ("!!!", "$ \u2013 %"):
+        ran = shopwindow("catalog", "explain", phrase, "--out", sample_out)
+        assert (ran.status, ran.out.splitlines()[-1]) == (0, finds)
+
+
+COMMANDS = pytest.mark.parametrize("arguments", [["explain", "coat"], ["stats"]], ids=["explain", "stats"])
+
+
+@COMMANDS
+def test_where_there_is_no_catalog_a_build_is_advised(minimal: Path, tmp_path: Path, arguments: list[str]) -> None:
+    built(minimal, tmp_path / "dist")
+    ran = shopwindow("catalog", *arguments, "--out", tmp_path / "dist")
     sentence = "there is no catalog; `shopwindow build` writes one where content/catalog has files"
     assert (ran.status, ran.err) == (2, f"Error: {sentence}\n")
+
+
+@COMMANDS
+def test_where_a_catalog_is_lost_it_is_said_what_brings_it_back(
+    sample_out: Path, tmp_path: Path, arguments: list[str]
+) -> None:
+    out = tmp_path / "dist"
+    shutil.copytree(sample_out, out, symlinks=True)
+    path = (out / "current").resolve() / "catalog.sqlite"
+    path.unlink()
+    ran = shopwindow("catalog", *arguments, "--out", out)
+    build = "`shopwindow build` writes it again"
+    pull = "where releases are pulled, `shopwindow pull SOURCE --repair` fetches it again"
+    assert (ran.status, ran.err) == (4, f"shopwindow: {path}: is missing; {build}; {pull}\n")
+    built(SAMPLE, out)
+    assert shopwindow("catalog", *arguments, "--out", out).status == 0
 
 
 def test_an_interface_without_a_catalog_has_nothing_to_explain(sample_out: Path) -> None:

@@ -14,6 +14,7 @@ from shopwindow import library
 from shopwindow.catalog.explaining import explained
 from shopwindow.catalog.index.reasons import (
     GROUP_WORDS,
+    NO_WORDS,
     ClauseReason,
     ProductReason,
     ScoreReason,
@@ -183,6 +184,8 @@ def clause_text(clause: ClauseReason) -> str:
 def _counts(explanation: SearchExplanation) -> str:
     """Return how many products are found, and how."""
     parts = [number_of(explanation.total, "product")]
+    if not explanation.words:
+        parts.append(NO_WORDS)
     if explanation.before_filters != explanation.total:
         parts.append(f"{explanation.before_filters:,} before filters")
     if explanation.by_rank:

@@ -116,10 +116,16 @@ class Index(Protocol):
         """Write the file, and return the digest of its rows.
 
         The release id covers that digest. ``previous`` is an intact file of this
-        format, for which `beside` returned the same value: rows of unchanged files may
-        be copied from it, and the bytes must be the same as without it. ``executor``
-        shares the work; None: one process for each processor. Raises Failure, or
-        OSError for a full disk.
+        format, for which `beside` returned the same value and `obstacle` None: rows may
+        be copied from it, and must mean the same as without it. ``executor`` shares the
+        work; None: one process for each processor. Raises Failure, or OSError for a
+        full disk.
+        """
+        ...
+
+    def obstacle(self, previous: Path) -> str | None:
+        """Return why `build` cannot begin with an intact file of this format, as the
+        rest of a sentence; None: it can.
         """
         ...
 

@@ -161,11 +161,14 @@ class IndexBuilds:
 
     def _start(self, key: str) -> Path | None:
         """Return the newest file that was built from the same things beside its feeds,
-        and is not damaged.
+        is not damaged, and that a build can begin with.
         """
         beside = key.partition("-")[0]
-        of_same = (file for file in self._files() if file.name.startswith(beside))
-        return next((file for file in of_same if self._opened(file) is not None), None)
+        for file in self._files():
+            is_intact = file.name.startswith(beside) and self._opened(file) is not None
+            if is_intact and self.index.obstacle(file) is None:
+                return file
+        return None
 
     def _forget_old(self) -> None:
         for file in self._files()[FILES_KEPT:]:

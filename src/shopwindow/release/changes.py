@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -22,6 +21,7 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface.answer import value_of
 from shopwindow.interface.call import make
 from shopwindow.interface.formats import JSON
+from shopwindow.interface.index import Index
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromContent
 from shopwindow.problems import Failure, Pointer
@@ -82,9 +82,20 @@ def content_of(release: Path, interface: Interface) -> Content:
     return content.with_indexes(opened)
 
 
-def _indexes(release: Path, interface: Interface) -> list[Any]:
-    """Return the indexes of which a release has the file."""
-    return [index for index in interface.indexes if (release / index.file).is_file()]
+def _indexes(release: Path, interface: Interface) -> list[Index]:
+    """Return the indexes that a release consists of. Raises Failure where the file of
+    one is lost: nobody shall take that for a release without such documents.
+    """
+    listed = manifest.read_private(release / "manifest.json")
+    indexes = [index for index in interface.indexes if index.file in listed]
+    for index in indexes:
+        path = release / index.file
+        if not path.is_file():
+            raise Failure(
+                f"{path}: is missing; `shopwindow build` writes it again; "
+                "where releases are pulled, `shopwindow pull SOURCE --repair` fetches it again"
+            )
+    return indexes
 
 
 def changes(old: Path, new: Path, interface: Interface) -> list[ValueChange]:

@@ -119,6 +119,9 @@ def build(
             start = (
                 intact.path if intact and intact.note.get("beside") == beside else None
             )
+            if start and (obstacle := index.obstacle(start)):
+                anew[index.file] = obstacle
+                start = None
             with step_around(order.steps, INDEXING) as progress:
                 rows = index.build(feeds, content, path, start, executor, progress)
             private[index.file] = {"format": index.format, "rows": rows}

@@ -97,6 +97,22 @@ def read(path: Path, id: str | None = None) -> Manifest:
         raise Damaged(f"{path}: cannot be read as a manifest: {error}") from None
 
 
+def read_private(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    """Read what a manifest says of files that are not below files/, by their paths.
+
+    These follow the list of files, which is not decoded: it may have many thousands of
+    lines. Raises Damaged.
+    """
+    try:
+        data = path.read_bytes()
+        after_files = data[data.rindex(b'"private"') :]
+        private: Mapping[str, Mapping[str, Any]]
+        private = orjson.loads(b"{" + after_files)["private"]
+        return private
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Damaged(f"{path}: cannot be read as a manifest: {error}") from None
+
+
 # -- by its lines ----------------------------------------------------------------------
 
 

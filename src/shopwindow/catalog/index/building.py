@@ -19,7 +19,7 @@ from typing import Literal
 from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.check import check as check_feeds
 from shopwindow.catalog.index.covered import altered, rows_digest
-from shopwindow.catalog.index.file import reading
+from shopwindow.catalog.index.file import reading, sqlite_that_wrote
 from shopwindow.catalog.index.indexing import INDEX_FORMAT, write
 from shopwindow.catalog.index.opened import (
     OpenedCatalog,
@@ -99,6 +99,16 @@ class CatalogIndex:
             raise OSError(_errno(error), str(error), str(path)) from error
         _, _, digest = format_and_digest.partition(":")
         return digest
+
+    def obstacle(self, previous: Path) -> str | None:
+        """Return that another version of SQLite wrote a catalog; None: this one did.
+
+        Another version may read a text index otherwise than the one that wrote it.
+        """
+        wrote = sqlite_that_wrote(previous)
+        if wrote == sqlite3.sqlite_version:
+            return None
+        return f"SQLite {wrote} wrote the previous one, and this is {sqlite3.sqlite_version}"
 
     def rows(self, path: Path) -> str:
         """Return the digest of the rows of a file (`covered`)."""

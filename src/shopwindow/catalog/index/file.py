@@ -94,12 +94,11 @@ def _unchanging(path: Path) -> str:
     return f"{path.absolute().as_uri()}?mode=ro&immutable=1"
 
 
-def written_here(path: Path) -> bool:
-    """Whether this version of SQLite wrote a file. Raises OSError.
+def sqlite_that_wrote(path: Path) -> str:
+    """Return the version of SQLite that last wrote a file, such as "3.40.1".
 
-    Another version may read a text index otherwise than the one that wrote it.
+    Raises OSError.
     """
     with open(path, "rb") as file:
-        written_by = int.from_bytes(file.read(100)[_VERSION], "big")
-    major, minor, patch = sqlite3.sqlite_version_info
-    return written_by == major * 1_000_000 + minor * 1000 + patch
+        number = int.from_bytes(file.read(100)[_VERSION], "big")
+    return f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}"

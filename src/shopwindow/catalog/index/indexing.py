@@ -56,7 +56,7 @@ from shopwindow.catalog.index.sources import (
     write_reviews,
 )
 from shopwindow.catalog.index.staging import FACTS_FILE, stage
-from shopwindow.catalog.index.updating import can_be_changed, change
+from shopwindow.catalog.index.updating import change
 from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.processes import Progress
 from shopwindow.content.scratch import scratch
@@ -126,7 +126,7 @@ def write(
         sources: the documents.
         jobs: worker processes; None: one for each processor.
         progress: is called with (products done, all products).
-        previous: the catalog before, whose rows may be changed.
+        previous: the intact catalog before, of this format, whose rows may be changed.
         executor: shares the work; None: the worker processes.
     """
     path = path.absolute()  # SQLite opens it by a URI, which has no relative paths
@@ -135,7 +135,7 @@ def write(
         TemporaryDirectory(prefix=".catalog-", dir=path.parent) as folder,
         scratch(chosen.folder) if chosen.folder else nullcontext(folder) as seen,
     ):
-        if previous and can_be_changed(previous, INDEX_FORMAT):
+        if previous:
             stock_folder = Path(seen) / "stock"
             stock_folder.mkdir()
             read = partial(stage, stock_folder, executor=chosen)

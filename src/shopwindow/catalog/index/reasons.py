@@ -39,6 +39,9 @@ USE_WORDS: Mapping[WordUse, str] = {
 }
 """What became of words that are not used, for people."""
 
+NO_WORDS = "the phrase has no word to search for"
+"""Why a phrase of punctuation alone finds nothing, for people."""
+
 WAY_WORDS: Mapping[str, str] = {
     "itself": "the stem",
     "synonym": "a synonym's stem",

@@ -48,8 +48,6 @@ from shopwindow.catalog.index.covered import notice_changes, renew_buckets
 from shopwindow.catalog.index.file import (
     copied,
     opened_for_changes,
-    reading,
-    written_here,
 )
 from shopwindow.catalog.index.packing import Packing
 from shopwindow.catalog.index.ranks import INACTIVE, Moves, NoRoom, Standing, standing
@@ -93,21 +91,6 @@ docs/explain/catalog-index.md names this one.
 
 ReadFeeds = Callable[[Sources], StagedFeeds]
 """Reads feeds into files (`staging.stage`)."""
-
-
-def can_be_changed(path: Path, format: int) -> bool:
-    """Return whether a file is an index of this format that this SQLite wrote.
-
-    Its rows are trusted: the caller has compared the digest of the file.
-    """
-    try:
-        with closing(reading(path)) as database:
-            row = database.execute(
-                "SELECT value FROM meta WHERE name = 'format'"
-            ).fetchone()
-        return bool(row == (format,)) and written_here(path)
-    except (OSError, sqlite3.Error):
-        return False
 
 
 def change(

@@ -9,6 +9,7 @@ from typing import Any
 from shopwindow.catalog.index.explaining import explain
 from shopwindow.catalog.index.reasons import (
     GROUP_WORDS,
+    NO_WORDS,
     ClauseReason,
     SearchExplanation,
 )
@@ -54,6 +55,7 @@ def _page(visit: Visit, shown: ShownCatalog) -> Page:
         "category": None,
         "explanation": None,
         "group_words": GROUP_WORDS,
+        "no_words": NO_WORDS,
         "rows": (),
     }
     if shown.catalog is not None and phrase:
