@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from previews import Preview, browser, opened, preview, save
 from releases import documents, live, shopwindow
@@ -80,6 +80,18 @@ def test_a_large_catalog_is_built_and_counted_once_somebody_asks(tmp_path: Path,
         page.get_by_role("button", name="Build their catalog").click()
         page.get_by_role("button", name="Count them").click()
         expect(page.locator("dl.facts dd").first).to_have_text("20,204 active, 2 inactive")
+
+
+def test_what_is_typed_before_the_scripts_are_there_is_searched_for(shown: Preview, chromium: Browser) -> None:
+    scripts: list[Route] = []
+    with opened(chromium, "phone") as page:
+        page.route("**/static/page.js", lambda route: scripts.append(route))
+        page.goto(f"{shown.address}/catalog?at={AT}", wait_until="commit")
+        page.get_by_label("Search the whole catalog").fill("crewneck")
+        expect(page.get_by_role("article").first).not_to_contain_text("Crewneck")
+        (script,) = scripts
+        script.continue_()
+        expect(page.get_by_role("article").first).to_contain_text("Crewneck")
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["with JavaScript", "without"])

@@ -4,6 +4,14 @@ document.addEventListener("htmx:beforeSwap", () => {
   Idiomorph.defaults.ignoreActiveValue = document.activeElement.matches("input, select, textarea");
 });
 
+// What somebody typed before these scripts were there is searched for as well. htmx looks at the page just before.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const form of document.querySelectorAll("form[hx-trigger^=input]")) {
+    const fields = [...form.querySelectorAll("input")];
+    if (fields.some(field => field.value !== field.defaultValue)) htmx.trigger(form, "input");
+  }
+});
+
 // It is the page of the address bar, which says what was searched for since it was loaded.
 document.addEventListener("htmx:configRequest", event => {
   if (event.target.id === "page") event.detail.path = location.pathname + location.search;
