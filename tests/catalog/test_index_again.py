@@ -1,7 +1,6 @@
 """An index made with the help of the one before means the same, row by row, as one made without."""
 
 import random
-import sqlite3
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from examples import examples
 from index_rows import meaning
 from plain_catalog import TREE, Document, category, product, products, review
-from shopwindow.catalog.index.indexing import INDEX_FORMAT, write
+from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.index.wording import Worded
 
@@ -145,27 +144,6 @@ def test_one_index_after_another(tmp_path: Path) -> None:
     for number, new in enumerate(list(LATER.values())[::3], 1):
         made = rows_of(tmp_path, str(number), new, tmp_path / str(number - 1), 2)
         assert made == rows_of(tmp_path, f"anew {number}", new, jobs=2)
-
-
-@pytest.mark.parametrize("harm", ["no file", "no database", "another format", "another version of SQLite"])
-def test_what_is_no_such_index_is_passed_over(tmp_path: Path, harm: str) -> None:
-    old, small = tmp_path / "old", MANY | {"products": MANY["products"][:50]}
-    anew = rows_of(tmp_path, "new", small)
-    rows_of(tmp_path, "old", small)
-    with sqlite3.connect(old) as database:  # whoever took rows from it would take these along
-        database.execute("UPDATE short SET text = ''")
-        database.execute(
-            "UPDATE meta SET value = ? WHERE name = 'format'", (INDEX_FORMAT - (harm == "another format"),)
-        )
-    if harm == "no file":
-        old.unlink()
-    elif harm == "no database":
-        old.write_bytes(b"nothing of the kind")
-    elif harm == "another version of SQLite":
-        data = bytearray(old.read_bytes())
-        data[96:100] = (3_007_000).to_bytes(4, "big")
-        old.write_bytes(data)
-    assert rows_of(tmp_path, "again", small, old) == anew
 
 
 def test_a_product_is_worded_alike_from_its_document_and_from_its_rows() -> None:
