@@ -64,6 +64,18 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def pytest_configure() -> None:
+    """With `-n auto`, keep each process, and what it starts, to a processor of its own.
+
+    Commands so share their work only where a test says `--jobs`: the other processors have tests to run.
+    """
+    worker, workers = (os.environ.get(f"PYTEST_XDIST_WORKER{end}", "") for end in ("", "_COUNT"))
+    if worker and hasattr(os, "sched_setaffinity"):
+        processors = sorted(os.sched_getaffinity(0))
+        if len(processors) == int(workers):
+            os.sched_setaffinity(0, {processors[int(worker.removeprefix("gw"))]})
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of the modules in ``QUICK``."""
     for item in items:

@@ -62,7 +62,7 @@ def test_a_full_tmpdir_is_called_by_its_name(large: Path, tmp_path: Path, comman
 
 
 def test_a_tmpdir_without_inodes_is_called_so(large: Path, tmp_path: Path) -> None:
-    ran = small(tmp_path / "tmp", "size=50m,nr_inodes=12", "true", "check", "--content", large)
+    ran = small(tmp_path / "tmp", "size=50m,nr_inodes=12", "true", "check", "--jobs", "2", "--content", large)
     assert ran.status == 4, ran
     assert ran.err.startswith(f"shopwindow: TMPDIR, {tmp_path}/tmp: no inodes are left")
 
