@@ -22,7 +22,10 @@ from shopwindow.delivery.outgoing import Outgoing, outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.problems import Failure
 
-KILLS, RACES = 100, 100
+KILLS = int(os.environ.get("SHOPWINDOW_KILLS", "100")) * 2 // 5
+"""Each takes two seconds; every run has other points."""
+
+RACES = 100
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +203,8 @@ class Killer:
 
 def test_a_publisher_that_is_killed_anywhere_leaves_a_whole_release(there: Store, tmp_path: Path) -> None:
     """Killed with SIGKILL when a request is about to pass, or just after it has, or somewhat later."""
-    chance = random.Random(9)
+    print("seed", seed := random.randrange(1 << 32))  # shown where the test fails
+    chance = random.Random(seed)
     needed = [_requests(there, tmp_path, name) for name in ("First", "Second")]  # by an empty target, and by another
     points: set[int] = set()
     interrupted = run = 0
@@ -228,7 +232,7 @@ def test_a_publisher_that_is_killed_anywhere_leaves_a_whole_release(there: Store
                 assert read(bucket, listed) == on_disk(tmp_path / "dist", listed)
             publish(outgoing(tmp_path / "dist"), bucket)
             assert current(bucket)["id"] == id
-    assert len(points) > 15, points
+    assert len(points) >= min(*needed, KILLS // 4), points
 
 
 def _publisher(prefix: str, work: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:

@@ -86,7 +86,7 @@ def run(strategy: Any, service: Application, statuses: dict[int, int]) -> None:
     """Some dozens of requests of one operation, in turn as JSON and XML."""
 
     @hypothesis.settings(
-        max_examples=int(os.environ.get("SHOPWINDOW_FUZZ_EXAMPLES", "40")),
+        max_examples=int(os.environ.get("SHOPWINDOW_FUZZ_EXAMPLES", "24")),
         deadline=None,
         database=None,
         phases=[hypothesis.Phase.generate],

@@ -32,7 +32,10 @@ from shopwindow.release.releases import Releases
 from shopwindow.release.verify import verify
 
 Json = Any
-KILLS, HOSTS = 100, 10
+KILLS = int(os.environ.get("SHOPWINDOW_KILLS", "100")) * 2 // 5
+"""Each takes two seconds; every run has other points."""
+
+HOSTS = 10
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +158,8 @@ def _with_two_gigabytes() -> None:
 
 def test_a_pull_that_is_killed_anywhere_leaves_a_whole_release(there: Store, tmp_path: Path) -> None:
     """Killed with SIGKILL when a request passes, or a moment after the last one: while it links, syncs and renames."""
-    chance = random.Random(11)
+    print("seed", seed := random.randrange(1 << 32))  # shown where the test fails
+    chance = random.Random(seed)
     first = published(tmp_path, at("kills"), "First")
     assert pull("kills", tmp_path / "before", there.environment).status == 0
     second = published(tmp_path, at("kills"), "Second")
@@ -194,7 +198,7 @@ def test_a_pull_that_is_killed_anywhere_leaves_a_whole_release(there: Store, tmp
         assert left <= {".lock", ".trash", ".staging"}
         assert list(host.out.glob(".staging/*")) == []
         subprocess.run(["rm", "-rf", str(host.out)], check=True)
-    assert len(points) >= min(needed, 10), points
+    assert len(points) >= min(needed, KILLS // 4), points
 
 
 def _cloned(work: Path, name: str) -> Path:

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 import random
 import socket
 import threading
@@ -24,7 +25,11 @@ from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.table import SINGLE_USE_CODES as CODES_TABLE
 from shopwindow.retail.codes.text import digest
 
-CLIENTS, CODES = 64, 1000
+CLIENTS = 64
+
+CODES = int(os.environ.get("SHOPWINDOW_RACES", "10")) * 40
+"""Each is wanted by every client: 25,600 requests to either database."""
+
 RACERS = 4
 """Processes that the clients are spread over: one could not keep the service busy."""
 
