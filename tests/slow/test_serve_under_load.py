@@ -23,7 +23,7 @@ from conformance import PHONE, differing, documents, json_bytes, table
 from nginx import ADDRESS, Answer, ask
 from releases import app, built, shopwindow, small, store
 from releases import write as write_documents
-from served import granian, uwsgi, waitress, within
+from served import Server, granian, metric, uwsgi, waitress, within
 from shopwindow.release.manifest import encode, release_id
 from shopwindow.release.releases import Releases
 from shopwindow.service.metrics_folder import metrics_folder
@@ -167,6 +167,11 @@ def test_whatever_cannot_be_loaded_the_next_release_is_followed(
     assert within(20, lambda: (now := watch()) is not None and now.id == second)
 
 
+def connections(server: Server) -> float:
+    """How many connections the service has taken."""
+    return metric(server, "shopwindow_connections_open") or 0
+
+
 def test_sigterm_lets_requests_in_flight_be_answered(tmp_path: Path) -> None:
     shops = [store(number) for number in range(1, 1501)]
     content = write_documents(tmp_path / "content", {**small(), "stores/all.yaml": shops[2:]})
@@ -180,17 +185,17 @@ def test_sigterm_lets_requests_in_flight_be_answered(tmp_path: Path) -> None:
         answers.append(ask(connection, f"/store/v2/stores?x={number}", {**KEY, "accept": "application/xml"}))
 
     with granian(tmp_path / "server", out, "--workers", "2", "--memo", "0") as server:
-        threads = [threading.Thread(target=read, args=(server.port, number)) for number in range(6)]
+        threads = [threading.Thread(target=read, args=(server.port, number)) for number in range(24)]
         for thread in threads:
             thread.start()
-        time.sleep(0.1)
-        unanswered = 6 - len(answers)
+        assert within(20, lambda: connections(server) + len(answers) >= 24)
+        unanswered = 24 - len(answers)
         server.process.send_signal(signal.SIGTERM)
         for thread in threads:
             thread.join()
         assert server.process.wait(20) == 0
     said = {(each.status, len(each.body) > 1_000_000, each.body.endswith(b"</stores>")) for each in answers}
-    assert (unanswered > 0, len(answers), said) == (True, 6, {(200, True, True)})
+    assert (unanswered > 0, len(answers), said) == (True, 24, {(200, True, True)})
 
 
 def test_sigterm_waits_for_a_body_that_is_still_being_sent(out: Path, tmp_path: Path) -> None:
@@ -204,7 +209,7 @@ def test_sigterm_waits_for_a_body_that_is_still_being_sent(out: Path, tmp_path: 
         socket.create_connection((ADDRESS, server.port), timeout=20) as connection,
     ):
         connection.sendall(head.encode() + body[:10])
-        time.sleep(0.2)
+        assert within(20, lambda: connections(server) == 1)
         server.process.send_signal(signal.SIGTERM)
         time.sleep(1.5)
         connection.sendall(body[10:])
