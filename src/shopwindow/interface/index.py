@@ -23,6 +23,14 @@ HandedOut = Callable[[str, str], None]
 A build records so which documents an answer depends on.
 """
 
+BROUGHT_BACK = (
+    "`shopwindow build` writes it again; "
+    "where releases are pulled, `shopwindow pull SOURCE --repair` fetches it again"
+)
+"""What to do about an index's file that is lost or cannot be read, for the end of a
+sentence.
+"""
+
 
 class OpenedByParts(Protocol):
     """What an opened index may offer, so that a change of one part of it leaves the

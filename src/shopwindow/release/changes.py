@@ -21,7 +21,7 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface.answer import value_of
 from shopwindow.interface.call import make
 from shopwindow.interface.formats import JSON
-from shopwindow.interface.index import Index
+from shopwindow.interface.index import BROUGHT_BACK, Index
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromContent
 from shopwindow.problems import Failure, Pointer
@@ -83,18 +83,17 @@ def content_of(release: Path, interface: Interface) -> Content:
 
 
 def _indexes(release: Path, interface: Interface) -> list[Index]:
-    """Return the indexes that a release consists of. Raises Failure where the file of
-    one is lost: nobody shall take that for a release without such documents.
+    """Return the indexes that a release consists of, as its manifest says.
+
+    Raises Failure where the file of one is lost, so that nobody takes the release for
+    one without such documents.
     """
     listed = manifest.read_private(release / "manifest.json")
     indexes = [index for index in interface.indexes if index.file in listed]
     for index in indexes:
         path = release / index.file
         if not path.is_file():
-            raise Failure(
-                f"{path}: is missing; `shopwindow build` writes it again; "
-                "where releases are pulled, `shopwindow pull SOURCE --repair` fetches it again"
-            )
+            raise Failure(f"{path}: is missing; {BROUGHT_BACK}")
     return indexes
 
 

@@ -35,7 +35,7 @@ from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
 from shopwindow.content.processes import Progress
 from shopwindow.content.yaml import Json
-from shopwindow.interface.index import HandedOut
+from shopwindow.interface.index import BROUGHT_BACK, HandedOut
 from shopwindow.problems import Failure
 
 
@@ -133,10 +133,7 @@ class CatalogIndex:
             why = str(error)
         except KeyError as missing:
             why = f"it lacks {missing}"
-        raise Failure(
-            f"{path}: cannot be read as a catalog: {why}; `shopwindow build` writes it again; "
-            "where releases are pulled, `shopwindow pull SOURCE --repair` fetches it again"
-        )
+        raise Failure(f"{path}: cannot be read as a catalog: {why}; {BROUGHT_BACK}")
 
     def probe(self, opened: OpenedCatalog) -> None:
         """Look up one product."""

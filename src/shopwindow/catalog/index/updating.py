@@ -45,10 +45,7 @@ from shopwindow.catalog.index.comparing import (
     relate,
 )
 from shopwindow.catalog.index.covered import notice_changes, renew_buckets
-from shopwindow.catalog.index.file import (
-    copied,
-    opened_for_changes,
-)
+from shopwindow.catalog.index.file import copied, opened_for_changes
 from shopwindow.catalog.index.packing import Packing
 from shopwindow.catalog.index.ranks import INACTIVE, Moves, NoRoom, Standing, standing
 from shopwindow.catalog.index.rows import (

@@ -4,7 +4,7 @@ document.addEventListener("htmx:beforeSwap", () => {
   Idiomorph.defaults.ignoreActiveValue = document.activeElement.matches("input, select, textarea");
 });
 
-// What somebody typed before these scripts were there is searched for as well. htmx looks at the page just before.
+// What somebody typed before these scripts were there is searched for as well. The listeners of htmx are there by now, for its script comes first.
 document.addEventListener("DOMContentLoaded", () => {
   for (const form of document.querySelectorAll("form[hx-trigger^=input]")) {
     const fields = [...form.querySelectorAll("input")];
