@@ -538,7 +538,9 @@ def signed(shop: Shop, role: str, **changes: object) -> None:
     signer = KeySource(shop.keys, {}).signer(role, root.get_key(id))
     assert signer
     metadata.sign(signer)
-    metadata.to_file(str(shop.metadata / name))
+    draft = shop.work / name
+    metadata.to_file(str(draft))
+    os.replace(draft, shop.metadata / name)  # no host reads a half of it
 
 
 @pytest.mark.parametrize(
