@@ -1,8 +1,10 @@
 """Schemas that a content folder brings: their own faults have places, and none of them stops or stretches a check."""
 
+import gc
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,8 @@ import pytest
 
 from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.listing import shipped
-from shopwindow.content.own_schemas import MAX_SCHEMA_BYTES
+from shopwindow.content.own_schemas import MAX_SCHEMA_BYTES, Own
+from shopwindow.content.references import References
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import Problem, pointer_text
 from shopwindow.shop import INTERFACE
@@ -216,6 +219,20 @@ def test_explaining_ends(minimal: Path) -> None:
     found = own(minimal).findings("event.json", value)
     done()
     assert "there is more to look at here than is explained at once" in [each.found for each in found]
+
+
+def kept() -> Counter[type]:
+    """How many objects this process keeps of each kind that looks at own schemas."""
+    gc.collect()
+    return Counter(type(each) for each in gc.get_objects() if isinstance(each, (Schemas, Own, References)))
+
+
+def test_a_process_that_checks_for_days_keeps_nothing_of_what_it_has_checked(minimal: Path) -> None:
+    before = kept()
+    for number in range(3):
+        assert schema_problems(minimal, json.dumps({"properties": {f"k{number}": {"type": "string"}}})) == []
+        assert schema_problems(minimal, json.dumps({"properties": {f"k{number}": {"type": "text"}}})) != []
+    assert kept() == before
 
 
 def test_what_only_the_fast_validator_looks_at_is_said(minimal: Path) -> None:

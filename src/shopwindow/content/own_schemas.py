@@ -7,7 +7,6 @@ What is wrong with them stands in `own_schema_faults`; where their references le
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,24 +81,23 @@ ALLOWED_AT_KEYWORD |= dict.fromkeys(_SAME_LISTED, "a list of at least one schema
 
 @dataclass(frozen=True)
 class Own:
-    """One file of an own schema, which is a JSON object. ``path``: as problems name it."""
+    """One file of an own schema, which is a JSON object.
+
+    ``path``: as problems name it. ``spots``: where each part of it stands in the file.
+    """
 
     name: str
     path: str
     text: str
     schema: dict[str, Any]
+    spots: Mapping[Pointer, Spot]
 
     def problem(
         self, rule: str, pointer: Pointer, found: str, allowed: str, close: str = ""
     ) -> Problem:
-        spot = yaml.spot(_spots(self.text), pointer)
+        spot = yaml.spot(self.spots, pointer)
         place = spot.value if spot else Place(1, 1, 1, 2)
         return Problem(rule, self.path, found, place, pointer, allowed, nearest=close)
-
-
-@cache
-def _spots(text: str) -> Mapping[Pointer, Spot]:
-    return feed.locate_text(text)
 
 
 def read(folder: Path, name: str) -> Own | Problem:
@@ -127,9 +125,8 @@ def read(folder: Path, name: str) -> Own | Problem:
     try:
         text = yaml.decode(data)
         schema = orjson.loads(text)
-        _spots(
-            text
-        )  # raises for keys that stand twice, too large numbers and too many levels
+        # Raises for keys that stand twice, too large numbers and too many levels.
+        spots = feed.locate_text(text)
     except orjson.JSONDecodeError as error:
         place = Place(error.lineno, error.colno, error.lineno, error.colno + 1)
         return refused(
@@ -143,7 +140,7 @@ def read(folder: Path, name: str) -> Own | Problem:
         return refused(
             "the schema is no JSON object", "a JSON Schema, which is one JSON object"
         )
-    return Own(name, path, text, schema)
+    return Own(name, path, text, schema, spots)
 
 
 def linear(schema: Json) -> Json:

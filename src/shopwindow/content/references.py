@@ -43,6 +43,8 @@ class References:
         places: Mapping[str, set[Pointer]],
     ) -> None:
         self._own, self._files, self._base, self._places = own, files, base, places
+        # A cache of this object: one of the class would keep all that was ever checked.
+        self._ways = cache(self._find_ways)
 
     def faults(self) -> Iterator[Problem]:
         wrong = [*self._dangling(), *self._lost()]
@@ -146,8 +148,7 @@ class References:
             schema = schema[step]
         return schema if isinstance(schema, dict) else {}
 
-    @cache  # noqa: B019  # lives as long as one look at the schemas
-    def _ways(self, node: Node) -> tuple[tuple[Node, str | None], ...]:
+    def _find_ways(self, node: Node) -> tuple[tuple[Node, str | None], ...]:
         """Return the schemas that a schema leads to, each with its label (`parts`)."""
         name, pointer = node
         schema = self._at(node)
