@@ -38,6 +38,7 @@ from shopwindow.interface.kinds import (
     Verbatim,
     Word,
     Words,
+    list_order,
 )
 from shopwindow.interface.operation import FromContent, Operation, Parameter
 from shopwindow.interface.parameter_rules import AnyOf, OnlyOne, Ordered, Together
@@ -198,7 +199,7 @@ def values() -> st.SearchStrategy[tuple[str, ...]]:
     texts = st.text(TEXT, min_size=1, max_size=20).map(str.strip).filter(bool)
     alone = texts.filter(lambda text: not (text[0] == "[" and text[-1] == "]")).map(lambda text: (text,))
     several = st.sets(texts.filter(lambda text: "," not in text), min_size=2, max_size=4)
-    return alone | several.map(lambda found: tuple(sorted(found)))
+    return alone | several.map(lambda found: tuple(sorted(found, key=list_order)))
 
 
 AMOUNTS: st.SearchStrategy[Any] = st.none() | st.integers(0, 99_999_999).map(lambda cents: cents / 100)
