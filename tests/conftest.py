@@ -1,9 +1,7 @@
 """How tests run, and what each may ask for: schemas, sample content, the smallest valid content, both engines."""
 
-import gc
 import os
 import shutil
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -47,9 +45,6 @@ QUICK = {
 Other tests are marked where they stand.
 """
 
-FINISHED = count(1)
-"""Numbers the tests that have run in this process."""
-
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Every process that tests start would otherwise compile the program again, for 0.2 s of processor time."""
 
@@ -86,22 +81,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.stem in QUICK:
             item.add_marker(pytest.mark.quick)
-
-
-def pytest_collection_finish() -> None:
-    """Keep what lives to the end, such as the tests, out of each look for garbage."""
-    gc.collect()
-    gc.freeze()
-
-
-def pytest_runtest_teardown() -> None:
-    """Look for garbage after every fiftieth test.
-
-    Schemas refer to each other, so they wait for that, with compiled validators of some 10 MB whose size Python does
-    not see. By itself it waited until a process had 5 GB, which each command that it forked then paid for.
-    """
-    if next(FINISHED) % 50 == 0:
-        gc.collect()
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ value for it, and counts are added up along that order, level by level of nestin
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -26,6 +25,9 @@ time.
 
 Node = tuple[str, Pointer]
 """A subschema: the name of its file, and where it stands there."""
+
+Ways = tuple[tuple[Node, str | None], ...]
+"""The schemas that a schema leads to, each with its label (`parts`)."""
 
 
 class References:
@@ -43,8 +45,7 @@ class References:
         places: Mapping[str, set[Pointer]],
     ) -> None:
         self._own, self._files, self._base, self._places = own, files, base, places
-        # A cache of this object: one of the class would keep all that was ever checked.
-        self._ways = cache(self._find_ways)
+        self._ways: dict[Node, Ways] = {}
 
     def faults(self) -> Iterator[Problem]:
         wrong = [*self._dangling(), *self._lost()]
@@ -148,8 +149,12 @@ class References:
             schema = schema[step]
         return schema if isinstance(schema, dict) else {}
 
-    def _find_ways(self, node: Node) -> tuple[tuple[Node, str | None], ...]:
-        """Return the schemas that a schema leads to, each with its label (`parts`)."""
+    def _ways_from(self, node: Node) -> Ways:
+        if node not in self._ways:
+            self._ways[node] = self._find_ways(node)
+        return self._ways[node]
+
+    def _find_ways(self, node: Node) -> Ways:
         name, pointer = node
         schema = self._at(node)
         ways = [
@@ -185,7 +190,7 @@ class References:
                 node = stack[-1]
                 if node not in state:
                     state[node] = 1
-                    for target, label in self._ways(node):
+                    for target, label in self._ways_from(node):
                         if label is not None:
                             later += [target] * (target not in state)
                         elif state.get(target) == 1:
@@ -210,7 +215,7 @@ class References:
         below: dict[Node, dict[str, Counter[Node]]] = {}
         for node in order:
             count, parts = 1, dict[str, Counter[Node]]()
-            for target, label in self._ways(node):
+            for target, label in self._ways_from(node):
                 if label is not None:
                     parts.setdefault(label, Counter())[target] += 1
                     continue

@@ -182,15 +182,14 @@ class Schemas:
 
     def target(self, uri: str) -> tuple[str, Any]:
         """Return the base URI and the schema that an absolute `$ref` names."""
-        base, fragment = urldefrag(uri)
-        schema = self._files[base.removeprefix(BASE)]
-        for step in filter(None, fragment.split("/")):
-            schema = schema[step.replace("~1", "/").replace("~0", "~")]
-        return base, schema
+        return _target(self._files, uri)
 
     def shape(self, name: str) -> Shape:
         if name not in self._shapes:
-            self._shapes[name] = Shape(self.target, BASE + name, self._files[name])
+            # Of the files, not of self: with a reference back, Python would free these
+            # schemas and their compiled validators, some 10 MB, late.
+            target = partial(_target, self._files)
+            self._shapes[name] = Shape(target, BASE + name, self._files[name])
         return self._shapes[name]
 
     def shapes(self, name: str) -> tuple[Shape, ...]:
@@ -384,6 +383,14 @@ class Schemas:
         return any(
             b'"unevaluated' in orjson.dumps(schema) for schema in self._files.values()
         )
+
+
+def _target(files: Mapping[str, Any], uri: str) -> tuple[str, Any]:
+    base, fragment = urldefrag(uri)
+    schema = files[base.removeprefix(BASE)]
+    for step in filter(None, fragment.split("/")):
+        schema = schema[step.replace("~1", "/").replace("~0", "~")]
+    return base, schema
 
 
 def _bytes(path: Path) -> bytes:
