@@ -168,7 +168,7 @@ def test_whatever_cannot_be_loaded_the_next_release_is_followed(
 
 
 def connections(server: Server) -> float:
-    """How many connections the service has taken."""
+    """How many connections the service has taken and not closed."""
     return metric(server, "shopwindow_connections_open") or 0
 
 

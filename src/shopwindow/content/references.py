@@ -26,9 +26,6 @@ time.
 Node = tuple[str, Pointer]
 """A subschema: the name of its file, and where it stands there."""
 
-Ways = tuple[tuple[Node, str | None], ...]
-"""The schemas that a schema leads to, each with its label (`parts`)."""
-
 
 class References:
     """Where `$ref`s lead, and how many schemas look at one value because of them.
@@ -45,7 +42,6 @@ class References:
         places: Mapping[str, set[Pointer]],
     ) -> None:
         self._own, self._files, self._base, self._places = own, files, base, places
-        self._ways: dict[Node, Ways] = {}
 
     def faults(self) -> Iterator[Problem]:
         wrong = [*self._dangling(), *self._lost()]
@@ -149,12 +145,8 @@ class References:
             schema = schema[step]
         return schema if isinstance(schema, dict) else {}
 
-    def _ways_from(self, node: Node) -> Ways:
-        if node not in self._ways:
-            self._ways[node] = self._find_ways(node)
-        return self._ways[node]
-
-    def _find_ways(self, node: Node) -> Ways:
+    def _ways(self, node: Node) -> list[tuple[Node, str | None]]:
+        """Return the schemas that a schema leads to, each with its label (`parts`)."""
         name, pointer = node
         schema = self._at(node)
         ways = [
@@ -164,7 +156,7 @@ class References:
         ]
         if "$ref" in schema and (target := self.target(name, schema["$ref"])):
             ways.append((target, None))
-        return tuple(ways)
+        return ways
 
     def _ordered(self) -> tuple[list[Node], list[Node]]:
         """Return all schemas that own ones lead to, in order, and those that are in a
@@ -190,7 +182,7 @@ class References:
                 node = stack[-1]
                 if node not in state:
                     state[node] = 1
-                    for target, label in self._ways_from(node):
+                    for target, label in self._ways(node):
                         if label is not None:
                             later += [target] * (target not in state)
                         elif state.get(target) == 1:
@@ -215,7 +207,7 @@ class References:
         below: dict[Node, dict[str, Counter[Node]]] = {}
         for node in order:
             count, parts = 1, dict[str, Counter[Node]]()
-            for target, label in self._ways_from(node):
+            for target, label in self._ways(node):
                 if label is not None:
                     parts.setdefault(label, Counter())[target] += 1
                     continue

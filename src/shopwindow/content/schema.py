@@ -187,7 +187,7 @@ class Schemas:
     def shape(self, name: str) -> Shape:
         if name not in self._shapes:
             # Of the files, not of self: with a reference back, Python would free these
-            # schemas and their compiled validators, some 10 MB, late.
+            # schemas and their compiled validators, some 8 MB, late.
             target = partial(_target, self._files)
             self._shapes[name] = Shape(target, BASE + name, self._files[name])
         return self._shapes[name]
