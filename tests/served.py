@@ -1,5 +1,6 @@
 """Real servers of a release on loopback, and how they are asked."""
 
+import json
 import os
 import re
 import signal
@@ -131,6 +132,13 @@ def lives(process: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
+
+
+def printed(server: Server, event: str = "") -> list[dict[str, Any]]:
+    """The lines of JSON that a server printed, of one event or of all, without one that is half written."""
+    whole = server.out.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
+    lines = [json.loads(line) for line in whole if line.startswith("{")]
+    return [line for line in lines if event in ("", line["event"])]
 
 
 def stands_still(process: int) -> bool:

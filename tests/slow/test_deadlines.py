@@ -14,9 +14,9 @@ from consents import choose
 from engines import Engine
 from nginx import ADDRESS
 from releases import shopwindow
-from served import granian, within
+from served import granian, printed, within
 from test_maintain import maintain, never_ending, outcomes, shop
-from test_observed import lines_of, metrics, ready
+from test_observed import metrics, ready
 from test_templates import HTML, TEXT, expect_problem
 
 __all__ = ["shop"]
@@ -73,7 +73,8 @@ def test_a_service_whose_workers_answer_nothing_is_not_ready(out: Path, tmp_path
         assert (status, value["ready"], value["reads"]) == (503, False, "no worker answered a read within 3 s")
         assert seconds < 5
         assert within(20, lambda: ready(server)[0] == 200)
-        lines = lines_of(server.out, "request")
+        assert within(20, lambda: printed(server, "request") != [])
+        lines = printed(server, "request")
         assert {line["operation"] for line in lines} == {"options"}  # what the admin address asks is in no log
         assert [name for name in metrics(server) if name.startswith('shopwindow_requests_total{operation="none')] == []
 

@@ -1,6 +1,5 @@
 """What other servers' workers have noted of requests is written and counted when they end."""
 
-import json
 from collections import Counter
 from http.client import HTTPConnection
 from pathlib import Path
@@ -11,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 from conformance import PHONE
 from nginx import ADDRESS, ask
 from notes import noted
-from served import Server, granian, gunicorn
+from served import Server, granian, gunicorn, printed
 from shopwindow.service.metrics import FLUSH_NOTES
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -62,8 +61,8 @@ def asked(server: Server) -> None:
 
 def logged(server: Server) -> Counter[tuple[str, int]]:
     """How many lines tell of an operation and status."""
-    lines = [json.loads(line) for line in server.out.read_text().splitlines() if line.startswith("{")]
-    return Counter((line["operation"], line["status"]) for line in lines if line["operation"] != "options")
+    lines = [line for line in printed(server) if line["operation"] != "options"]
+    return Counter((line["operation"], line["status"]) for line in lines)
 
 
 ALL = {("events_v1", 200): 75, ("none", 404): 25}

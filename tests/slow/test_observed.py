@@ -18,7 +18,7 @@ import pytest
 from conformance import PHONE
 from nginx import ADDRESS
 from releases import as_content, as_value
-from served import Server, called, environment, granian, within
+from served import Server, called, environment, granian, printed, within
 from shopwindow.content.schema import Schemas
 from shopwindow.service import requestid
 from shopwindow.service.admin import Admin
@@ -198,16 +198,9 @@ def test_a_sane_id_comes_back_and_any_other_is_replaced() -> None:
 def test_an_answer_and_its_line_have_one_id(out: Path, tmp_path: Path) -> None:
     with granian(tmp_path / "server", out, "--workers", "1") as server:
         ids = [request_id(server, given, path) for given in (*SANE, None) for path in (EVENTS, EVENTS, "/nowhere")]
-        assert within(20, lambda: len(lines_of(server.out, "request")) >= len(ids))
-        logged = {line["requestId"] for line in lines_of(server.out, "request")}
-    assert set(ids) <= logged
+        assert within(20, lambda: {*ids} <= {line["requestId"] for line in printed(server, "request")})
     assert [ids[3 * number] for number in range(len(SANE))] == SANE
     assert len(set(ids[-3:])) == 3
-
-
-def lines_of(path: Path, event: str) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in path.read_text().splitlines() if line.startswith("{")]
-    return [line for line in lines if line["event"] == event]
 
 
 def test_all_that_a_service_prints_is_lines_of_one_kind(out: Path, tmp_path: Path) -> None:

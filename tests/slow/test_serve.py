@@ -22,7 +22,7 @@ from conformance import AT, CODES, METHODS, OLD_TABLET, PHONE, TABLET, documents
 from nginx import ADDRESS, Answer, ask, ask_raw, free_port
 from releases import app, as_content, as_value, built, current, shopwindow, small
 from releases import write as write_documents
-from served import AS_INSTALLED, Server, called, granian, metric, running, within
+from served import AS_INSTALLED, Server, called, granian, metric, printed, running, within
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.cli.service import serve
 from shopwindow.cli.steps import interface_option
@@ -296,23 +296,18 @@ def test_a_release_past_its_next_change_is_overdue(tmp_path: Path) -> None:
 # -- the access log ----------------------------------------------------------------------------------------------
 
 
-def logged(server: Server) -> list[dict[str, Any]]:
-    """The lines of the access log, which are JSON each; the server's own words stand elsewhere."""
-    return [json.loads(line) for line in server.out.read_text().splitlines() if line.startswith("{")]
-
-
 def test_the_access_log_tells_operations_and_neither_keys_nor_queries(tmp_path: Path, out: Path) -> None:
     other = "SecretSecretSecretSecret"
     with granian(tmp_path / "server", out, "--workers", "1") as server:
-        assert within(20, lambda: len(logged(server)) > 0)  # what was asked to see whether it answers
-        before = len(logged(server))
+        assert within(20, lambda: len(printed(server)) > 0)  # what was asked to see whether it answers
+        before = len(printed(server))
         server.ask("/store/v1/events?storeId=3&_fields=name", KEY)
         server.ask("/store/v2/stores?searchAddress=Boston,%20MA", {**KEY, "accept": "application/xml"}, "HEAD")
         server.ask(f"/v2/promotions?key={PHONE}", {"x-svc-webservice-client-id": other, "authorization": other})
         server.ask(f"/{PHONE}/nowhere", KEY)
         server.ask("/store/v2/stores/99999?callback=1", KEY, "OPTIONS")
-        assert within(20, lambda: len(logged(server)) == before + 5)
-        lines, text = logged(server)[before:], server.out.read_text() + server.err.read_text()
+        assert within(20, lambda: len(printed(server)) == before + 5)
+        lines, text = printed(server)[before:], server.out.read_text() + server.err.read_text()
     told = [(line["method"], line["operation"], line["application"], line["status"]) for line in lines]
     assert told == [
         ("GET", "events_v1", "phone", 200),
@@ -388,7 +383,7 @@ def test_the_environment_alone_starts_it(tmp_path: Path, out: Path) -> None:
         answers = [server.ask(PROMOTIONS, KEY).status, server.told("/readyz").status]
         told = (server.err, server.out)
         started = within(20, lambda: sum(len(re.findall(r"Started worker-\d", file.read_text())) for file in told) == 2)
-        lines = logged(server)
+        lines = printed(server)
     assert (answers, started, lines) == ([200, 200], True, [])
 
 
