@@ -1,5 +1,6 @@
 """A real nginx on loopback, what stands behind it, and how it is asked."""
 
+import itertools
 import json
 import os
 import random
@@ -61,10 +62,26 @@ So nobody else takes one between the moment when it was free and the start of th
 """
 
 
+def _of_this_process() -> Iterator[int]:
+    """The ports that are this test process's own, one after the other, in an order that differs each time.
+
+    A server listens some time after its port was chosen. So no other process of this run chooses from the same ports,
+    and this one comes back to a port as late as can be.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    ports = list(GIVEN_TO_NOBODY[number::processes])
+    random.shuffle(ports)
+    return itertools.cycle(ports)
+
+
+_PORTS = _of_this_process()
+
+
 def free_port() -> int:
-    """A port that nobody listens at, on loopback."""
+    """A port that nobody listens at, on loopback, and that nobody else is given."""
     while True:
-        port = random.choice(GIVEN_TO_NOBODY)
+        port = next(_PORTS)
         with closing(socket.socket()) as probe, suppress(OSError):
             probe.bind((ADDRESS, port))
             return port

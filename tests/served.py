@@ -201,6 +201,7 @@ def gunicorn(folder: Path, out: Path, **env: str) -> Iterator[Server]:
     """The callable behind gunicorn, with the options that it needs."""
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "--bind", f"{ADDRESS}:{port}", "--limit-request-line", "0"]
+    command += ["--keep-alive", "75"]  # conformance asks everything on one connection
     command += ["--worker-class", "gthread", "shopwindow.wsgi:make()"]
     with running(folder, command, port, 0, SHOPWINDOW_OUT=str(out), **env) as server:
         yield server

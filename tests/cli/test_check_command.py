@@ -12,6 +12,7 @@ import tarfile
 import time
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -85,7 +86,9 @@ def children(process: int) -> list[int]:
 @pytest.mark.parametrize("command", ["check", "build"])
 def test_a_process_that_is_killed_is_no_fault_of_the_content(minimal: Path, command: str) -> None:
     one = (minimal / "events/one.yaml").read_text()
-    write(minimal, {f"events/long-{number}.yaml": "# a remark\n" * 200_000 + one for number in range(64)})
+    write(minimal, {"events/long.yaml": "# a remark\n" * 200_000 + one})
+    for number in range(400):  # a reader is at work for several seconds
+        os.link(minimal / "events/long.yaml", minimal / f"events/long-{number}.yaml")
     started = subprocess.Popen(
         [sys.executable, "-m", "shopwindow", command, "--content", minimal, "--jobs", "2"],
         cwd=minimal.parent,
@@ -93,7 +96,8 @@ def test_a_process_that_is_killed_is_no_fault_of_the_content(minimal: Path, comm
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    while started.poll() is None and not (readers := children(started.pid)):
+    while not (readers := children(started.pid)):
+        assert started.poll() is None
         time.sleep(0.001)
     os.kill(readers[0], signal.SIGKILL)
     words = "a process that shared the work was ended from outside; is there enough memory?"
@@ -198,9 +202,11 @@ def on_a_terminal(content: Path, *options: str, command: str = "check", **variab
     variables = {**usual, "TERM": "xterm", "COLUMNS": "100", **variables}
     status = subprocess.run(command_line, stdout=theirs, stderr=theirs, env=variables).returncode
     os.close(theirs)
-    printed = os.read(ours, 65_536).decode().replace("\r\n", "\n")
-    os.close(ours)
-    return status, printed
+    printed = b""
+    with os.fdopen(ours, "rb", buffering=0) as terminal, suppress(OSError):  # its other side is closed
+        while data := terminal.read(65_536):
+            printed += data
+    return status, printed.decode().replace("\r\n", "\n")
 
 
 def test_on_a_terminal_each_problem_has_an_excerpt(wrong: Path) -> None:

@@ -2,15 +2,15 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+import npm
 from previews import PATHS, Preview, browser, opened, preview, save
 from releases import shopwindow
 
@@ -29,16 +29,8 @@ def axe() -> str:
     named = os.environ.get("SHOPWINDOW_AXE_CORE")
     if named:
         return Path(named).read_text(encoding="utf-8")
-    if not shutil.which("npm"):
-        pytest.skip("axe-core comes from npm, which is not here")
-    folder = Path(mkdtemp(prefix="shopwindow-axe-"))
-    command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), PACKAGE]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"npm does not install {PACKAGE}: {done.stderr.strip().splitlines()[-1:]}")
-    source = (folder / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
-    shutil.rmtree(folder)
-    return source
+    with TemporaryDirectory(prefix="shopwindow-axe-") as folder:
+        return (npm.installed(Path(folder), PACKAGE) / "axe-core/axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """From an empty folder to a release and its preview: with the wheel, what requirements.txt pins, and nothing else."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from nginx import free_port
 from releases import SAMPLE, current
 
 ROOT = SAMPLE.parent
@@ -55,12 +55,6 @@ def environment(address: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["--quiet", "--disable-pip-version-check", "--require-hashes", "--only-binary", ":all:"]
     run(folder / "venv/bin/pip", "install", *options, "-r", "pinned/requirements.txt", cwd=folder)
     return folder / "venv/bin"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def page(port: int, process: "subprocess.Popen[bytes]") -> int:

@@ -6,6 +6,7 @@ import random
 import signal
 import threading
 import time
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,8 @@ def kill(server: Server) -> None:
     pid = server.process.pid
     children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     for each in (pid, *children):
-        os.kill(each, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # a worker whose parent was killed ends by itself
+            os.kill(each, signal.SIGKILL)
     server.process.wait()
 
 

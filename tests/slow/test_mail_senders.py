@@ -95,7 +95,7 @@ def test_senders_wait_while_their_database_server_is_gone_and_send_each_mail_onc
         database = open_database(postgres.create_database(), INTERFACE.tables)
         database.migrate()
         promise(database, *(f"r{number}@mail.example" for number in range(60)))
-        with sending(database, plain(server), Patience(lease=8, poll=0.05, outage=0.5)):
+        with sending(database, plain(server), Patience(lease=25, poll=0.05, outage=0.5)):
             for number in (10, 30):
                 assert server.wait(number)
                 postgres.stop(IMMEDIATE)

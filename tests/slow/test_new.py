@@ -335,7 +335,7 @@ def test_a_collection_with_faults_is_no_kind_yet(minimal: Path) -> None:
 
 
 def test_any_interface_has_new_documents(tmp_path: Path) -> None:
-    shutil.copytree(SAMPLE.parent / "examples/library", tmp_path / "shop")
+    shutil.copytree(SAMPLE.parent / "examples/library", tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__"))
     code = os.pathsep.join([*sys.path, str(tmp_path / "shop")])
     named = {"PYTHONPATH": code, "SHOPWINDOW_INTERFACE": "library.interface:INTERFACE"}
     began = shopwindow("new", "branch", "Old Town", cwd=tmp_path / "shop", env=named)

@@ -1,7 +1,6 @@
 """The clients in clients/ against the running service: both do the same, also where the service is away or repeats."""
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+import npm
 from nginx import ADDRESS, free_port
 from releases import SAMPLE, shopwindow
 from served import Server, granian
@@ -124,13 +124,7 @@ def test_the_python_client_reads_changes_and_logs(address: str, tmp_path: Path) 
 
 
 def test_the_typescript_client_does_the_same(address: str, tmp_path: Path) -> None:
-    if not (shutil.which("npm") and shutil.which("node")):
-        pytest.skip("the TypeScript client is compiled by npm's typescript, which is not here")
-    install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(tmp_path), TYPESCRIPT]
-    done = subprocess.run(install, capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        pytest.skip(f"npm does not install {TYPESCRIPT}: {done.stderr.strip().splitlines()[-1:]}")
-    compiler = tmp_path / "node_modules" / ".bin" / "tsc"
+    compiler = npm.installed(tmp_path, TYPESCRIPT) / ".bin" / "tsc"
     project = CLIENTS / "typescript"
     compiled = subprocess.run([compiler, "-p", project, "--outDir", tmp_path / "dist"], capture_output=True, text=True)
     assert (compiled.returncode, compiled.stdout) == (0, "")

@@ -16,7 +16,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ import pytest
 from sybil import Document, Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser
 
+from nginx import ADDRESS, free_port
 from releases import AT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,18 +70,12 @@ shopwindow() {{
 """
 
 
-def free_address() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return "127.0.0.1:" + str(probe.getsockname()[1])
-
-
 class Terminal:
     """One shell for all commands of a page, so that `cd` and variables hold."""
 
     def __init__(self, folder: Path, at: str = AT) -> None:
         self.folder = folder
-        self.address = free_address()
+        self.address = f"{ADDRESS}:{free_port()}"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SHOPWINDOW_")}
         environment |= {
             "SHOPWINDOW_BIND": self.address,
