@@ -219,6 +219,11 @@ class Between:
     sent: int = 0
     received: int = 0
     pass_on: Callable[[int], bool] = lambda number: True
+    connections: list[threading.Thread] = field(default_factory=list)
+
+    def is_idle(self) -> bool:
+        """Whether all that came has been answered or given up: no connection is open."""
+        return not any(thread.is_alive() for thread in self.connections)
 
 
 @contextmanager
@@ -237,8 +242,11 @@ def _accept(listener: socket.socket, port: int, counted: Between) -> None:
         except OSError:
             return
         server = socket.create_connection((ADDRESS, port))
-        threading.Thread(target=_hand_on, args=(client, server, counted, True), daemon=True).start()
-        threading.Thread(target=_hand_on, args=(server, client, counted, False), daemon=True).start()
+        for source, sink, is_client in ((client, server, True), (server, client, False)):
+            arguments = (source, sink, counted, is_client)
+            thread = threading.Thread(target=_hand_on, args=arguments, daemon=True)
+            counted.connections.append(thread)
+            thread.start()
 
 
 def _hand_on(source: socket.socket, sink: socket.socket, counted: Between, is_client: bool) -> None:

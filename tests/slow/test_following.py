@@ -80,17 +80,17 @@ def activated(host: Releases, id: str, action: str) -> None:
             return True
         return False
 
-    assert within(10, done)
+    assert within(30, done)
 
 
 def test_whatever_becomes_current_is_followed(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
     first = published(tmp_path, target)
     with following(target, host) as said:
-        assert within(10, lambda: host.current() == first)
+        assert within(30, lambda: host.current() == first)
         second = published(tmp_path, target, "Second")
-        assert within(10, lambda: host.current() == second)
+        assert within(30, lambda: host.current() == second)
         activated(host, first, "activate")
-        assert within(10, lambda: host.current() == second)
+        assert within(30, lambda: host.current() == second)
     assert said.faults == []
     assert next(line for line in said.well if "is current" in line).startswith(f"release {first[:12]} is current; ")
 
@@ -100,9 +100,9 @@ def test_a_source_that_is_away_leaves_the_release_and_comes_back(
 ) -> None:
     first = published(tmp_path, target)
     with following(target, host) as said:
-        assert within(10, lambda: host.current() == first)
+        assert within(30, lambda: host.current() == first)
         (tmp_path / "target").rename(tmp_path / "away")
-        assert within(10, lambda: len(said.faults) == 1)
+        assert within(30, lambda: len(said.faults) == 1)
         nothing = f"{target.where}: nothing was published there yet; publish to it, or correct the address"
         assert said.faults == [f"{nothing}; {first[:12]} stays current"]
         note = pull_notes.read(host.out)
@@ -110,7 +110,7 @@ def test_a_source_that_is_away_leaves_the_release_and_comes_back(
         assert (note.kind, note.release, bool(note.since)) == ("source", first, True)
         (tmp_path / "away").rename(tmp_path / "target")
         second = published(tmp_path, target, "Second")
-        assert within(10, lambda: host.current() == second)
+        assert within(30, lambda: host.current() == second)
     note = pull_notes.read(host.out)
     assert note is not None
     assert (note.fault, note.kind, note.since, note.faults["source"] > 0) == ("", "", "", True)
@@ -122,15 +122,15 @@ def test_a_pinned_host_says_so_once_and_follows_when_it_is_unpinned(
 ) -> None:
     first = published(tmp_path, target)
     with following(target, host) as said:
-        assert within(10, lambda: host.current() == first)
+        assert within(30, lambda: host.current() == first)
         activated(host, first, "rollback")
         second = published(tmp_path, target, "Second")
-        assert within(10, lambda: said.faults != [])
+        assert within(30, lambda: said.faults != [])
         time.sleep(0.3)
         assert said.faults == [f"release {second[:12]} is here, but this host is pinned; unpin it"]
         assert host.current() == first
         activated(host, first, "activate")
-        assert within(10, lambda: host.current() == second)
+        assert within(30, lambda: host.current() == second)
 
 
 def test_pauses_double_while_attempts_fail_and_differ_between_hosts() -> None:
@@ -175,7 +175,7 @@ def test_a_new_host_becomes_ready_from_nothing_and_says_what_is_wrong(
         first = published(tmp_path, target)
         assert within(20, lambda: server.told("/readyz").status == 200)
         assert json.loads(server.told("/readyz").body)["id"] == first
-        assert json.loads(server.told("/checks/pull").body)["ok"]
+        assert within(20, lambda: server.told("/checks/pull").status == 200)
 
         data = (tmp_path / "target" / POINTER).read_bytes()
         target.overwrite(POINTER, data.replace(b'"format":1', b'"format":2'), POINTER_HEADERS)
@@ -200,7 +200,7 @@ def test_a_new_host_becomes_ready_from_nothing_and_says_what_is_wrong(
         os.kill(puller, signal.SIGKILL)
         third = published(tmp_path, target, "Third")
         assert within(20, lambda: json.loads(server.told("/readyz").body)["id"] == third)
-        assert "`pull` ended (exit status -9); it is started again in 1 s" in server.err.read_text()
+        assert "`pull` ended (exit status -9); it is started again in " in server.err.read_text()
         (puller,) = [pid for pid in server.workers() if "pull" in arguments(pid)]
     assert not lives(puller)
 

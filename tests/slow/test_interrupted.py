@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -41,10 +42,11 @@ def descendants(pid: int) -> dict[Path, bytes]:
     """What a process has started, and what that has: the folder of each in /proc, and when it began."""
     found = {}
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, children.read_text().split()):
-            folder = Path(f"/proc/{child}")
-            found[folder] = began(folder)
-            found |= descendants(child)
+        with suppress(OSError):  # the thread that started them has ended
+            for child in children.read_text().split():
+                folder = Path(f"/proc/{child}")
+                found[folder] = began(folder)
+                found |= descendants(int(child))
     return found
 
 
@@ -56,6 +58,13 @@ def began(folder: Path) -> bytes:
         return b""
     state, *fields = rest.split()
     return b"" if state == b"Z" else fields[18]
+
+
+def command_line(folder: Path) -> bytes:
+    """What a process was started as; nothing where it has ended."""
+    with suppress(OSError):
+        return (folder / "cmdline").read_bytes()
+    return b""
 
 
 def interruptible() -> None:
@@ -85,7 +94,7 @@ def test_no_process_outlives_a_run_that_is_cut_off(tmp_path: Path, how: signal.S
     within(120, lambda: begun.exists() or run.poll() is not None)
     assert begun.exists(), (tmp_path / "printed").read_text()
     started = descendants(run.pid)
-    commands = b"".join((folder / "cmdline").read_bytes() for folder in started)
+    commands = b"".join(map(command_line, started))
     assert [name for name in (b"serve", b"nginx", b"postgres", b"commands.py") if name not in commands] == []
     run.send_signal(how)
     run.wait(SECONDS_TO_END)

@@ -172,7 +172,7 @@ def test_a_pull_that_is_killed_anywhere_leaves_a_whole_release(there: Store, tmp
         host = Releases(_cloned(tmp_path, f"host-{run}"))
         with between(there.port) as counted:
             process = _puller(host.out, there.at(counted.port))
-            point, passes = chance.randint(1, needed), chance.random() < 0.7
+            point, passes = 1 + run % needed, chance.random() < 0.7
             delay = chance.choice((0, 0, 0.002, 0.01)) if point < needed else chance.uniform(0, 0.1)
 
             def strike(
@@ -194,11 +194,12 @@ def test_a_pull_that_is_killed_anywhere_leaves_a_whole_release(there: Store, tmp
             assert verify(host, id) == []
         assert pull("kills", host.out, there.environment).status == 0
         assert (host.current(), verify(host, second)) == (second, [])
-        left = {path.name for path in host.out.glob(".*")}
+        note = ".pulled.json-*"  # its draft is cleared up by the next command that takes the lock
+        left = {path.name for path in host.out.glob(".*") if not path.match(note)}
         assert left <= {".lock", ".trash", ".staging"}
         assert list(host.out.glob(".staging/*")) == []
         subprocess.run(["rm", "-rf", str(host.out)], check=True)
-    assert len(points) >= min(needed, KILLS // 4), points
+    assert points >= {*range(1, needed)}, points  # with the last request, a pull may be over before it is killed
 
 
 def _cloned(work: Path, name: str) -> Path:
@@ -263,6 +264,7 @@ def test_ten_hosts_change_over_without_a_torn_or_mixed_answer(there: Store, tmp_
         for reader in readers:
             reader.start()
 
+        assert within(60, lambda: all(seen.values()))
         for name in ("Second", "Third"):
             id, body = _named(tmp_path, name)
             answers.append(body)

@@ -135,7 +135,7 @@ def test_each_code_has_exactly_one_winner(engine: Engine, server: Server) -> Non
     ]
     for racer in racers:
         racer.start()
-    told = [answers.get(timeout=300) for _ in range(CLIENTS)]
+    told = [answers.get(timeout=1200) for _ in range(CLIENTS)]
     for racer in racers:
         racer.join()
     assert [other for _, _, others in told for other in others] == []
