@@ -31,20 +31,21 @@ def follow(
     ``is_outdated`` is asked when a watch has begun: something may have been saved
     before. ``is_readable_again`` is asked twice a second: no watch reports that a file
     may be read now. A folder that is removed, or cannot be read, is looked for again once a
-    second, and ``changed`` is called when it goes and when it comes. What ``changed``
-    raises ends all of it, and so does an interrupt.
+    second, and ``changed`` is called when it goes, when it cannot be read for another
+    reason, and when it comes. What ``changed`` raises ends all of it, and so does an
+    interrupt.
     """
-    is_away = False
+    reason: type[OSError] | None = None
     while not ended.is_set():
         try:
             watched = _identity(folder)
-            if is_away:
-                is_away = False
+            if reason is not None:
+                reason = None
                 changed()
             _follow(folder, watched, changed, is_outdated, ended, is_readable_again)
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            if not is_away:
-                is_away = True
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            if type(error) is not reason:
+                reason = type(error)
                 changed()
             ended.wait(AWAY_SECONDS)
 
