@@ -84,6 +84,31 @@ def test_the_release_is_shown_until_the_content_folder_has_an_index(fresh: Previ
     assert not list(fresh.folder.rglob("*.index"))
 
 
+def test_what_was_searched_for_stays_found_once_the_index_is_there(fresh: Preview, chromium: Browser) -> None:
+    looks: list[Route] = []
+    everything = f"/catalog?at={AT}"
+
+    def hold(route: Route) -> None:
+        if route.request.is_navigation_request():
+            route.continue_()
+        else:
+            looks.append(route)
+
+    with opened(chromium) as page:
+        page.route(re.compile(r"/catalog\?at=[^&]*$"), hold)
+        page.goto(fresh.address + everything)
+        while not looks:
+            page.wait_for_timeout(50)
+        page.get_by_label("Search the whole catalog").fill("crewneck")
+        expect(page).to_have_url(re.compile("q=crewneck"))
+        while "is being built" in fresh.get(everything)[1]:
+            time.sleep(0.1)
+        with page.expect_response(re.compile("q=crewneck")):
+            looks[0].continue_()
+        expect(page.get_by_text("This is release")).to_have_count(0)
+        expect(page.get_by_role("article").first).to_contain_text("Crewneck")
+
+
 def test_a_large_catalog_is_built_and_counted_once_somebody_asks(tmp_path: Path, chromium: Browser) -> None:
     folder = tmp_path / "content"
     shutil.copytree(SAMPLE, folder)

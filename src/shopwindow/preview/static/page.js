@@ -12,9 +12,10 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// It is the page of the address bar, which says what was searched for since it was loaded.
+// The page that an element fetches anew, after a change or every second, is that of the address bar, which says what was searched for since it was loaded.
+const renews = element => element.matches("#page, [hx-trigger^=every]");
 document.addEventListener("htmx:configRequest", event => {
-  if (event.target.id === "page") event.detail.path = location.pathname + location.search;
+  if (renews(event.target)) event.detail.path = location.pathname + location.search;
 });
 
 // A slow answer may be of a check before the newest, or of an address that the bar has left: then the page is fetched again.
@@ -24,7 +25,7 @@ document.addEventListener("htmx:sseMessage", event => {
 });
 document.addEventListener("htmx:beforeSwap", event => {
   const request = event.detail.requestConfig;
-  if (request.elt.id !== "page" || request.path === location.pathname + location.search) return;
+  if (!renews(request.elt) || request.path === location.pathname + location.search) return;
   event.detail.shouldSwap = false;
   htmx.trigger("#page", "sse:changed");
 });
