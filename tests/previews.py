@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -168,9 +167,11 @@ def is_fault(message: ConsoleMessage) -> bool:
     return message.type == "error" and "the server responded with a status of 40" not in message.text
 
 
-def save(file: Path, old: str, new: str) -> float:
-    """Change a file as an editor does, and return the time at which it was saved."""
+def save(file: Path, old: str, new: str) -> None:
+    """Change a file of a content folder in one step: no preview checks an empty file, or half of a change."""
     text = file.read_text(encoding="utf-8")
     assert old in text
-    file.write_text(text.replace(old, new, 1), encoding="utf-8")
-    return time.monotonic()
+    folder = next(above for above in file.parents if (above / "site.yaml").is_file())
+    draft = folder.with_name("draft")
+    draft.write_text(text.replace(old, new, 1), encoding="utf-8")
+    draft.replace(file)

@@ -10,7 +10,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
-from previews import Preview, preview
+from previews import Preview, preview, save
 from trees import edit
 
 EVENT = "events/one.yaml"
@@ -94,7 +94,7 @@ def test_a_form_that_is_not_of_a_page_of_this_preview_writes_nothing(shown: Prev
 def test_a_file_that_was_saved_meanwhile_is_not_written(shown: Preview) -> None:
     address = offered(shown)[1][1]
     form = fields(shown.get(address)[1])
-    edit(shown.folder, (EVENT, "The doors open.", "The doors are open."))
+    save(shown.folder / EVENT, "The doors open.", "The doors are open.")
     before = (shown.folder / EVENT).read_text()
     status, text = shown.get(address, form)
     assert (status, (shown.folder / EVENT).read_text()) == (409, before)

@@ -16,6 +16,8 @@ from releases import shopwindow
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 EVENT = "events/windows-light-up.yaml"
 AT, INSTANT = "2026-11-22T09:00", "2026-11-22 09:00"
+LATER_CHECK = re.compile("check [2-9]")
+"""Not the first. What is saved just when the watch begins may be checked twice."""
 
 
 @pytest.fixture(scope="module")
@@ -279,12 +281,12 @@ def test_an_answer_from_before_the_newest_check_does_not_stay(tmp_path: Path, ch
         while not held:
             page.wait_for_timeout(50)
         save(shown.folder / EVENT, "The Windows Light Up", "All the Windows Light Up")
-        expect(page.locator("footer")).to_contain_text("check 2")
+        expect(page.locator("footer")).to_contain_text(LATER_CHECK)
         route, answer = held[0]
         route.fulfill(response=answer)
         expect(page.get_by_text(re.compile("1 document differs from main, commit"))).to_be_visible()
         expect(page.locator("ins")).to_have_text("All the Windows Light Up")
-        expect(page.locator("footer")).to_contain_text("check 2")
+        expect(page.locator("footer")).to_contain_text(LATER_CHECK)
 
 
 def test_an_answer_for_an_address_that_the_browser_has_left_is_not_shown(tmp_path: Path, chromium: Browser) -> None:
@@ -336,6 +338,7 @@ def test_an_answer_is_that_of_show(sample: Preview, chromium: Browser, form: str
         page.get_by_label("storeId").fill("101")
         page.get_by_role("button", name="Ask").click()
         expect(page.get_by_role("heading", name="Answer: 200")).to_be_visible()
+        page.wait_for_load_state("load")
         expect(page.get_by_label("The same request for a terminal")).to_contain_text(request)
         assert re.sub(r"\s+", "", page.get_by_label("The answer's body").text_content() or "") == said
 
