@@ -88,7 +88,10 @@ async def serving(root: Path, settings: dict[str, Any]) -> AsyncIterator[Server]
     yaml = {key.removeprefix("yaml."): value for key, value in settings.items() if key.startswith("yaml.")}
     yaml |= {"validate": True, "hover": True, "completion": True, "schemaStore": {"enable": False}}
 
+    asked = asyncio.Event()
+
     def configured(params: types.ConfigurationParams) -> list[Any]:
+        asked.set()
         return [yaml if item.section == "yaml" else None for item in params.items]
 
     client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(lambda params: server.published(params))
@@ -114,7 +117,8 @@ async def serving(root: Path, settings: dict[str, Any]) -> AsyncIterator[Server]
     )
     await asyncio.wait_for(client.initialize_async(params), PATIENCE)
     client.initialized(types.InitializedParams())
-    client.workspace_did_change_configuration(types.DidChangeConfigurationParams({"yaml": yaml}))
+    # The server asks for its settings once, and marks again what was open before it has them.
+    await asyncio.wait_for(asked.wait(), PATIENCE)
     try:
         yield server
     finally:
