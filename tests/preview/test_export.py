@@ -46,11 +46,13 @@ def test_a_pull_request_gets_pages_that_need_no_preview(changed: Path, tmp_path:
         expect(page.get_by_text(re.compile("1 document differs from main, commit"))).to_be_visible()
         expect(page.locator("ins")).to_have_text("All <b>the</b> Windows Light Up")
         page.get_by_role("link", name="Calendar").click()
-        first = page.get_by_role("heading", level=1).inner_text()
+        heading = page.get_by_role("heading", level=1)
+        expect(heading).to_contain_text("Calendar")
+        first = heading.inner_text()
         page.get_by_role("link", name="Next month").click()
-        expect(page.get_by_role("heading", level=1)).not_to_have_text(first)
+        expect(heading).not_to_have_text(first)
         page.get_by_role("link", name="Previous month").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text(first)
+        expect(heading).to_have_text(first)
     assert not out.exists()
 
 
