@@ -15,7 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from distributed import Client, Future, Worker, get_worker, wait
-from distributed.client import ClosedClientError, FutureCancelledError
+from distributed.client import (
+    ClosedClientError,
+    FutureCancelledError,
+    FuturesCancelledError,
+)
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
@@ -223,7 +227,12 @@ class Cluster:
                 f"all, the last {last}; {_LEFT_AS_IT_WAS}. Is there enough memory? The logs of "
                 "the workers say more"
             ) from None
-        except (FutureCancelledError, ClosedClientError, CommClosedError):
+        except (
+            FuturesCancelledError,  # while `wait` waits
+            FutureCancelledError,
+            ClosedClientError,
+            CommClosedError,
+        ):
             raise self._scheduler_gone() from None
 
 
