@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from distributed import Client
+
 from children import ends_with_us
 from elsewhere import Dies
 from releases import AT, Ran, current
@@ -94,10 +96,20 @@ class Dask:
         return process
 
     def worker(self, name: str = "", before: str = "", source: Path | str = SOURCE) -> subprocess.Popen[bytes]:
-        """Start a worker. Nobody starts it again when it is killed."""
+        """Start a worker, and wait until the scheduler has it. Nobody starts it again when it is killed."""
         arguments = [self.address, "--nthreads", "1", "--no-nanny", "--local-directory", str(self.folder)]
         arguments += ["--name", name] if name else []
-        return self._start("dask_worker", *arguments, before=before, source=source)
+        worker = self._start("dask_worker", *arguments, before=before, source=source)
+        with self.client() as client:
+            client.wait_for_workers(len(self._workers()), PATIENCE)
+        return worker
+
+    def client(self) -> Client:
+        return Client(self.address, set_as_default=False)
+
+    def _workers(self) -> list[subprocess.Popen[bytes]]:
+        """Those that have not been killed."""
+        return [process for process in self.processes if process is not self.scheduler and process.poll() is None]
 
     def end(self) -> None:
         """Kill the scheduler and the workers."""

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from distributed import Client
 
 from clusters import PATIENCE, SOURCE, Building, Dask, build, built, done_twice, eventually, left, objects
 from elsewhere import Dies, several_feeds
@@ -51,8 +50,7 @@ def test_a_worker_killed_in_each_stage_changes_nothing(shop: Path, tmp_path: Pat
     lost = {stage: dask.worker(stage) for stage in ("feeds", "rows", "words")}
     dask.worker()
     assert build(shop, tmp_path / "one", "--jobs", "1").status == 0
-    with Client(dask.address, set_as_default=False) as client:
-        client.wait_for_workers(4, PATIENCE)
+    with dask.client() as client:
         workers = client.scheduler_info(-1)["workers"]
         addresses = {worker["name"]: address for address, worker in workers.items()}
         building = Building(shop, tmp_path / "two", "--cluster", dask.address, "--cluster-folder", folder)
@@ -209,8 +207,7 @@ def test_workers_that_share_only_a_bucket_build_the_same_and_one_killed_in_each_
         try:
             lost = {stage: dask.worker(stage, unseen) for stage in ("feeds", "documents", "rows", "words")}
             dask.worker("last", unseen)
-            with Client(dask.address, set_as_default=False) as client:
-                client.wait_for_workers(len(lost) + 1, PATIENCE)
+            with dask.client() as client:
                 workers = client.scheduler_info(-1)["workers"]
                 addresses = {worker["name"]: address for address, worker in workers.items()}
                 folders = {worker["name"]: worker["local_directory"] for worker in workers.values()}

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from distributed import Client
 
 from clusters import PATIENCE, Building, Dask, built, done_twice, eventually, left
 from elsewhere import several_feeds
@@ -44,8 +43,7 @@ def test_the_next_builder_removes_what_a_killed_one_has_left_and_builds_the_same
             lost = dask.worker("lost", unseen)
             dask.worker("last", unseen)
             one = Building(shop, tmp_path / "one", "--jobs", "1")
-            with Client(dask.address, set_as_default=False) as client:
-                client.wait_for_workers(2, PATIENCE)
+            with dask.client() as client:
                 workers = client.scheduler_info(-1)["workers"]
                 (address,) = (address for address, worker in workers.items() if worker["name"] == "lost")
                 killed = Building(shop, out, "--cluster", dask.address, "--cluster-folder", PLACE)
