@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from distributed import Client
+from distributed import Client, Worker, WorkerPlugin
 
 from children import ends_with_us
 from elsewhere import Dies
@@ -47,10 +48,6 @@ class Building:
             self.process = subprocess.Popen(
                 command, stdout=out_file, stderr=err_file, env=environment, preexec_fn=ends_with_us
             )
-
-    def says(self, start: str) -> None:
-        """Wait until a line begins so."""
-        eventually(lambda: f"\n{start}" in "\n" + self.printed[1].read_text())
 
     def ended(self) -> Ran:
         status = self.process.wait(PATIENCE)
@@ -108,8 +105,43 @@ class Dask:
         return Client(self.address, set_as_default=False)
 
     def _workers(self) -> list[subprocess.Popen[bytes]]:
-        """Those that have not been killed."""
+        """The workers that nobody has killed."""
         return [process for process in self.processes if process is not self.scheduler and process.poll() is None]
+
+    def hold(self, *stages: str) -> None:
+        """Let every worker stop itself before its first task of each of these stages.
+
+        They go on after `kill_worker` and `kill_builder`.
+        """
+        with self.client() as client:
+            client.register_plugin(_Stops(list(stages)))
+
+    def wait_until_held(self) -> None:
+        """Wait until every worker has stopped itself.
+
+        Each gets a task: a stage has at least as many as there are workers, and Dask prefers a worker without one.
+        """
+        for worker in self._workers():
+            eventually(lambda: os.waitid(os.P_PID, worker.pid, os.WSTOPPED | os.WNOHANG))  # noqa: B023
+
+    def _go_on(self) -> None:
+        for worker in self._workers():
+            worker.send_signal(signal.SIGCONT)
+
+    def kill_worker(self, worker: subprocess.Popen[bytes]) -> None:
+        """Kill one of the workers that are held, and let the others go on."""
+        worker.kill()
+        worker.wait()
+        self._go_on()
+
+    def kill_builder(self, building: Building) -> None:
+        """Kill a builder whose workers are held, and let these end what they have begun for it."""
+        building.process.kill()
+        building.process.wait(PATIENCE)
+        with self.client() as client:
+            eventually(lambda: not any(client.processing().values()))  # the scheduler lets go of its tasks
+            self._go_on()
+            eventually(lambda: not any(client.run(_tasks_begun).values()))
 
     def end(self) -> None:
         """Kill the scheduler and the workers."""
@@ -117,6 +149,23 @@ class Dask:
             process.kill()
         for process in self.processes:
             process.wait()
+
+
+class _Stops(WorkerPlugin):
+    """Stops the process of its worker before its first task of each of some stages, which come in this order."""
+
+    def __init__(self, stages: list[str]) -> None:
+        self.stages = stages
+
+    def transition(self, key: Any, start: str, finish: str, **more: Any) -> None:
+        if finish == "executing" and self.stages and str(key).startswith(f"shopwindow-{self.stages[0]}-"):
+            del self.stages[0]
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def _tasks_begun(dask_worker: Worker) -> int:
+    """How many tasks a worker is at. Runs in the worker, which Dask hands over."""
+    return dask_worker.state.executing_count
 
 
 def objects(place: str) -> RunObjects:

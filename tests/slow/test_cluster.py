@@ -3,14 +3,13 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from clusters import PATIENCE, SOURCE, Building, Dask, build, built, done_twice, eventually, left, objects
+from clusters import SOURCE, Building, Dask, build, built, done_twice, left, objects
 from elsewhere import Dies, several_feeds
 from objectstores import BUCKET, Store, between, reached, s3
 from releases import Ran, current
@@ -45,20 +44,20 @@ def test_workers_of_this_machine_build_what_one_process_builds(shop: Path, tmp_p
 
 
 def test_a_worker_killed_in_each_stage_changes_nothing(shop: Path, tmp_path: Path, dask: Dask) -> None:
-    """Each is stopped before its stage, so that what it gets is not done, and killed when it has got something."""
+    """Each is killed when it has begun a task of its stage, which is not done."""
     folder = tmp_path / "seen"
     lost = {stage: dask.worker(stage) for stage in ("feeds", "rows", "words")}
     dask.worker()
     assert build(shop, tmp_path / "one", "--jobs", "1").status == 0
+    dask.hold(*lost)
     with dask.client() as client:
         workers = client.scheduler_info(-1)["workers"]
         addresses = {worker["name"]: address for address, worker in workers.items()}
         building = Building(shop, tmp_path / "two", "--cluster", dask.address, "--cluster-folder", folder)
-        for before, (stage, worker) in zip(("cluster ", "documents: ", "facets: "), lost.items(), strict=True):
-            building.says(before)
-            worker.send_signal(signal.SIGSTOP)
-            eventually(lambda: stage in str(client.processing().get(addresses[stage])))  # noqa: B023
-            worker.kill()
+        for stage, worker in lost.items():
+            dask.wait_until_held()
+            assert stage in str(client.processing()[addresses[stage]])
+            dask.kill_worker(worker)
     ran = building.ended()
     assert ran.status == 0, ran
     assert built(tmp_path / "two") == built(tmp_path / "one")
@@ -101,14 +100,15 @@ def test_a_task_that_takes_every_worker_with_it_is_one_sentence(tmp_path: Path) 
 def test_a_scheduler_that_is_gone_is_one_sentence_and_the_last_release_stays(
     shop: Path, tmp_path: Path, dask: Dask
 ) -> None:
-    worker, folder, out = dask.worker(), tmp_path / "seen", tmp_path / "out"
+    folder, out = tmp_path / "seen", tmp_path / "out"
+    dask.worker()
+    dask.hold("documents")
     assert build(shop, out, "--jobs", "1").status == 0
     before = current(out)
     feed = shop / "catalog" / "products" / "0.jsonl"
     feed.write_text(feed.read_text().replace("Thing 3", "Another 3"))
     building = Building(shop, out, "--no-cache", "--cluster", dask.address, "--cluster-folder", folder)
-    building.says("feeds: ")
-    worker.send_signal(signal.SIGSTOP)
+    dask.wait_until_held()
     dask.scheduler.kill()
     ran = building.ended()
     assert (ran.status, ran.err.splitlines()[-1]) == (
@@ -207,17 +207,16 @@ def test_workers_that_share_only_a_bucket_build_the_same_and_one_killed_in_each_
         try:
             lost = {stage: dask.worker(stage, unseen) for stage in ("feeds", "documents", "rows", "words")}
             dask.worker("last", unseen)
+            dask.hold(*lost)
             with dask.client() as client:
                 workers = client.scheduler_info(-1)["workers"]
                 addresses = {worker["name"]: address for address, worker in workers.items()}
                 folders = {worker["name"]: worker["local_directory"] for worker in workers.values()}
                 building = Building(shop, out, "--cluster", dask.address, "--cluster-folder", f"s3://{BUCKET}/same")
-                begins = ("cluster ", "stores: ", "documents: ", "facets: ")
-                for before, (stage, worker) in zip(begins, lost.items(), strict=True):
-                    building.says(before)
-                    worker.send_signal(signal.SIGSTOP)
-                    eventually(lambda: stage in str(client.processing().get(addresses[stage])))  # noqa: B023
-                    worker.kill()
+                for stage, worker in lost.items():
+                    dask.wait_until_held()
+                    assert stage in str(client.processing()[addresses[stage]])
+                    dask.kill_worker(worker)
             ran = building.ended()
         finally:
             dask.end()
@@ -244,10 +243,9 @@ def test_a_bucket_that_is_gone_is_one_sentence_and_the_last_release_stays(
     before = current(out)
     options = ("--no-cache", "--cluster", "local:1", "--cluster-folder", f"s3://{BUCKET}/gone")
     with between(bucket.port) as through:
+        through.pass_on = lambda number: not any("documents-work" in line for line in through.requests)
         building = Building(shop, out, *options, env=bucket.at(through.port))
         nowhere = Building(shop, tmp_path / "nowhere", *options, env=bucket.at(9))
-        building.says("feeds: ")
-        through.pass_on = lambda number: False
         ran = building.ended()
     assert ran.status == 4, ran
     sentence = rf"shopwindow: (worker tcp://\S+: )?s3://{BUCKET}/gone: cannot (read|write|delete from) it: the store"
@@ -277,11 +275,11 @@ def test_the_next_builder_removes_what_one_that_was_killed_has_left_and_nothing_
         with connect(dask.address, local, [], at_work.append, objects=passed) as other:
             (own,) = names()
             options = ("--no-cache", "--cluster", dask.address, "--cluster-folder", place)
+            dask.hold("documents")
             killed = Building(shop, tmp_path / "out", *options)
-            killed.says("feeds: ")
-            assert not is_target or eventually(lambda: [name for name in below(dask.folder) if "products" in name])
-            killed.process.kill()
-            killed.process.wait(PATIENCE)
+            dask.wait_until_held()
+            assert not is_target or [name for name in below(dask.folder) if "products" in name]
+            dask.kill_builder(killed)
             (rest,) = set(names()) - {own}
             ran = build(shop, tmp_path / "out", *options)
             assert ran.status == 0, ran

@@ -1,13 +1,12 @@
 """Facts about workers that share only a container of Azure's blobs: Microsoft's own emulator on loopback."""
 
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from clusters import PATIENCE, Building, Dask, built, done_twice, eventually, left
+from clusters import Building, Dask, built, done_twice, left
 from elsewhere import several_feeds
 from objectstores import BUCKET, Store, azure, between, reached
 
@@ -43,19 +42,18 @@ def test_the_next_builder_removes_what_a_killed_one_has_left_and_builds_the_same
             lost = dask.worker("lost", unseen)
             dask.worker("last", unseen)
             one = Building(shop, tmp_path / "one", "--jobs", "1")
+            dask.hold("documents", "rows")
             with dask.client() as client:
                 workers = client.scheduler_info(-1)["workers"]
                 (address,) = (address for address, worker in workers.items() if worker["name"] == "lost")
                 killed = Building(shop, out, "--cluster", dask.address, "--cluster-folder", PLACE)
-                killed.says("feeds: ")
-                killed.process.kill()
-                killed.process.wait(PATIENCE)
+                dask.wait_until_held()
+                dask.kill_builder(killed)
                 (rest,) = {key.partition("/")[0] for key in left(PLACE)}
                 building = Building(shop, out, "--cluster", dask.address, "--cluster-folder", PLACE)
-                building.says("documents: ")
-                lost.send_signal(signal.SIGSTOP)
-                eventually(lambda: "rows" in str(client.processing().get(address)))
-                lost.kill()
+                dask.wait_until_held()
+                assert "rows" in str(client.processing()[address])
+                dask.kill_worker(lost)
             ran = building.ended()
             assert left(PLACE) == []
         finally:
