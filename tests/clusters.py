@@ -23,8 +23,10 @@ from shopwindow.delivery.targets import parse
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 TESTS = Path(__file__).resolve().parent
-PATIENCE = 60
-"""Seconds after which something that should happen does not: everything here takes a second or two alone."""
+PATIENCE = 120
+"""Seconds after which something that should happen does not: alone, everything here takes a second or two, but for
+requests to a store that is gone, which are repeated for up to 35 s (`shopwindow.delivery.opening.BACKOFF`).
+"""
 
 
 def eventually(look: Callable[[], Any]) -> Any:
