@@ -99,3 +99,27 @@ def test_a_pointer_of_a_later_format_costs_what_is_told_of_the_release_alone(tmp
     assert {'shopwindow_mails{state="waiting"} 3.0', 'shopwindow_workers{state="without"} 1.0'} <= set(lines)
     stays = "the release that current leads to cannot be served, there is none yet"
     assert said == [f"{stays}: {fault}"]
+
+
+def test_a_file_of_counts_in_which_nothing_stands_yet_counts_nothing(tmp_path: Path) -> None:
+    """prometheus_client creates it empty; a worker that is killed then leaves it so."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    beginning, left = (tmp_path / f"counter_{process}.db" for process in (os.getpid(), ended.pid))
+    beginning.touch()
+    left.touch()
+    admin = Admin(tmp_path, tmp_path)
+    assert called(admin, "/metrics", {}).status == 200
+    admin.observe()
+    assert sorted(tmp_path.iterdir()) == [beginning]
+
+
+def test_an_admin_address_that_was_stopped_leaves_the_files_of_workers_alone(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left = tmp_path / f"counter_{ended.pid}.db"
+    left.touch()
+    admin = Admin(tmp_path, tmp_path)
+    admin.stop()
+    admin.observe()
+    assert list(tmp_path.iterdir()) == [left]

@@ -21,7 +21,7 @@ from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import orjson
-from prometheus_client import CollectorRegistry, make_wsgi_app, multiprocess
+from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.problems import Failure, Refusal
@@ -83,8 +83,9 @@ class Admin:
         self._probe = probe
         self._observed = DatabaseState()
         self._metrics_lock = Lock()
+        self._stopped = Event()
         registry = CollectorRegistry()
-        multiprocess.MultiProcessCollector(registry, path=str(shared))  # type: ignore[no-untyped-call]
+        registry.register(self._workers)
         figures = Figures(
             self._releases,
             self._workers,
@@ -129,13 +130,19 @@ class Admin:
     # -- the database's state ----------------------------------------------------------
 
     def _keep_observing(self) -> None:
-        pause = Event()
-        while True:
+        while not self._stopped.is_set():
             try:
                 self.observe()
             except Exception as error:  # a fault of ours must not end this thread
                 journal.failure(error)
-            pause.wait(OBSERVE_SECONDS)
+            self._stopped.wait(OBSERVE_SECONDS)
+
+    def stop(self) -> None:
+        """Observe no more. The workers' files are left alone from now on, so that their
+        folder can be removed.
+        """
+        with self._metrics_lock:
+            self._stopped.set()
 
     def observe(self) -> None:
         """Remove what ended workers left, and ask the database for its state, once.
@@ -144,6 +151,8 @@ class Admin:
         added up.
         """
         with self._metrics_lock:
+            if self._stopped.is_set():
+                return
             self._workers.remove_ended()
         if self._database is None:
             return

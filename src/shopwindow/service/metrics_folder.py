@@ -21,6 +21,9 @@ from pathlib import Path
 MEMORY = Path("/dev/shm")  # nosec B108 # mkdtemp makes a folder of our own in it
 FOLDER_PREFIX = "shopwindow-metrics-"
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+"""How a folder is opened that is to be locked."""
+
 STARTING_SECONDS = 60
 """Age below which an unlocked folder is left alone: a service that starts makes its
 folder first and locks it then.
@@ -41,13 +44,13 @@ def metrics_folder() -> Iterator[str]:
         _remove_abandoned(folder)
 
     shared = tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-", dir=parent)
-    lock = _lock(Path(shared))
+    lock = os.open(shared, _FOLDER)
+    fcntl.flock(lock, fcntl.LOCK_EX)  # another service may just look how old it is
     try:
         yield shared
     finally:
         shutil.rmtree(shared, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+        os.close(lock)
 
 
 def _remove_abandoned(folder: Path) -> None:
@@ -61,12 +64,12 @@ def _remove_abandoned(folder: Path) -> None:
 
 
 def _lock(folder: Path) -> int | None:
-    """Lock a folder until this process ends or closes the returned file descriptor.
+    """Lock a folder until the returned file descriptor is closed.
 
     Returns None where another process holds the lock, or the folder cannot be opened.
     """
     try:
-        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        opened = os.open(folder, _FOLDER)
     except OSError:
         return None
     try:

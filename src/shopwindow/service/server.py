@@ -141,12 +141,15 @@ def _serve(
 
     interface = from_environment(os.environ)
     database = None
+    stop_admin: Callable[[], None] | None = None
     if options.database:
         database = late_database(options.database, interface.tables, migrate=True)
     try:
         senders = _senders(options, interface, database)
         if options.admin:
-            _serve_admin(options.admin, options, shared, listener, database)
+            stop_admin = _serve_admin(
+                options.admin, options, shared, listener, database
+            )
         companion = Companion(options.companion, REPORT) if options.companion else None
         supervisor = Supervisor(
             listener, command, options.workers, REPORT, INFORM, companion
@@ -155,6 +158,8 @@ def _serve(
         if senders:
             senders.stop()
     finally:
+        if stop_admin:
+            stop_admin()
         if database:
             database.close()
 
@@ -176,8 +181,9 @@ def _serve_admin(
     shared: str,
     listener: socket.socket,
     database: Database | None,
-) -> None:
-    """Start the admin address, in threads of this process. Raises Failure.
+) -> Callable[[], None]:
+    """Start the admin address, in threads of this process. Return what makes it leave
+    the workers' files alone, so that they can be removed. Raises Failure.
 
     The imports stand here because prometheus_client reads PROMETHEUS_MULTIPROC_DIR when
     it is imported.
@@ -206,6 +212,7 @@ def _serve_admin(
         admin.serve(*address)
     except OSError as error:
         raise _cannot_listen(address, error) from None
+    return admin.stop
 
 
 def _senders(

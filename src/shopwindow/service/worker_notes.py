@@ -9,7 +9,7 @@ look like a restart to Prometheus.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,9 @@ from threading import Lock
 from typing import Any
 
 import orjson
+from prometheus_client import Metric
 from prometheus_client.mmap_dict import MmapedDict
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from shopwindow.service.serving import Serving
 
@@ -127,9 +129,27 @@ class WorkerNotes:
             kind, _, process = path.stem.rpartition("_")
             if not process.isdecimal() or _is_running(int(process)):
                 continue
-            if kind in COUNTED:
+            if kind in COUNTED and not _is_empty(path):
                 _add(path, self._folder / f"{kind}_{ENDED}.db")
             path.unlink(missing_ok=True)
+
+    def collect(self) -> Iterable[Metric]:
+        """Return what all workers have counted. This makes the notes a collector of
+        prometheus_client.
+        """
+        files = [
+            str(path) for path in self._folder.glob("*_*.db") if not _is_empty(path)
+        ]
+        return MultiProcessCollector.merge(files)  # type: ignore[no-untyped-call, no-any-return]
+
+
+def _is_empty(path: Path) -> bool:
+    """Return whether a file of counts has just been created.
+
+    prometheus_client creates it empty and gives it a size next. It cannot read an empty
+    one, which a worker leaves for good that is killed in between.
+    """
+    return path.stat().st_size == 0
 
 
 def _add(path: Path, total: Path) -> None:
