@@ -171,7 +171,8 @@ class PostgresServer:
             yield
         finally:
             for each in stopped:
-                os.kill(each, SIGCONT)
+                with suppress(ProcessLookupError):  # one that was about to end has ended
+                    os.kill(each, SIGCONT)
 
     def create_database(self, name: str = "", template: str = "template1") -> str:
         """A new database, by another name than those that other processes give; its URL."""

@@ -143,7 +143,10 @@ def printed(server: Server, event: str = "") -> list[dict[str, Any]]:
 
 def stands_still(process: int) -> bool:
     """Whether every thread of a process is stopped."""
-    states = [file.read_text(encoding="utf-8") for file in Path(f"/proc/{process}/task").glob("*/stat")]
+    try:
+        states = [file.read_text(encoding="utf-8") for file in Path(f"/proc/{process}/task").glob("*/stat")]
+    except OSError:  # one has ended meanwhile
+        return False
     return all(state.rpartition(")")[2].split()[0] == "T" for state in states)
 
 

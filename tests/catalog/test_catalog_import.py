@@ -402,7 +402,7 @@ def test_a_full_disk_is_a_sentence_and_what_stood_there_stays(tmp_path: Path) ->
 
 
 def test_the_draft_of_an_import_that_was_killed_goes_with_the_next_one(tmp_path: Path) -> None:
-    rows = ({"number": str(number), "name": f"Brand {number}", "state": "open"} for number in range(1, 100_000))
+    rows = ({"number": str(number), "name": f"Brand {number}", "state": "open"} for number in range(1, 300_000))
     write(tmp_path, {"many.jsonl": "\n".join(map(json.dumps, rows)), "map.yaml": BRANDS, "out/a.jsonl": "before\n"})
     command = [sys.executable, "-m", "shopwindow", "catalog", "import"]
     with subprocess.Popen(

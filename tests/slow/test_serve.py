@@ -115,15 +115,15 @@ def test_a_release_that_is_not_yet_whole_is_served_once_it_is_and_readiness_tell
     Releases(out).point(ids[0])
     with granian(tmp_path / "server", out, "--workers", "2") as server:
         assert readiness(server) == (503, {"ready": False, "release": fault(ids[0])})
-        assert within(20, lambda: said(server) == 2)
+        assert within(60, lambda: said(server) == 2)
         copy(ids[0])
-        assert within(20, lambda: readiness(server) == (200, {"ready": True, "id": ids[0]}))
+        assert within(60, lambda: readiness(server) == (200, {"ready": True, "id": ids[0]}))
         Releases(out).point(ids[1])
         late = (200, {"ready": True, "id": ids[0], "release": fault(ids[1])})
-        assert within(20, lambda: readiness(server) == late)
-        assert within(20, lambda: said(server) == 4)  # the workers look at different moments
+        assert within(60, lambda: readiness(server) == late)
+        assert within(60, lambda: said(server) == 4)  # the workers look at different moments
         copy(ids[1])
-        assert within(20, lambda: readiness(server) == (200, {"ready": True, "id": ids[1]}))
+        assert within(60, lambda: readiness(server) == (200, {"ready": True, "id": ids[1]}))
         assert said(server) == 4  # of each once a worker, however often it was tried
 
 
@@ -258,6 +258,7 @@ def test_the_public_address_has_no_admin_pages(server: Server) -> None:
 
 def test_metrics_count_the_requests_of_all_workers(tmp_path: Path, out: Path) -> None:
     with granian(tmp_path / "server", out, "--workers", "2") as server:
+        assert within(20, lambda: len(server.workers()) == 2)
         for _ in range(60):  # a connection each, so that both workers answer
             assert server.ask(PROMOTIONS, KEY).status == 200
         server.ask("/store/v1/events", KEY)
@@ -277,10 +278,12 @@ def test_metrics_count_the_requests_of_all_workers(tmp_path: Path, out: Path) ->
         def found() -> dict[tuple[str, str], float | None]:
             return {pair: metric(server, name, operation=pair[0], status=pair[1]) for pair in counted}
 
-        assert within(20, lambda: found() == counted)
-        seconds = metric(server, "shopwindow_request_seconds_count", operation="promotions_v2")
+        def timed() -> float | None:
+            return metric(server, "shopwindow_request_seconds_count", operation="promotions_v2")
+
+        assert within(20, lambda: (found(), timed()) == (counted, 60))
         info = metric(server, "shopwindow_release_info", id=current(out))
-    assert (seconds, info, len(served)) == (60, 1, 2)
+    assert (info, len(served)) == (1, 2)
 
 
 def test_a_release_past_its_next_change_is_overdue(tmp_path: Path) -> None:
@@ -509,8 +512,11 @@ def test_each_worker_is_kept_on_a_processor_where_that_is_asked_for(tmp_path: Pa
 
     def processors(worker: int) -> set[int]:
         """The processors of all threads of a worker."""
-        threads = os.listdir(f"/proc/{worker}/task")
-        return set().union(*(os.sched_getaffinity(int(thread)) for thread in threads))
+        found: set[int] = set()
+        for thread in os.listdir(f"/proc/{worker}/task"):
+            with suppress(ProcessLookupError):  # it has ended meanwhile
+                found |= os.sched_getaffinity(int(thread))
+        return found
 
     def workers(expected: list[set[int]], *options: str) -> bool:
         """Whether two workers run on these processors, once both have begun."""
