@@ -1,9 +1,9 @@
 """The YAML language server, driven as an editor drives it: what it marks, completes and shows."""
 
 import asyncio
+import atexit
 import os
 import shutil
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
@@ -11,9 +11,10 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-import pytest
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
+
+import npm
 
 PACKAGE = "yaml-language-server@1.25.0"
 """From npm: the release that the expectations were written with."""
@@ -28,14 +29,9 @@ def installed() -> Path:
     named = os.environ.get("SHOPWINDOW_YAML_LANGUAGE_SERVER")
     if named:
         return Path(named)
-    if not (shutil.which("node") and shutil.which("npm")):
-        pytest.skip("the YAML language server needs node and npm")
     folder = Path(mkdtemp(prefix="shopwindow-language-server-"))
-    command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), PACKAGE]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"npm does not install {PACKAGE}: {done.stderr.strip().splitlines()[-1:]}")
-    return folder / "node_modules" / ".bin" / "yaml-language-server"
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return npm.installed(folder, PACKAGE) / ".bin" / "yaml-language-server"
 
 
 class Server:
