@@ -1,5 +1,6 @@
 """How much one address and one application may write: opt-ins, log lines, new bags; by the database's time."""
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -208,7 +209,7 @@ def test_without_settings_an_address_may_do_what_its_customers_need(
     tmp_path: Path, database: Database, schemas: Schemas
 ) -> None:
     shop = Service(load(release(tmp_path), INTERFACE, schemas), database)
-    assert Counter(opt_in(shop).status for _ in range(640))[429] > 0
+    assert Counter(opt_in(shop).status for _ in range(800))[429] > 0
     assert Counter(opt_in(shop, "192.0.2.2").status for _ in range(100)) == {200: 100}
 
 
@@ -280,7 +281,7 @@ def off(postgresql: Any) -> Iterator[tuple[Database, Database]]:
 def test_hosts_whose_clocks_differ_share_limits_and_answers_by_the_databases_time(
     off: tuple[Database, Database], narrow: Path, schemas: Schemas
 ) -> None:
-    assert abs(off[0].now() - off[1].now()) < timedelta(seconds=1)
+    assert abs(off[0].now() - off[1].now()) < timedelta(minutes=1)  # the second opens its first connection
     one, other = (Service(load(narrow, INTERFACE, schemas), database) for database in off)
     assert opt_in(one, idempotency_key="k").status == 200
     assert [opt_in(shop).status for shop in (one, other, one, other)] == [200] * 4
@@ -298,16 +299,19 @@ def test_a_lease_of_a_mail_holds_on_a_host_whose_clock_is_ahead(off: tuple[Datab
 
 
 def test_a_host_that_is_off_says_so_once_and_at_the_start(capfd: pytest.CaptureFixture[str], off: Any) -> None:
-    said = capfd.readouterr().err  # of the migration
-    assert said.count("\n") == 1
-    assert said.startswith("shopwindow: the clock of this host is 43200.0 s ahead of the database's; ")
+    def reported() -> list[tuple[str, Any]]:
+        line = r"^shopwindow: the clock of this host is ([\d.]+) s (ahead of|behind) the database's; "
+        found = re.findall(line, capfd.readouterr().err, re.MULTILINE)
+        return [(side, pytest.approx(float(seconds), abs=5)) for seconds, side in found]
+
+    assert reported() == [("ahead of", 43_200)]  # by the migration
     off[0].now()
     off[1].now()
-    assert "43200.0 s behind the database's" in capfd.readouterr().err
+    assert reported() == [("behind", 43_200)]
 
 
 def test_a_host_that_is_right_says_nothing(capfd: pytest.CaptureFixture[str], database: Database) -> None:
-    assert abs(database.now() - datetime.now(UTC)) < timedelta(seconds=1)
+    assert abs(database.now() - datetime.now(UTC)) < timedelta(minutes=1)
     assert capfd.readouterr().err == ""
 
 
