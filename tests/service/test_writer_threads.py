@@ -131,6 +131,7 @@ def test_who_waits_for_a_transaction_that_does_not_end_is_answered(tmp_path: Pat
         second = pool.submit(timed, lambda shop: None)
         (refused, early), (unknown, late) = second.result(20), first.result(20)
         load = database.load()
+        database._patience = 20
         go.set()
     assert (refused, unknown) == ("service: the database cannot be written to now", f"service: {OUTCOME_UNKNOWN}")
     assert (0.4 <= early < 20, 0.8 <= late < 20, load.waiting, load.oldest > 0.7) == (True, True, 1, True)
