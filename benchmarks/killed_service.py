@@ -37,6 +37,7 @@ import orjson
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from children import ends_with_us
 from engines import FAST, IMMEDIATE, PostgresServer, postgresql_server
+from nginx import ADDRESS, free_port
 from shops import ORDERS, PHONE, SECRET, SECRET_TEXT, UNLIMITED
 from shops import release as shop_release
 from shopwindow.retail.codes.issuing import keep
@@ -46,7 +47,6 @@ from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-ADDRESS = "127.0.0.1"
 OPT_IN, BAGS, CODES = "/v2/utility/mobileoptinout", "/order/v1/bags", "/v3/order/supc"
 UP_SECONDS = 30
 CLIENT_SECONDS = 15
@@ -131,7 +131,22 @@ class Service:
         if self.process is not None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+            self.await_port()
         self.start()
+
+    def await_port(self) -> None:
+        """Until nobody listens: a worker ends only once the system has synced its file."""
+        deadline = time.monotonic() + UP_SECONDS
+        while time.monotonic() < deadline:
+            with (
+                contextlib.closing(socket.socket()) as probe,
+                contextlib.suppress(OSError),
+            ):
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((ADDRESS, self.port))
+                return
+            time.sleep(0.01)
+        raise RuntimeError(f"port {self.port} is still listened at")
 
     def kill_worker(self, chance: random.Random) -> None:
         """One worker; its parent starts another."""
@@ -411,7 +426,7 @@ def killed(
     server and server-at-once.
     """
     chance = random.Random(seed)
-    service = Service(work, out, url, workers, _free_port())
+    service = Service(work, out, url, workers, free_port())
     load = Load(service.port, key, clients)
     prepared(url, clients)
     service.start()
@@ -442,13 +457,6 @@ def killed(
         [] if recovered else ["the service did not recover by itself"]
     )
     return Summary(Counter(kinds), load.told, load.acknowledged, wrong)
-
-
-def _free_port() -> int:
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind((ADDRESS, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def sample(work: Path) -> tuple[Path, str]:
