@@ -110,7 +110,7 @@ def followed(releases: Releases, ids: list[str], name: str) -> Followed:
 def test_a_release_that_is_not_intact_is_not_served_until_it_is(
     built_twice: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
-    """Spoiled in each of the ways at once: a release is looked at again after 2 s."""
+    """Spoiled in each of the ways at once: a release is looked at again after 2 s, or ten times what a look took."""
     first, second = ids = built_twice[1]
     follows = {}
     for number, (name, spoil) in enumerate(SPOILED):
@@ -127,7 +127,7 @@ def test_a_release_that_is_not_intact_is_not_served_until_it_is(
     assert found == dict.fromkeys(follows, (first, 1, True))
     for _, follow in follows.values():
         os.replace(follow.intact, follow.path)
-    assert within(20, lambda: all(served(follow.watch) == second for _, follow in follows.values()))
+    assert within(60, lambda: all(served(follow.watch) == second for _, follow in follows.values()))
 
 
 def test_a_service_that_starts_with_a_release_that_is_not_intact_serves_the_last_good_one(
@@ -196,6 +196,7 @@ def test_each_worker_says_which_release_it_serves_and_why_not_the_newer(
     shutil.copy2(path, tmp_path / "whole")
     path.unlink()
     with granian(tmp_path / "server", releases.out, "--workers", "2") as server:
+        assert within(20, lambda: len(server.workers()) == 2)
         workers = [str(worker) for worker in sorted(server.workers())]
         assert within(20, lambda: asked(server, "/checks/release")[0] == 200)
         releases.point(ids[1])
@@ -213,4 +214,4 @@ def test_each_worker_says_which_release_it_serves_and_why_not_the_newer(
         expected |= {'shopwindow_workers{state="behind"} 2.0', "shopwindow_release_load_failures_total 2.0"}
         assert expected <= set(lines)
         (tmp_path / "whole").rename(path)
-        assert within(20, lambda: asked(server, "/checks/release")[0] == 200)
+        assert within(60, lambda: asked(server, "/checks/release")[0] == 200)
