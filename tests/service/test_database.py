@@ -1,5 +1,6 @@
 """The database on both engines: what its tables promise, actions in one transaction, retries, steps to a new form."""
 
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -391,3 +392,24 @@ def test_a_database_that_was_never_migrated_is_a_fault(engine: Engine) -> None:
 
 
 # -- PostgreSQL restarted ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list what a process has open")
+def test_a_file_that_is_no_database_is_left_open_by_no_refused_write(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    database = Engine("sqlite", f"sqlite:///{path}").open()
+    for file in tmp_path.glob("store.sqlite*"):
+        file.unlink()
+    path.write_bytes(b"no database" * 100)
+
+    def opened() -> int:
+        files = [os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()]
+        return files.count(str(path))
+
+    before, refusals = opened(), []
+    for number in range(3):
+        with pytest.raises(Refusal) as refusal:
+            choose(database, f"device-{number}")
+        refusals.append(refusal)  # with their tracebacks, and all that these refer to
+    assert opened() == before
+    database.close()

@@ -392,10 +392,14 @@ class SQLite:
             "foreign_keys = ON",
             "secure_delete = ON",
         )
-        for pragma in (f"busy_timeout = {BUSY_MILLISECONDS}", *pragmas):
-            connection.execute(f"PRAGMA {pragma}")
-        for statement in more:
-            connection.execute(statement)
+        try:
+            for pragma in (f"busy_timeout = {BUSY_MILLISECONDS}", *pragmas):
+                connection.execute(f"PRAGMA {pragma}")
+            for statement in more:
+                connection.execute(statement)
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
     def _unavailable(self, error: BaseException, what: str) -> Exception:
