@@ -26,9 +26,12 @@ CLOSED_SECONDS = 30
 """Within which a connection of a client that does nothing is closed or answered 408."""
 
 
-def best_of_three(longest: Callable[[], float]) -> float:
-    """The least of three times: the machine holds a process up once in a while, and a fault of ours comes each time."""
-    return min(longest() for _ in range(3))
+def is_soon(longest: Callable[[], float]) -> bool:
+    """Whether the longest wait is short in one of three tries.
+
+    The machine holds a process up once in a while, and a fault of ours comes each time.
+    """
+    return any(longest() < SOON_SECONDS for _ in range(3))
 
 
 def test_others_are_served_while_1800_clients_do_nothing(tmp_path: Path, out: Path) -> None:
@@ -36,7 +39,7 @@ def test_others_are_served_while_1800_clients_do_nothing(tmp_path: Path, out: Pa
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8192)), hard))
     with granian(tmp_path / "server", out, "--workers", "1") as server:
         server.ask(PROMOTIONS, KEY)
-        assert best_of_three(lambda: longest_beside_1800_clients(server)) < SOON_SECONDS
+        assert is_soon(lambda: longest_beside_1800_clients(server))
 
 
 def longest_beside_1800_clients(server: Server) -> float:
@@ -121,7 +124,7 @@ def half_sent(stream: int, key: str) -> bytes:
 
 @pytest.mark.parametrize("is_cut", [False, True])
 def test_streams_of_http_2_that_stay_half_sent_hold_nobody_up(tmp_path: Path, out: Path, is_cut: bool) -> None:
-    assert best_of_three(lambda: longest_beside_half_sent_streams(tmp_path, out, is_cut)) < SOON_SECONDS
+    assert is_soon(lambda: longest_beside_half_sent_streams(tmp_path, out, is_cut))
 
 
 def longest_beside_half_sent_streams(tmp_path: Path, out: Path, is_cut: bool) -> float:
@@ -144,7 +147,7 @@ def longest_beside_half_sent_streams(tmp_path: Path, out: Path, is_cut: bool) ->
 
 
 def test_the_first_search_for_a_place_waits_for_nothing_to_be_loaded(out: Path, tmp_path: Path) -> None:
-    assert best_of_three(lambda: first_search(out, tmp_path)) < SOON_SECONDS
+    assert is_soon(lambda: first_search(out, tmp_path))
 
 
 def first_search(out: Path, tmp_path: Path) -> float:
