@@ -135,7 +135,7 @@ class Service:
         self.start()
 
     def await_port(self) -> None:
-        """Until nobody listens: a worker ends only once the system has synced its file."""
+        """Wait until nobody listens. A killed worker ends once the system has synced its file."""
         deadline = time.monotonic() + UP_SECONDS
         while time.monotonic() < deadline:
             with (

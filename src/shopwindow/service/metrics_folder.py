@@ -45,7 +45,7 @@ def metrics_folder() -> Iterator[str]:
 
     shared = tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-", dir=parent)
     lock = os.open(shared, _FOLDER)
-    fcntl.flock(lock, fcntl.LOCK_EX)  # another service may just look how old it is
+    fcntl.flock(lock, fcntl.LOCK_EX)  # waits for a service that looks how old it is
     try:
         yield shared
     finally:

@@ -182,8 +182,8 @@ def _serve_admin(
     listener: socket.socket,
     database: Database | None,
 ) -> Callable[[], None]:
-    """Start the admin address, in threads of this process. Return what makes it leave
-    the workers' files alone, so that they can be removed. Raises Failure.
+    """Start the admin address, in threads of this process. Return its `Admin.stop`.
+    Raises Failure.
 
     The imports stand here because prometheus_client reads PROMETHEUS_MULTIPROC_DIR when
     it is imported.

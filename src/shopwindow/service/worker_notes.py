@@ -134,8 +134,8 @@ class WorkerNotes:
             path.unlink(missing_ok=True)
 
     def collect(self) -> Iterable[Metric]:
-        """Return what all workers have counted. This makes the notes a collector of
-        prometheus_client.
+        """Return what all workers have counted. prometheus_client calls this for each
+        scrape.
         """
         files = [
             str(path) for path in self._folder.glob("*_*.db") if not _is_empty(path)

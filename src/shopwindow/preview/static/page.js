@@ -12,7 +12,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// The page that an element fetches anew, after a change or every second, is that of the address bar, which says what was searched for since it was loaded.
+// These elements fetch the whole page again, after a change or every second. They ask for the address in the bar, which says what was searched for since.
 const renews = element => element.matches("#page, [hx-trigger^=every]");
 document.addEventListener("htmx:configRequest", event => {
   if (renews(event.target)) event.detail.path = location.pathname + location.search;
