@@ -30,6 +30,10 @@ FROM_AN_INDEX = re.compile(
     r"""(?:pip3?|uv|pipx)\s+(?:install|add|run|tool\s+install)\b[^\n#`]*?(?<![/\w.-])['"]?shopwindow(?![\w./-])(?!\s*@)"""
 )
 """An installation by the bare name, with or without extras: not by a path, a wheel file or a URL."""
+COPY_OF_A_CHECKOUT = re.compile(
+    r"""(?<!/opt/shopwindow/bin/)pip3? install(?![^\n|`]* -e )[^\n|`#]*? ['"]?\.(?:\[|['"]?\s)"""
+)
+"""It replaces an editable installation in the same environment. /opt/shopwindow is one that outlives the checkout."""
 
 
 def tracked() -> list[Path]:
@@ -56,6 +60,26 @@ def test_no_file_says_the_former_name() -> None:
 def test_no_file_installs_from_an_index() -> None:
     sent = {name: FROM_AN_INDEX.findall(text) for name, text in texts().items()}
     assert {name: commands for name, commands in sent.items() if commands} == {}
+
+
+def test_no_file_replaces_the_editable_installation_of_a_checkout_by_a_copy() -> None:
+    sent = {name: COPY_OF_A_CHECKOUT.findall(text) for name, text in texts().items()}
+    assert {name: commands for name, commands in sent.items() if commands} == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "is_copy"),
+    [
+        ("pip " + "install '.[serve]'", True),
+        ("pip " + "install --quiet --no-deps .\n", True),
+        ("pip install -e '.[serve]'", False),
+        ("pip install --quiet -e .\n", False),
+        ("/opt/shopwindow/bin/pip install --no-deps '.[serve,postgresql]'", False),
+        ("pip install ./clients/python", False),
+    ],
+)
+def test_a_copy_of_a_checkout_is_recognized(command: str, is_copy: bool) -> None:
+    assert bool(COPY_OF_A_CHECKOUT.search(command)) == is_copy
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,10 @@ def serve(
         )
         server.serve(options)
     except ModuleNotFoundError as error:
-        install = "install shopwindow with the extra serve (in a checkout: pip install '.[serve]')"
+        install = (
+            "install shopwindow with the extra serve (in a checkout: "
+            "pip install -e '.[serve]')"
+        )
         is_missing = f"{error.name} is not installed, and the service needs it"
         raise Failure(f"{is_missing}: {install}") from None
 
