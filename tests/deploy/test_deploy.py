@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,14 @@ def test_the_container_binds_as_its_head_says() -> None:
     published = re.findall(r"-p (\S+)", text.partition("FROM")[0])
     assert published[:2] == ["127.0.0.1:8000:8000", "127.0.0.1:8001:8001"]
     assert "EXPOSE 8000 8001" in text
+
+
+def test_the_container_trusts_the_gateway_and_no_other_address_of_its_network() -> None:
+    head, _, _ = (DEPLOY / "Containerfile").read_text().partition("FROM")
+    (trusted,) = re.findall(r"SHOPWINDOW_TRUSTED_PROXIES=(\S+)", head)
+    (gateway,) = re.findall(r"(\S+) in podman's own network", head)
+    assert trusted == gateway.lstrip("(")
+    assert [ip_network(proxy).num_addresses for proxy in trusted.split(",")] == [1]
 
 
 def test_the_container_file_builds(tmp_path: Path) -> None:

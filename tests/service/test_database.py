@@ -30,6 +30,15 @@ def current(database: Database, device: str) -> str | None:
     return database.read(lambda shop: shop[CONSENTS].current("phone", device))
 
 
+def test_of_two_choices_at_one_instant_the_one_that_is_written_last_counts(database: Database) -> None:
+    for choice in ("IN", "OUT", "IN"):
+        choose(database, "a", choice, user=f"u{choice}")
+        assert current(database, "a") == choice
+    choose(database, "a", "OUT", at=NOW - MOMENT)
+    assert current(database, "a") == "IN"
+    assert len(history(database)) == 4
+
+
 # -- one transaction an action -----------------------------------------------------------------------------------
 
 

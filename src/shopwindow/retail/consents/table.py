@@ -66,7 +66,8 @@ class Consents:
             "INSERT INTO consents (application, device, choice, user_id, at) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (application, device) DO UPDATE"
             " SET choice = excluded.choice, user_id = excluded.user_id, at = excluded.at"
-            # Two requests may arrive at once. The later choice counts, whichever is written last.
+            # Two requests may arrive at once. The later choice counts, whichever is
+            # written last; of two at one instant, the one that is written last.
             " WHERE consents.at <= excluded.at",
             *(application, device, choice, user, when),
         )
