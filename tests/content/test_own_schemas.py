@@ -120,10 +120,31 @@ def test_schemas_are_regular_files_of_a_size(minimal: Path) -> None:
     found = {problem.path: problem.found for problem in schema_problems(minimal, "{}")}
     done()
     assert found == {
-        "schemas/app.json": "not a file",
+        "schemas/app.json": "a link out of the content folder, to '/dev/zero'",
         "schemas/site.json": "the schema is too large",
         "schemas/store.json": "not a file",
     }
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        ("../../outside.json", "a link out of the content folder, to "),
+        ("gone.json", "a link to 'gone.json', which does not exist"),
+        ("app.json", "a link to 'app.json', which does not exist"),
+        ("../events", "a link to a folder"),
+    ],
+)
+def test_a_schema_is_a_link_to_a_file_of_the_content_folder_at_most(minimal: Path, target: str, found: str) -> None:
+    write(minimal.parent, {"outside.json": '{"secret": 1}'})
+    assert schema_problems(minimal, "{}") == []
+    (minimal / "schemas/app.json").symlink_to(target)
+    (problem,) = schema_problems(minimal, "{}")
+    assert (problem.rule, problem.path, problem.pointer) == ("tree.link", "schemas/app.json", ())
+    assert problem.found.startswith(found)
+    (minimal / "schemas/app.json").unlink()
+    (minimal / "schemas/app.json").symlink_to("event.json")
+    assert schema_problems(minimal, "{}") == []
 
 
 # -- patterns ----------------------------------------------------------------------------------------------------

@@ -187,14 +187,9 @@ class _Scan:
         try:
             path.encode()
             if entry.is_symlink():
-                found = self._link(entry)
+                found = link_fault(entry.path, self.root)
                 if found:
-                    self._report(
-                        "tree.link",
-                        path,
-                        found,
-                        "a file, or a link to a file of the content folder",
-                    )
+                    self._report("tree.link", path, found, LINK)
                     return None
             return entry.stat()
         except UnicodeEncodeError:
@@ -205,18 +200,6 @@ class _Scan:
         except OSError as error:
             self._report(UNREADABLE, path, f"cannot be read: {error.strerror}")
         return None
-
-    def _link(self, entry: "os.DirEntry[str]") -> str:
-        """Return what is wrong with a symbolic link.
-
-        It is empty where the link leads to a file within the content folder.
-        """
-        target = os.path.realpath(entry.path)
-        if not os.path.exists(target):
-            return f"a link to {os.readlink(entry.path)!r}, which does not exist"
-        if not target.startswith(self.root + os.sep):
-            return f"a link out of the content folder, to {target!r}"
-        return "a link to a folder" if os.path.isdir(target) else ""
 
     def _folder(self, entry: "os.DirEntry[str]", path: str, kind: Kind | None) -> None:
         if path in self.unread:
@@ -342,6 +325,24 @@ def _is_sparse_feed(name: str, status: os.stat_result) -> bool:
         and status.st_size >= SPARSE_FROM
         and status.st_blocks * 512 * SPARSE < status.st_size
     )
+
+
+LINK = "a file, or a link to a file of the content folder"
+"""What may stand where a symbolic link is refused."""
+
+
+def link_fault(path: str, root: str) -> str:
+    """Return what is wrong with a symbolic link at ``path``.
+
+    It is empty where the link leads to a file below ``root``, the content folder
+    without links in its own path.
+    """
+    target = os.path.realpath(path)
+    if not os.path.exists(target):
+        return f"a link to {os.readlink(path)!r}, which does not exist"
+    if not target.startswith(root + os.sep):
+        return f"a link out of the content folder, to {target!r}"
+    return "a link to a folder" if os.path.isdir(target) else ""
 
 
 def _is_readme(name: str) -> bool:

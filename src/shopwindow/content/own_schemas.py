@@ -5,6 +5,7 @@ What is wrong with them stands in `own_schema_faults`; where their references le
 `references`.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import orjson
 
 from shopwindow.content import feed, yaml
+from shopwindow.content.listing import LINK, link_fault
 from shopwindow.content.yaml import Json, Malformed, Spot
 from shopwindow.problems import Place, Pointer, Problem
 
@@ -111,6 +113,9 @@ def read(folder: Path, name: str) -> Own | Problem:
 
     file = folder / name
     try:
+        root = os.path.realpath(folder.parent)
+        if file.is_symlink() and (found := link_fault(str(file), root)):
+            return Problem("tree.link", path, found, start, (), LINK)
         if not file.is_file():
             return refused(
                 "not a file",
