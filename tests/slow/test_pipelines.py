@@ -190,7 +190,11 @@ def test_only_the_comment_may_write_and_runs_no_code_of_the_change(tmp_path: Pat
 @contextmanager
 def notes_of_a_merge_request() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The part of GitLab's interface that a pipeline uses: its address, and the notes that it was given."""
-    notes: list[dict[str, Any]] = [{"id": 1, "body": "Looks good"}]
+    author = {"id": 30, "username": "project_3_bot"}
+    notes: list[dict[str, Any]] = [
+        {"id": 1, "body": "Looks good", "author": {"id": 5}},
+        {"id": 2, "body": "<!-- shopwindow: what changes -->\n\nNothing at all", "author": {"id": 5}},
+    ]
 
     class Service(BaseHTTPRequestHandler):
         def answer(self) -> None:
@@ -200,10 +204,12 @@ def notes_of_a_merge_request() -> Iterator[tuple[str, list[dict[str, Any]]]]:
             status, value = 404, None
             if self.headers["PRIVATE-TOKEN"] != "token":
                 status = 401
+            elif self.command == "GET" and path == "/user":
+                status, value = 200, author
             elif self.command == "GET" and path == base:
                 status, value = 200, notes
             elif self.command == "POST" and path == base:
-                notes.append({"id": 40 + len(notes), "body": body})
+                notes.append({"id": 40 + len(notes), "body": body, "author": author})
                 status = 201
             elif self.command == "PUT" and path.startswith(f"{base}/"):
                 next(note for note in notes if note["id"] == int(path.rpartition("/")[2]))["body"] = body
@@ -239,7 +245,7 @@ def test_a_merge_request_gets_pages_and_with_a_token_one_note(tmp_path: Path) ->
         }
         started.edit("Open House", "Breakfast for two")
         ran = started.run("\n".join(script), **merge_request)
-        assert (ran.returncode, len(notes)) == (0, 1), ran
+        assert (ran.returncode, len(notes)) == (0, 2), ran
         assert "Breakfast for two" in (started.copy / "pages/compare.html").read_text()
         bodies = []
         for text in ((started.copy / "pages/difference.md").read_text(), "### 2 documents changed & more\n"):
@@ -247,7 +253,8 @@ def test_a_merge_request_gets_pages_and_with_a_token_one_note(tmp_path: Path) ->
             ran = started.run(script[-1], **merge_request, COMMENT_TOKEN="token")
             assert ran.returncode == 0, ran
             bodies.append(notes[-1]["body"])
-    assert [note["id"] for note in notes] == [1, 41]
+    assert [note["id"] for note in notes] == [1, 2, 42]
+    assert notes[1]["body"].endswith("Nothing at all")  # somebody else's, with the same mark
     assert bodies[0].startswith("<!-- shopwindow: what changes -->\n\n### 1 document changed, ")
     assert bodies[1] == "<!-- shopwindow: what changes -->\n\n### 2 documents changed & more\n"
 
