@@ -201,7 +201,8 @@ def notes_of_a_merge_request() -> Iterator[tuple[str, list[dict[str, Any]]]]:
             path, _, _ = self.path.partition("?")
             body = parse_qs(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()).get("body", [""])[0]
             base = "/projects/3/merge_requests/7/notes"
-            status, value = 404, None
+            value: Any = None
+            status = 404
             if self.headers["PRIVATE-TOKEN"] != "token":
                 status = 401
             elif self.command == "GET" and path == "/user":
