@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from email.message import Message
 from pathlib import Path
 from tempfile import mkdtemp
 from urllib.error import HTTPError
@@ -67,15 +68,17 @@ SIZES = {"phone": (360, 740), "desktop": (1600, 900)}
 
 @dataclass(frozen=True)
 class Preview:
-    """A running preview: where it is, its content folder, and its process."""
+    """A running preview: where it is, its content folder, its process, and the query that admits a browser."""
 
     address: str
     folder: Path
     process: subprocess.Popen[str]
-    code: str = ""
+    secret: str = ""
 
-    def get(self, path: str, form: Mapping[str, str] | None = None, **headers: str) -> tuple[int, str]:
-        """The status and the text of a page; with a form, of what is answered to it."""
+    def answer(
+        self, path: str, form: Mapping[str, str] | None = None, **headers: str
+    ) -> tuple[int, dict[str, str], str]:
+        """The status, the headers and the text of a page; with a form, of what is answered to it."""
         request = Request(
             self.address + path,
             None if form is None else urlencode(form).encode(),
@@ -83,9 +86,19 @@ class Preview:
         )
         try:
             with urlopen(request, timeout=30) as response:
-                return response.status, response.read().decode()
+                return response.status, by_name(response.headers), response.read().decode()
         except HTTPError as error:
-            return error.code, error.read().decode()
+            return error.code, by_name(error.headers), error.read().decode()
+
+    def get(self, path: str, form: Mapping[str, str] | None = None, **headers: str) -> tuple[int, str]:
+        """The status and the text of a page; with a form, of what is answered to it."""
+        status, _, text = self.answer(path, form, **headers)
+        return status, text
+
+
+def by_name(headers: Message) -> dict[str, str]:
+    """Headers as a dictionary, by the names that people write."""
+    return {name.title(): value for name, value in headers.items()}
 
 
 @contextmanager
@@ -105,15 +118,12 @@ def preview(folder: Path, *options: str, bind: str = "127.0.0.1:0", **env: str) 
     try:
         assert process.stdout is not None
         printed = process.stdout.readline()
-        while printed and "http://" not in printed.splitlines()[-1]:
-            printed += process.stdout.readline()
-        address = re.search(r"http://[^ ]*?(?=/ )", printed)
+        address = re.search(r"(http://[^ ]*?)/(\?token=[^ ]*)? ", printed)
         assert address, f"no address in {printed!r}"
-        code = re.search(r"[0-9]{6}$", printed.partition("\n")[0])
-        reached = address.group()
+        reached = address[1]
         if bind.startswith("0.0.0.0:"):  # printed is the address for other machines, which browsers trust less
             reached = f"http://127.0.0.1:{reached.rpartition(':')[2]}"
-        yield Preview(reached, folder, process, code.group() if code else "")
+        yield Preview(reached, folder, process, address[2] or "")
     finally:
         process.terminate()
         process.wait(20)

@@ -3,12 +3,16 @@
 import os
 import re
 from collections.abc import Iterator
+from http.cookiejar import CookieJar
 from pathlib import Path
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
 from previews import PATHS, Preview, preview
 from releases import shopwindow
+from shopwindow.preview import guard
+from shopwindow.preview.guard import Guard
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 INSTANT = "2026-11-22 09:00"
@@ -52,15 +56,106 @@ def test_windows_are_past_at_the_instant_that_is_chosen(sample: Preview) -> None
     assert past("2027-12-01T09:00") > past("2026-12-05T09:00") > set()
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "rebound.example",
+        "notlocalhost",
+        "shop.localhost",
+        "127.0.0.1.rebound.example",
+        "rebound.example.127.0.0.1",
+        "0127.0.0.1",
+        "192.0.2.7",
+        "[2001:db8::1]",
+        "[",
+        "[::1",
+        "[127.0.0.1]x",
+        "127.0.0.1/x",
+        "127.0.0.1#",
+        "",
+    ],
+)
+def test_a_host_that_is_no_address_of_the_preview_is_refused(sample: Preview, host: str) -> None:
+    status, headers, text = sample.answer("/", Host=host)
+    assert (status, text) == (421, f"{host or 'no Host'} is not an address of this preview.\n")
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+def test_an_address_of_this_machine_is_one_of_the_preview(sample: Preview) -> None:
+    port = sample.address.rpartition(":")[2]
+    hosts = [f"localhost:{port}", "LocalHost", f"127.0.0.1:{port}", "127.1.2.3", f"[::1]:{port}"]
+    assert {sample.get("/", Host=host)[0] for host in hosts} == {200}
+
+
+@pytest.mark.parametrize("host", ["shop.localhost", "a.127.0.0.1", "a.::1", "127.0.0.1.a", "0.0.0.0", "192.0.2.7"])
+def test_only_an_address_of_this_machine_alone_is_shown_without_a_secret(host: str) -> None:
+    elsewhere = Guard(host, 4000)
+    assert (elsewhere.admits(""), elsewhere.admits(elsewhere.secret), elsewhere.admits_form("")) == (False, True, False)
+    assert [Guard(local, 4000).admits("") for local in ("localhost", "127.0.0.1", "::1")] == [True] * 3
+
+
 def test_requests_of_other_sites_are_refused(sample: Preview) -> None:
     assert [
-        sample.get("/", Host="rebound.example")[0],
         sample.get("/", Origin="https://elsewhere.example")[0],
+        sample.get("/", Origin="null")[0],
         sample.get("/", Origin=sample.address)[0],
         sample.get("/documents/nothing")[0],
         sample.get("/documents/event/../../../etc/passwd")[0],
         sample.get("/static/../server.py")[0],
-    ] == [421, 403, 200, 404, 404, 404]
+    ] == [403, 403, 200, 404, 404, 404]
+
+
+def test_another_site_may_link_to_a_page_and_do_nothing_else(sample: Preview) -> None:
+    def status(site: str, mode: str, dest: str, path: str = "/catalog") -> int:
+        return sample.get(path, Sec_Fetch_Site=site, Sec_Fetch_Mode=mode, Sec_Fetch_Dest=dest)[0]
+
+    opened_by_a_link = status("cross-site", "navigate", "document")
+    of_the_preview = status("same-origin", "cors", "empty"), status("none", "navigate", "document")
+    assert (opened_by_a_link, *of_the_preview) == (200, 200, 200)
+    refused = {
+        ("cross-site", "no-cors", "image"),
+        ("cross-site", "no-cors", "script"),
+        ("cross-site", "no-cors", "document"),
+        ("cross-site", "cors", "empty"),
+        ("cross-site", "navigate", "iframe"),
+        ("cross-site", "navigate", ""),
+        ("cross-site", "", ""),
+    }
+    assert {fetch: status(*fetch) for fetch in refused} == dict.fromkeys(refused, 403)
+    opened = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+    assert sample.get("/problems/fix", {"token": "x"}, **opened)[:2] == (
+        403,
+        "Requests from other sites are refused.\n",
+    )
+
+
+def test_an_address_of_the_network_is_printed_with_a_secret_without_which_it_shows_nothing(minimal: Path) -> None:
+    with preview(minimal, bind="0.0.0.0:0") as shown:
+        name, _, secret = shown.secret.partition("=")
+        assert (name, len(bytes.fromhex(secret)) * 8) == ("?token", 128)
+
+        wrong = [
+            "/",
+            "/static/style.css",
+            "/changes",
+            "/nowhere",
+            "/?token=",
+            f"/?token={secret[:-1]}",
+            f"/?token={secret}0",
+        ]
+        refusal = "Open the whole address that the preview's terminal prints: its end is a secret.\n"
+        assert [shown.get(path) for path in wrong] == [(403, refusal)] * len(wrong)
+
+        address = f"{shown.address}/calendar?month=2026-11&token={secret}"
+        _, port = shown.address.rsplit(":", 1)
+        jar = CookieJar()
+        with build_opener(HTTPCookieProcessor(jar)).open(address) as response:
+            assert (response.status, response.url) == (200, f"{shown.address}/calendar?month=2026-11")
+        (cookie,) = jar
+        assert (cookie.name, cookie.value, cookie.expires) == (f"shopwindow_preview_{port}", secret, None)
+        assert (cookie.has_nonstandard_attr("HttpOnly"), cookie.get_nonstandard_attr("SameSite")) == (True, "lax")
+        assert shown.get("/", Cookie=f"{cookie.name}={secret}")[0] == 200
+        assert shown.get("/", Cookie=f"{cookie.name}={secret[::-1]}")[0] == 403
 
 
 FAULTY = """
@@ -79,8 +174,9 @@ def test_a_fault_of_the_program_is_a_page_that_says_so_and_the_other_pages_go_on
     (tmp_path / "faulty.py").write_text(FAULTY)
     own = {"SHOPWINDOW_INTERFACE": "faulty:INTERFACE", "PYTHONPATH": os.pathsep.join([str(tmp_path), str(example)])}
     with preview(example / "content", **own) as shown:
-        status, text = shown.get("/calendar")
+        status, headers, text = shown.answer("/calendar")
         assert (status, "Traceback" in text) == (500, False)
+        assert dict(guard.HEADERS).items() <= headers.items()
         assert "RuntimeError: &lt;b&gt;a fault of the interface" in text
         assert [shown.get(path)[0] for path in ("/", "/compare")] == [200, 200]
 

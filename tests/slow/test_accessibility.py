@@ -73,8 +73,3 @@ def test_axe_finds_nothing_serious_where_the_content_has_problems(
     save(folder / "events/windows-light-up.yaml", "2026-11-23 19:00", "2026-11-23 7pm")
     with preview(folder) as broken, opened(chromium, dark=dark) as page:
         assert [serious(page, broken.address + path) for path in ("/problems", "/events", "/releases")] == [[]] * 3
-
-
-def test_axe_finds_nothing_serious_where_a_code_is_entered(chromium: Browser) -> None:
-    with preview(SAMPLE, bind="0.0.0.0:0") as locked, opened(chromium) as page:
-        assert serious(page, locked.address + "/enter") == []

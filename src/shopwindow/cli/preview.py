@@ -23,7 +23,7 @@ CACHE_DIGITS = 20
     default="127.0.0.1:4000",
     show_default=True,
     metavar="ADDRESS:PORT",
-    help="Where the pages are. With an address other than loopback, browsers enter a code once.",
+    help="Where the pages are. One that others reach is printed with a secret, without which it shows nothing.",
 )
 @click.option(
     "--export",
@@ -62,12 +62,9 @@ def preview(
         if opens:
             webbrowser.open(address)
 
-    def announce(code: str) -> None:
-        click.echo(f"code for the next browser: {code}")
-
     cache = _cache(folder)
     address = _address(bind)
-    server.run(interface(), folder, Path(out), cache, address, announce, ready, against)
+    server.run(interface(), folder, Path(out), cache, address, ready, against)
 
 
 def _export(content: Path, out: Path, folder: Path, against: str) -> None:

@@ -1,10 +1,10 @@
 """The preview as an ASGI application.
 
-A request passes the guard (`_Door`), then Starlette's routes. Its page function gets a
-Visit, and returns a Page: the name of a template and its values. `_Drawing` fills the
-template in. Page functions stand in `pages`; this module knows their addresses and the
-menu. In a browser every page listens at `/changes`, and fetches itself again after
-every check.
+A request passes the guard (`_Door`), then Starlette's routes. The guard stands around
+Starlette, so that error pages pass it as well. A page function gets a Visit, and returns
+a Page: the name of a template and its values. `_Drawing` fills the template in. Page
+functions stand in `pages`; this module knows their addresses and the menu. In a browser
+every page listens at `/changes`, and fetches itself again after every check.
 """
 
 import asyncio
@@ -16,7 +16,6 @@ from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import (
     HTMLResponse,
@@ -60,9 +59,7 @@ STILL_HERE_SECONDS = 15.0
 """After so long without a check, a waiting browser hears that the preview still runs."""
 
 MAX_FORM_BYTES = 1024
-"""Bytes of a form that is posted: it holds a code of six digits, or a token and a
-digest.
-"""
+"""Bytes of a form that is posted: it holds a token and a digest."""
 
 PageOf = Callable[[Visit], Page | None]
 """Draws a page for a visit; None: there is no such page, and the status is 404."""
@@ -118,18 +115,17 @@ def application(workspace: Workspace, door: Guard) -> ASGIApp:
     ]
     routes += [
         Route("/changes", drawing.changes, methods=["GET"]),
-        Route("/enter", _enter(door, drawing), methods=["GET", "POST"]),
         Route("/problems/fix", _write_fix(door, drawing), methods=["POST"]),
     ]
-    return Starlette(
+    pages_and_files = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
-        middleware=[Middleware(_Door, door=door)],
         exception_handlers={404: drawing.not_there, 500: drawing.failed},
     )
+    return _Door(pages_and_files, door)
 
 
 class _Door:
-    """Middleware: refuses what the guard does not admit, and adds its headers."""
+    """Refuses what the guard does not admit, and adds its headers to every response."""
 
     def __init__(self, app: ASGIApp, door: Guard) -> None:
         self.app, self.door = app, door
@@ -151,28 +147,42 @@ class _Door:
                 ]
             await send(message)
 
-        refusal = self._refusal(Request(scope))
-        await (refusal or self.app)(scope, receive, send_with_headers)
+        answer = self._answer(Request(scope)) or self.app
+        await answer(scope, receive, send_with_headers)
 
-    def _refusal(self, request: Request) -> Response | None:
-        """Return the response to a request that is not admitted; None for any other.
-
-        Host and Origin are checked for every address, the code's cookie only for those
-        that are not public.
+    def _answer(self, request: Request) -> Response | None:
+        """Return the response to a request that is not admitted, or that comes by the
+        printed address; None for any other.
         """
         host = request.headers.get("host", "")
         if not self.door.knows_host(host):
             return PlainTextResponse(
                 f"{host or 'no Host'} is not an address of this preview.\n", 421
             )
-        if not self.door.knows_origin(request.headers.get("origin"), host):
+        if not self.door.knows_site(request.method, request.headers):
             return PlainTextResponse("Requests from other sites are refused.\n", 403)
-        is_public = request.url.path == "/enter" or request.url.path.startswith(
-            "/static/"
-        )
-        if not is_public and not self.door.admits(request.cookies.get(guard.COOKIE)):
-            return RedirectResponse("/enter", 303)
+        secret = request.query_params.get(guard.SECRET_PARAMETER, "")
+        if self.door.secret and self.door.admits(secret):
+            return self._entrance(request)
+        if not self.door.admits(request.cookies.get(self.door.cookie, "")):
+            return PlainTextResponse(
+                "Open the whole address that the preview's terminal prints: its end is a secret.\n",
+                403,
+            )
         return None
+
+    def _entrance(self, request: Request) -> Response:
+        """Return a redirect to the page without the secret, which becomes a cookie.
+
+        The cookie is also sent where a link of another site leads to a page, such as
+        one in a mail (Lax).
+        """
+        page = request.url.remove_query_params(guard.SECRET_PARAMETER)
+        response = RedirectResponse(page, 303)
+        response.set_cookie(
+            self.door.cookie, self.door.secret, httponly=True, samesite="lax"
+        )
+        return response
 
 
 class _Drawing:
@@ -256,29 +266,6 @@ class _Drawing:
                     yield ": still here\n\n"
 
         return StreamingResponse(events(), media_type="text/event-stream")
-
-
-def _enter(door: Guard, drawing: _Drawing) -> Callable[[Request], Any]:
-    """Return the endpoint of the page on which a browser enters the code."""
-
-    async def enter(request: Request) -> Response:
-        wrong = False
-        if request.method == "POST":
-            form = await _form(request)
-            if form is None:
-                return PlainTextResponse("More than a code.\n", 413)
-            token = door.enter(form.get("code", ""))
-            if token is not None:
-                response = RedirectResponse("/", 303)
-                response.set_cookie(
-                    guard.COOKIE, token, httponly=True, samesite="strict"
-                )
-                return response
-            wrong = True
-        text = drawing.templates.get_template("enter.html").render(wrong=wrong)
-        return HTMLResponse(text, 403 if wrong else 200)
-
-    return enter
 
 
 def _write_fix(door: Guard, drawing: _Drawing) -> Callable[[Request], Any]:

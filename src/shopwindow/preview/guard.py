@@ -1,14 +1,16 @@
-"""Who may see the preview: this machine's browsers, and others after a code was
-entered.
+"""Who may see the preview: this machine's browsers, and others that open the printed
+address.
 
 A page of the preview shows content that is not public yet. Without care any page on the
 web that an editor has open could read it: by a request to the loopback address, or by a
 name of its own that leads there (DNS rebinding). So a request is refused unless its
 Host is an address of the preview, and its Origin, where it has one, the preview itself.
+What a browser marks as a request of another site's page is refused as well: a picture
+there could otherwise start work here. Only a link may lead from there to a page.
 
-On an address other than loopback, everybody on the network could ask. There a browser
-first enters a code that the terminal prints; a code works once, and ten wrong ones make
-a new one.
+On an address other than loopback, everybody on the network could ask. There the
+terminal prints an address with a secret, as Jupyter's does. Who opens it gets a cookie
+with the secret, and nobody else sees anything.
 
 The preview writes nothing but a fix that a person has seen, and that only on loopback.
 Its form carries a token of this preview, which no page of another site can read.
@@ -16,18 +18,16 @@ Its form carries a token of this preview, which no page of another site can read
 
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-COOKIE = "shopwindow_preview"
+SECRET_BYTES = 16
+"""128 bits: nobody guesses them, however often they try."""
 
-CODE_DIGITS = 6
-"""Ten tries at a million codes: one guess in 100,000 of a whole set of tries succeeds.
-"""
-
-MAX_WRONG_TRIES = 10
+SECRET_PARAMETER = "token"
+"""In the printed address, as in Jupyter's."""
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -69,73 +69,77 @@ def is_loopback(host: str) -> bool:
 class Guard:
     """Decides about requests to the preview at ``host`` and ``port``.
 
-    ``announce`` takes a code that a person should see, when there is a new one.
-    ``form_token`` goes into each form that writes; empty: nothing may be written, since
-    others than this machine's user reach the address.
+    ``secret`` is what a browser has to know; empty: the address is loopback, where
+    everybody who reaches it may see the pages. ``form_token`` goes into each form that
+    writes; empty: nothing may be written, since others than this machine's user reach
+    the address.
     """
 
     host: str
     port: int
-    announce: Callable[[str], None]
-    code: str = field(init=False, default="")
+    secret: str = field(init=False, default="")
     form_token: str = field(init=False, default="")
-    _wrong: int = field(init=False, default=0)
-    _tokens: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
-        if self.is_open:
+        if is_loopback(self.host):
             self.form_token = secrets.token_urlsafe(24)
         else:
-            self._renew()
+            self.secret = secrets.token_hex(SECRET_BYTES)
 
     @property
-    def is_open(self) -> bool:
-        """Whether everybody who reaches the address may see the pages: it is loopback."""
-        return is_loopback(self.host)
+    def cookie(self) -> str:
+        """The name of the cookie with the secret. Browsers send a cookie to all ports
+        of a host, so two previews there need two names.
+        """
+        return f"shopwindow_preview_{self.port}"
 
     def knows_host(self, host: str) -> bool:
-        """Return whether a Host header names the preview.
+        """Return whether a Host header names the preview. One that cannot be read does
+        not.
 
         Any IP address is fine, for a name is what an attacker has: an address that
         leads here was typed by somebody who means this machine.
         """
-        name = urlsplit(f"//{host}").hostname or ""
+        try:
+            authority = urlsplit(f"http://{host}")
+        except ValueError:
+            return False
+        if authority.netloc != host:
+            return False
+        name = authority.hostname or ""
         if name == "localhost":
             return True
         try:
-            address = ip_address(name)
+            ip_address(name)
         except ValueError:
-            return name == self.host
-        return address.is_loopback or not self.is_open
+            return name == self.host.lower()
+        return bool(self.secret) or is_loopback(name)
 
-    def knows_origin(self, origin: str | None, host: str) -> bool:
+    def knows_site(self, method: str, headers: Mapping[str, str]) -> bool:
         """Return whether a request comes from a page of the preview, or from no page at
         all.
-        """
-        return origin is None or origin == f"http://{host}"
 
-    def admits(self, token: str | None) -> bool:
-        """Return whether a browser with this cookie may see pages."""
-        return self.is_open or (token is not None and token in self._tokens)
+        From another site a person may open a page, by a link (Fetch Metadata).
+        ``headers`` have names in lower case.
+        """
+        origin = headers.get("origin")
+        if origin is not None and origin != f"http://{headers.get('host')}":
+            return False
+        if headers.get("sec-fetch-site") != "cross-site":
+            return True
+        return (
+            method == "GET"
+            and headers.get("sec-fetch-mode") == "navigate"
+            and headers.get("sec-fetch-dest") == "document"
+        )
+
+    def admits(self, secret: str) -> bool:
+        """Return whether a browser with this secret may see pages."""
+        return not self.secret or hmac.compare_digest(
+            secret.encode(), self.secret.encode()
+        )
 
     def admits_form(self, token: str) -> bool:
         """Return whether a form with this token is one of the preview's pages."""
         expected = self.form_token
         return bool(expected) and hmac.compare_digest(token.encode(), expected.encode())
-
-    def enter(self, code: str) -> str | None:
-        """Return a new token for a browser that knows the code; None for a wrong one."""
-        if not hmac.compare_digest(code.strip().encode(), self.code.encode()):
-            self._wrong += 1
-            if self._wrong >= MAX_WRONG_TRIES:
-                self._renew()
-            return None
-        token = secrets.token_urlsafe(24)
-        self._tokens.add(token)
-        self._renew()
-        return token
-
-    def _renew(self) -> None:
-        self._wrong = 0
-        self.code = f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"
-        self.announce(self.code)

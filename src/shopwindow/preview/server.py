@@ -14,7 +14,7 @@ import uvicorn
 from shopwindow.content.following import AWAY_SECONDS, follow
 from shopwindow.interface.interface import Interface
 from shopwindow.preview.application import application
-from shopwindow.preview.guard import Guard
+from shopwindow.preview.guard import SECRET_PARAMETER, Guard
 from shopwindow.preview.workspace import Workspace
 from shopwindow.problems import Failure
 
@@ -32,23 +32,21 @@ def run(
     out: Path,
     cache: Path,
     bind: tuple[str, int],
-    announce: Callable[[str], None],
     ready: Callable[[str], None],
     against: str = "",
 ) -> None:
     """Show a content folder at an address until a signal ends it.
 
     ``out`` is where the releases are, and ``cache`` a folder for what can be made again.
-    ``announce`` takes the code that browsers on other machines enter; ``ready`` the
-    address, once it answers. ``against`` is the git revision to compare with; empty: the
-    current release. Raises Failure where the address cannot be used, and where git has
-    no such revision.
+    ``ready`` takes the address, once it answers, with its secret where it has one.
+    ``against`` is the git revision to compare with; empty: the current release. Raises
+    Failure where the address cannot be used, and where git has no such revision.
     """
     listener = _listener(bind)
     host, port = listener.getsockname()[:2]
     workspace = Workspace(interface, content, out, cache, against)
     keep_out_of_collections()
-    door = Guard(bind[0], port, announce)
+    door = Guard(bind[0], port)
     config = uvicorn.Config(
         application(workspace, door),
         log_level="error",
@@ -60,7 +58,8 @@ def run(
     threading.Thread(target=_follow, args=(workspace, ended), daemon=True).start()
     host = _reached_at(host)
     shown = f"[{host}]" if ":" in host else host
-    ready(f"http://{shown}:{port}/")
+    secret = f"?{SECRET_PARAMETER}={door.secret}" if door.secret else ""
+    ready(f"http://{shown}:{port}/{secret}")
     try:
         uvicorn.Server(config).run(sockets=[listener])
     finally:
