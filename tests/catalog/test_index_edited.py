@@ -17,7 +17,6 @@ from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.index.staging import stage
 from shopwindow.catalog.index.updating import FEW_CHANGED, change
 from shopwindow.catalog.protocol import ProductQuery
-from shopwindow.content.executor import Processes
 
 SIZE = 120
 
@@ -32,7 +31,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def changed(folder: Path, sources: Sources, previous: Path) -> str | None:
     (folder / "seen").mkdir()
-    read = partial(stage, folder / "seen", executor=Processes(1))
+    read = partial(stage, folder / "seen", jobs=1)
     return change(folder / "again", folder, sources, previous, 1000, read)
 
 

@@ -15,7 +15,6 @@ from shopwindow.catalog.index.indexing import INDEX_FORMAT, MAX_FACET_VALUES, wr
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.index.staging import stage
 from shopwindow.catalog.index.updating import change
-from shopwindow.content.executor import Processes
 
 Catalog = dict[str, Any]
 TREE = [category(1), category(2, "Lights"), category(3, "Lamps", parent=2)]
@@ -111,7 +110,7 @@ def test_each_index_upon_the_one_before_is_that_of_a_build_from_nothing(tmp_path
             sources,
             previous,
             MAX_FACET_VALUES,
-            partial(stage, folder, executor=Processes(1)),
+            partial(stage, folder, jobs=1),
         )
         assert f"{INDEX_FORMAT}:{digest}" == anew
         assert meaning(folder / "again") == meaning(folder / "anew")

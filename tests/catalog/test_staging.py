@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
-from elsewhere import Elsewhere
 from plain_catalog import Document, category, product, review
 from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.index.staging import ProductFiles, StagedFeeds, stage
 from shopwindow.catalog.kinds import INVENTORY, PRODUCT, RECOMMENDATION, REVIEW
-from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
 from shopwindow.content.records import Records
@@ -56,26 +54,21 @@ def feeds(folder: Path, files: int, **other: Sequence[Document]) -> Sources:
     )
 
 
-def staged(folder: Path, sources: Sources, executor: Executor) -> StagedFeeds:
+def staged(folder: Path, sources: Sources, jobs: int) -> StagedFeeds:
     folder.mkdir()
-    return stage(folder, sources, executor)
+    return stage(folder, sources, jobs)
 
 
-def executors(folder: Path) -> Iterable[Executor]:
-    (folder / "seen").mkdir()
-    return Processes(1), Processes(2), Processes(3), Elsewhere(folder / "seen")
-
-
-def test_an_index_is_the_same_however_its_feeds_are_divided_and_whoever_reads_them(tmp_path: Path) -> None:
+def test_an_index_is_the_same_however_its_feeds_are_divided_and_how_many_read_them(tmp_path: Path) -> None:
     plain = Sources(
         categories=[category(1)], products=PRODUCTS, inventory=STOCK, reviews=REVIEWS, recommendations=RECOMMENDED
     )
     write(tmp_path / "plain", plain, 1)
     expected = (tmp_path / "plain").read_bytes()
-    for number, executor in enumerate(executors(tmp_path)):
+    for jobs in (1, 2, 3):
         for files in (1, 4, 7):
-            path = tmp_path / f"{number}-{files}"
-            write(path, feeds(tmp_path, files), executor=executor)
+            path = tmp_path / f"{jobs}-{files}"
+            write(path, feeds(tmp_path, files), jobs)
             assert path.read_bytes() == expected
 
 
@@ -84,19 +77,19 @@ def test_of_two_documents_about_the_same_the_first_counts_wherever_it_is_read(tm
     others = [document | {"products": [1]} for document in RECOMMENDED]
     sources = feeds(tmp_path, 5, inventory=STOCK + again, recommendations=RECOMMENDED + others)
     rows = []
-    for number, executor in enumerate(executors(tmp_path)):
-        write(tmp_path / f"{number}", sources, executor=executor)
-        with closing(sqlite3.connect(tmp_path / f"{number}")) as database:
+    for jobs in (1, 2, 3):
+        write(tmp_path / f"{jobs}", sources, jobs)
+        with closing(sqlite3.connect(tmp_path / f"{jobs}")) as database:
             stock = dict(database.execute("SELECT upc, online FROM upc"))
             of_product = dict(database.execute("SELECT product, products FROM recommendation"))
         rows.append((stock, {id: orjson.loads(products) for id, products in of_product.items()}))
     expected = {document["product"]: document["products"] for document in RECOMMENDED}
-    assert rows == 4 * [({id: id % 4 for id in range(1, SIZE)}, expected)]
+    assert rows == 3 * [({id: id % 4 for id in range(1, SIZE)}, expected)]
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_every_product_and_attribute_is_staged_once(tmp_path: Path, jobs: int) -> None:
-    read = staged(tmp_path / "staged", feeds(tmp_path, 4), Processes(jobs))
+    read = staged(tmp_path / "staged", feeds(tmp_path, 4), jobs)
     places = list(read.facts.execute("SELECT start, size FROM product ORDER BY id"))
     texts = read.products.read([start for start, _ in places], [size for _, size in places])
     assert list(map(orjson.loads, texts)) == PRODUCTS
@@ -105,7 +98,7 @@ def test_every_product_and_attribute_is_staged_once(tmp_path: Path, jobs: int) -
 
 
 def test_what_each_has_written_is_deleted_once_it_is_merged(tmp_path: Path) -> None:
-    read = staged(tmp_path / "staged", feeds(tmp_path, 4), Processes(2))
+    read = staged(tmp_path / "staged", feeds(tmp_path, 4), 2)
     names = {path.name for path in (tmp_path / "staged").iterdir()}
     assert names == {"facts", *(path.name for path in read.products.paths)}
 
@@ -123,5 +116,5 @@ def test_products_come_in_the_order_of_the_places_from_whichever_file(tmp_path: 
 def test_a_catalog_without_feeds_is_staged(tmp_path: Path) -> None:
     nothing = Records(tmp_path, (), {})
     sources = Sources(products=nothing, inventory=nothing, reviews=nothing, recommendations=nothing)
-    read = staged(tmp_path / "staged", sources, Processes(2))
+    read = staged(tmp_path / "staged", sources, 2)
     assert (read.attributes, read.locations, read.samples()) == (Counter(), [], [])

@@ -189,23 +189,3 @@ def test_content_and_releases_in_the_interface_s_package_are_no_part_of_the_prog
         (within / "dist/current").unlink()
         shutil.rmtree(within / "dist/releases")
     assert programs[0] == programs[1]
-
-
-def source_digest(*path: Path, before: str = "") -> str:
-    """The digest of an interface's own source, in a process that may have imported more."""
-    script = f"{before}\nfrom shopwindow.release.program import source_digest\nprint(source_digest('{CHOSEN[1]}'))"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (*path, SOURCES)))}
-    done = subprocess.run([sys.executable, "-B", "-c", script], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_the_source_of_an_interface_has_one_digest_on_every_machine(tmp_path: Path) -> None:
-    """Wherever it lies, also where it was installed, and whatever else the process has imported."""
-    here, other = company_in(tmp_path / "here"), company_in(tmp_path / "site-packages")
-    (other / "company" / "notes.txt").write_text("no source\n")
-    (here / "script.py").write_text("from company.offer import INTERFACE\n")
-    digests = {source_digest(here), source_digest(other), source_digest(here, before="import script")}
-    assert len(digests) == 1
-    rewrite(other / "company" / "words.py", "morning", "evening")
-    assert source_digest(other) not in digests

@@ -1,9 +1,9 @@
 """The check of blocks of feeds, each record by itself: the part that many can share.
 
 A BlockCheck reads nothing but its blocks, and what other records decide is not known
-here. So it may run in any process, on this machine or another (`content.executor`). It
-returns what is wrong, and writes the numbers on which all records must agree into files
-of its own; `catalog.large` compares these.
+here. So several processes may share the blocks. It returns what is wrong, and writes the
+numbers on which all records must agree into files of its own; `catalog.large` compares
+these.
 """
 
 from __future__ import annotations  # array[int]
@@ -32,8 +32,7 @@ from shopwindow.catalog.entries import (
     report_line,
 )
 from shopwindow.catalog.rules import Referable
-from shopwindow.content.executor import own_name
-from shopwindow.content.feeds import FeedReport, Reading
+from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.finding import Finding
 from shopwindow.content.lines import EXAMPLES, LineFaults
 from shopwindow.content.records import FeedBlock, FeedLines
@@ -66,23 +65,24 @@ class BlockCheck:
     def __init__(
         self,
         folder: Path,
-        reading: Reading,
+        around: Unstreamed,
         referable: Referable,
         good_chunks: CheckedChunks,
         *,
         adds_chunks: bool,
     ) -> None:
-        self.folder, self.reading = folder, reading
+        self.folder, self.around = folder, around
         self.referable, self.good_chunks = referable, good_chunks
         self.adds_chunks = adds_chunks
 
     def __call__(self, blocks: Sequence[NumberedBlock]) -> Iterator[CheckedBlock]:
         """Check some blocks one after the other, and yield what each reports."""
-        name = own_name()
+        first, _ = blocks[0]
+        name = str(first)  # no other process has this block
         writer = ColumnWriter(self.folder, name)
-        listed_left = self.reading.limit
-        places = RecordPlaces(self.reading.folder)
-        faults = LineFaults(self.reading.schemas)
+        listed_left = self.around.limit
+        places = RecordPlaces(self.around.folder)
+        faults = LineFaults(self.around.schemas)
         last, _ = blocks[-1]
         with open(chunks_path(self.folder, name), "xb") as good:
             for number, block in blocks:
@@ -123,8 +123,8 @@ class _OneBlock:
         written to the file ``good``.
         """
         block, good_chunks = self.block, self.task.good_chunks
-        reading, report = self.task.reading, self.report
-        lines = FeedLines(reading.folder, block, reading.unpacked)
+        around, report = self.task.around, self.report
+        lines = FeedLines(around.folder, block, around.unpacked)
         # a YAML file is read whole, and has no chunks
         for chunk in chunks_of(lines) if block.source.is_feed else ([],):
             digest = None
@@ -148,7 +148,7 @@ class _OneBlock:
         report, limit = self.report, self.limit
         numbers: dict[str, array[int]] = defaultdict(partial(array, "q"))
         for entry in entries_of(
-            self.block, self.task.reading, report, chunk, self.faults
+            self.block, self.task.around, report, chunk, self.faults
         ):
             sound, value = entry.sound, entry.value
             by_rules = rules.findings(kind, value, sound, self.task.referable)

@@ -131,7 +131,6 @@ class CheckedChunks:
         ``columns`` are the names of all columns, always in the same order.
         """
         self.columns = columns
-        self._opened = columns, path, checked
         self._counts = struct.Struct(f"={len(columns)}I")
         self._places: dict[bytes, int] = {}
         self._data: mmap.mmap | bytes = b""
@@ -157,10 +156,6 @@ class CheckedChunks:
             total = sum(self._counts.unpack_from(data, counts_at))
             start = counts_at + self._counts.size + _NUMBER_SIZE * total
         self._data = data
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Open the file again where this is unpickled: there may be none elsewhere."""
-        return CheckedChunks, self._opened
 
     def __len__(self) -> int:
         return len(self._places)

@@ -20,7 +20,7 @@ from shopwindow.catalog.rules import Sound
 from shopwindow.content import feed, tree, yaml
 from shopwindow.content.case import sound
 from shopwindow.content.characters import XML_TEXT, not_xml
-from shopwindow.content.feeds import FeedReport, Reading
+from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.files import malformed, spots_of
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
@@ -79,7 +79,7 @@ def _always(pointer: Pointer) -> bool:
 
 def entries_of(
     block: FeedBlock,
-    reading: Reading,
+    around: Unstreamed,
     report: FeedReport,
     lines: Iterable[NumberedLine],
     faults: LineFaults,
@@ -88,7 +88,7 @@ def entries_of(
 
     Args:
         block: a part of a feed, or a YAML file.
-        reading: what every record is read and checked with.
+        around: what every record is read and checked with.
         report: takes the problems.
         lines: those lines of the block, if it is one of a feed, whose records are
             wanted.
@@ -97,12 +97,12 @@ def entries_of(
             takes time.
     """
     if not block.source.is_feed:
-        yield from _of_yaml(block.source, reading, report)
+        yield from _of_yaml(block.source, around, report)
         return
 
     recognized: Counter[Combination] = Counter()
     kind = block.source.kind
-    is_valid = reading.schemas.checker(kind.schema)
+    is_valid = around.schemas.checker(kind.schema)
     for line, text in lines:
         try:
             if isinstance(text, Malformed):
@@ -117,17 +117,17 @@ def entries_of(
         refused = not is_valid(value)
         if refused and (same := faults.of(kind.schema, value)):
             recognized[same] += 1
-            if same.lines > reading.limit:
+            if same.lines > around.limit:
                 _lose(kind, report)
                 continue
             findings = same.unsound
-        elif refused and faults.explained >= reading.limit:
+        elif refused and faults.explained >= around.limit:
             report.more += 1
             report.at_least = True
             _lose(kind, report)
             continue
         elif refused or tree.doubtful(orjson.dumps(value)):
-            findings = _findings(kind, value, reading.schemas, text, line)
+            findings = _findings(kind, value, around.schemas, text, line)
             if refused:
                 faults.learn(kind.name, kind.schema, value, findings)
         yield RecordEntry(block.source, value, line, text, None, findings)
@@ -186,10 +186,10 @@ def _findings(
 
 
 def _of_yaml(
-    source: Source, reading: Reading, report: FeedReport
+    source: Source, around: Unstreamed, report: FeedReport
 ) -> Iterator[RecordEntry]:
     """Yield the records of a YAML file, which is read whole."""
-    parsed = tree.read_one(reading.folder, source, reading.names, reading.schemas)
+    parsed = tree.read_one(around.folder, source, around.names, around.schemas)
     report.add(parsed.problems)
     if parsed.lost:
         _lose(source.kind, report)
@@ -199,14 +199,14 @@ def _of_yaml(
     )
     flaws = parsed.flaws()
     file = cache(
-        lambda: of_file(reading.folder, source, spots_of(reading.folder, source))
+        lambda: of_file(around.folder, source, spots_of(around.folder, source))
     )
     for index, value in enumerate(parsed.documents):
         number = index if parsed.listed else None
         findings: tuple[Finding, ...] = ()
         if not parsed.valid:
             document = () if number is None else (number,)
-            by_schema = reading.schemas.findings(
+            by_schema = around.schemas.findings(
                 source.kind.schema, value, written=partial(_number, file, document)
             )
             flawed = flaws.get(number, [])

@@ -1,7 +1,7 @@
 """The check of those kinds of the catalog that may have millions of records.
 
-How the check works. An Executor shares the blocks of the files among processes, here
-or elsewhere (`block_checks`). Each checks its records by themselves, and writes the
+How the check works. Several processes share the blocks of the files
+(`block_checks`). Each checks its records by themselves, and writes the
 numbers that all records must agree on into columns on disk (`rules.values`); a chunk of
 lines that the last check found good is not checked again, and its numbers come from a
 cache (`checked_chunks`). This process then
@@ -39,6 +39,7 @@ from shopwindow.content.documents import Document
 from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.finding import Finding
 from shopwindow.content.lines import EXAMPLES, LineCause, LineFaults, LineGroup, cause
+from shopwindow.content.processes import shared
 from shopwindow.content.records import FeedBlock, FeedLines
 from shopwindow.content.scratch import scratch
 from shopwindow.problems import Absent, Pointer, Problem
@@ -133,7 +134,7 @@ class LargeCheck:
 
     def run(self) -> None:
         """Check the records, each by itself and all together."""
-        with scratch(self.around.executor.folder) as folder:
+        with scratch() as folder:
             columns = NumberColumns(folder, self._read(folder))
             self._check_promotions(columns)
             disagreements = [
@@ -154,14 +155,14 @@ class LargeCheck:
             return []
         work = BlockCheck(
             folder,
-            self.around.reading,
+            self.around,
             self.referable,
             CheckedChunks(rules.ALL_COLUMNS, self.cache_path, self.checked_by),
             adds_chunks=self.cache_path is not None,
         )
         numbered = list(enumerate(self.blocks))
         shares: list[ColumnShare] = []
-        with self.around.executor.shared("feeds", work, numbered) as results:
+        with shared(work, numbered, self.around.jobs) as results:
             for number, checked in enumerate(results):
                 self._merge(self.blocks[number], checked)
                 if checked.share is not None:
@@ -357,9 +358,7 @@ class LargeCheck:
         block, lines_before = self.blocks[number], self.lines_before[number]
         lines = FeedLines(self.around.folder, block, self.around.unpacked)
         faults = LineFaults(self.around.schemas)
-        for entry in entries_of(
-            block, self.around.reading, FeedReport(), lines, faults
-        ):
+        for entry in entries_of(block, self.around, FeedReport(), lines, faults):
             if entry.line is not None:
                 entry = replace(entry, line=entry.line + lines_before)
             yield entry

@@ -37,7 +37,7 @@ def small_of(
     entries = []
     for block in records.blocks(sources, shared=False):
         lines = FeedLines(around.folder, block, around.unpacked)
-        for entry in entries_of(block, around.reading, report, lines, faults):
+        for entry in entries_of(block, around, report, lines, faults):
             entries.append(entry)
             kind = entry.source.kind.name
             by_rules = rules.findings(

@@ -9,7 +9,6 @@ import click
 
 from shopwindow import library
 from shopwindow.cli import terminal
-from shopwindow.cli.cluster import CLUSTER, CLUSTER_FOLDER, executor_of
 from shopwindow.cli.fixes import print_diff, write_fixes
 from shopwindow.cli.steps import (
     AT,
@@ -47,8 +46,6 @@ from shopwindow.problems import Misuse
 )
 @LISTED_PROBLEMS
 @MAX_UNPACKED
-@CLUSTER
-@CLUSTER_FOLDER
 @click.option(
     "--format",
     "form",
@@ -83,8 +80,6 @@ def check(
     strict: bool,
     most: int,
     unpacked: int,
-    cluster: str | None,
-    cluster_folder: str | None,
     form: str,
     fixes: bool,
     diff: bool,
@@ -116,9 +111,8 @@ def check(
     )
     if diff and form != "text":
         raise Misuse("diff", f"it prints a diff, and nothing as {form}")
-    if watches and (fixes or diff or cluster or form != "text"):
+    if watches and (fixes or diff or form != "text"):
         other = "--fix" if fixes else "--diff" if diff else f"--format {form}"
-        other = "--cluster" if cluster else other
         raise Misuse("watch", f"it does not go with {other}: run that by itself")
     if watches:
         # Here, because the library that watches folders takes a tenth of a second.
@@ -128,8 +122,7 @@ def check(
         return
 
     gc.disable()  # for the reason that `build` names
-    with executor_of(cluster, cluster_folder, folder, jobs) as executor:
-        checked = checked_now(steps=progress_bar, executor=executor)
+    checked = checked_now(steps=progress_bar)
     if diff:
         print_diff(interface(), folder, checked, jobs)
         sys.exit(PROBLEMS if checked.problems else 0)

@@ -12,7 +12,6 @@ import click
 
 from shopwindow import library
 from shopwindow.cli import audit
-from shopwindow.cli.cluster import CLUSTER, CLUSTER_FOLDER, executor_of
 from shopwindow.cli.differences import DIFFERENCE_FORMATS
 from shopwindow.cli.steps import (
     AT,
@@ -33,7 +32,7 @@ from shopwindow.cli.steps import (
 )
 from shopwindow.interface.operation import FromContent, FromStore, Operation
 from shopwindow.library import Build
-from shopwindow.problems import Misuse, number_of
+from shopwindow.problems import number_of
 from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
 from shopwindow.release.edge_notes import ConfiguredEdge
@@ -57,8 +56,6 @@ REASON = click.option(
 @JOBS
 @LISTED_PROBLEMS
 @MAX_UNPACKED
-@CLUSTER
-@CLUSTER_FOLDER
 @click.option(
     "--list",
     "listing",
@@ -86,8 +83,6 @@ def build(
     jobs: int | None,
     most: int,
     unpacked: int,
-    cluster: str | None,
-    cluster_folder: str | None,
     listing: bool,
     no_cache: bool,
     allowed: int,
@@ -100,27 +95,22 @@ def build(
     # A build creates many objects and drops few: the collector would walk them over and
     # over.
     gc.disable()
-    if listing and cluster:
-        raise Misuse("cluster", "it does not go with --list, which builds nothing")
     if listing:
         _list_operations(content, at, jobs)
         return
     started = time.perf_counter()
-    default = Path(out) / ".cache" / "cluster"
-    with executor_of(cluster, cluster_folder, Path(content), jobs, default) as executor:
-        done = library.build(
-            interface(),
-            Path(content),
-            Path(out),
-            at=at,
-            jobs=jobs,
-            most=most,
-            unpacked=unpacked * 1024**3,
-            fresh=no_cache,
-            allowed=allowed,
-            steps=progress_bar,
-            executor=executor,
-        )
+    done = library.build(
+        interface(),
+        Path(content),
+        Path(out),
+        at=at,
+        jobs=jobs,
+        most=most,
+        unpacked=unpacked * 1024**3,
+        fresh=no_cache,
+        allowed=allowed,
+        steps=progress_bar,
+    )
     if done.built is None:
         print_problems(done.checked, Path(content), "text")
         sys.exit(PROBLEMS)

@@ -49,7 +49,6 @@ from shopwindow.content import (
 from shopwindow.content.allowances import unsilenced
 from shopwindow.content.case import AcrossRule, Case
 from shopwindow.content.documents import Documents
-from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.feeds import FeedReport, Feeds, Unstreamed
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.listing import Source
@@ -95,8 +94,7 @@ class Checked:
 class CheckOptions:
     """How to check.
 
-    ``jobs``: how many processes share the work; None: one a processor. ``executor``:
-    who shares the work on the streamed kinds; None: these processes. ``cached``: the
+    ``jobs``: how many processes share the work; None: one a processor. ``cached``: the
     file of the parse cache; ``program``: the digest of this program, without which the
     cache is void. ``remembered``: what an earlier check of this folder has read, used
     instead of the cache. ``released``: kind → identity → document of a release to
@@ -120,7 +118,6 @@ class CheckOptions:
     remembered: RememberedFiles | None = None
     unsaved: Mapping[str, bytes] = field(default_factory=dict)
     at: str | None = None
-    executor: Executor | None = None
 
 
 class Checkable(Protocol):
@@ -275,7 +272,7 @@ class _Check:
             names,
             case,
             options.most,
-            options.executor or Processes(options.jobs),
+            options.jobs,
             options.progress,
             options.cached and options.cached.with_name(index.name),
             options.program,

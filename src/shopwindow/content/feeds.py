@@ -14,7 +14,6 @@ from typing import Any, Protocol
 from shopwindow.content import expressions
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
-from shopwindow.content.executor import Executor
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.lines import LineCause, LineGroup, LineGroups
@@ -31,30 +30,15 @@ are listed. A feed may have an unknown key of its own in every line.
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What any record of a feed is read and checked with, whatever others there are.
-
-    Processes on other machines get it, so it holds no other documents. Each of its
-    members is as in Unstreamed.
-    """
-
-    folder: Path
-    schemas: Schemas
-    names: expressions.Names | None
-    limit: int
-    unpacked: int = MAX_UNPACKED_BYTES
-
-
-@dataclass(frozen=True)
 class Unstreamed:
     """What a content folder holds beside its streamed documents, and how to check it.
 
     ``names`` are those of site.yaml, which expressions use; None where site.yaml gives
     none. ``case`` holds the other documents. ``limit`` is the number of problems that
-    are listed with their places. ``executor`` shares the work. ``cached`` is the file
-    that stores what had no problem at the previous check, by the program with the
-    digest ``program``. ``unpacked`` is the number of bytes that a compressed feed may
-    hold.
+    are listed with their places. ``jobs`` is how many processes share the work; None:
+    one a processor. ``cached`` is the file that stores what had no problem at the
+    previous check, by the program with the digest ``program``. ``unpacked`` is the
+    number of bytes that a compressed feed may hold.
     """
 
     folder: Path
@@ -62,16 +46,11 @@ class Unstreamed:
     names: expressions.Names | None
     case: Case
     limit: int
-    executor: Executor
+    jobs: int | None
     progress: Progress | None = None
     cached: Path | None = None
     program: str = ""
     unpacked: int = MAX_UNPACKED_BYTES
-
-    @property
-    def reading(self) -> Reading:
-        """What any record is read with."""
-        return Reading(self.folder, self.schemas, self.names, self.limit, self.unpacked)
 
     def ids(self, kind: str, name: str) -> frozenset[int] | None:
         """Return the values of a property among all documents of a kind.

@@ -55,19 +55,19 @@ def give_back() -> None:
 def shared(
     work: Callable[[Sequence[WorkItem]], Iterable[WorkResult]],
     items: Sequence[WorkItem],
-    jobs: int,
+    jobs: int | None,
 ) -> Iterator[Iterator[WorkResult]]:
     """Yield an iterator of results, one for each item, in the order of the items.
 
     ``work`` is called once in each of ``jobs`` processes, with that process's items,
-    and yields a result for each. With one job, or where the system cannot fork, it runs
-    in this process.
+    and yields a result for each; None: one for each processor. With one job, or where
+    the system cannot fork, it runs in this process.
 
     The processes are at work when the block begins. They end by themselves when the
     iterator does; a block that is left before that kills them. The iterator raises what
     ``work`` raises, and Ended.
     """
-    jobs = min(jobs, len(items))
+    jobs = min(jobs or processors(), len(items))
     if jobs <= 1 or not hasattr(os, "fork"):
         yield iter(work(items))
         return

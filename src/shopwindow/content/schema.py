@@ -145,12 +145,6 @@ class Schemas:
             self._below = self._opened()
             self._files = self._files | files
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: the files, of which each process compiles its own."""
-        compiled = {"_fast", "_slow", "_shapes", "_registry"}
-        kept = {key: self.__dict__[key] for key in self.__dict__.keys() - compiled}
-        return kept | {"_fast": {}, "_slow": {}, "_shapes": {}}
-
     def with_files(self, files: Mapping[str, Any], state: bytes) -> "Schemas":
         """Return these schemas with others that stand in no folder.
 

@@ -7,9 +7,7 @@ so the message here names TMPDIR.
 
 import errno
 import os
-import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,30 +20,16 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 SCRATCH_PREFIX = "shopwindow-"
 """How names of such folders begin."""
 
-REMOVALS, REMOVED_AGAIN = 20, 0.1
-"""How often a folder is deleted that others see, and the seconds in between: a file that
-is written while it is deleted would keep it. Work that goes on for longer is rare, and
-leaves a file that nobody reads.
-"""
-
 ADVICE = "nothing was done. Make room there, or set TMPDIR to another folder"
 
 
 @contextmanager
-def scratch(shared: Path | None = None) -> Iterator[Path]:
-    """Yield an empty folder, which is removed when the block ends.
+def scratch() -> Iterator[Path]:
+    """Yield an empty folder below TMPDIR, which is removed when the block ends.
 
-    It lies below ``shared``, where other machines see it too, or else below TMPDIR.
     Raises Failure where TMPDIR cannot be written to, or has no room for what the block
     writes into the folder.
     """
-    if shared is not None:
-        name = tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=shared)
-        try:
-            yield Path(name)
-        finally:
-            _remove(name)
-        return
     parent = _parent()
     try:
         with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX, dir=parent) as name:
@@ -60,15 +44,6 @@ def scratch(shared: Path | None = None) -> Iterator[Path]:
         if error.errno in NO_ROOM and _lies_in(error, parent):
             raise _failure(parent, error) from error
         raise
-
-
-def _remove(folder: str) -> None:
-    """Delete a folder in which another machine may still write its last file."""
-    for _ in range(REMOVALS):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not os.path.exists(folder):
-            return
-        time.sleep(REMOVED_AGAIN)
 
 
 def _parent() -> str:

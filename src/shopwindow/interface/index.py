@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shopwindow.content.documents import Content
-from shopwindow.content.executor import Executor
 from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
@@ -118,16 +117,16 @@ class Index(Protocol):
         content: Content,
         path: Path,
         previous: Path | None = None,
-        executor: Executor | None = None,
+        jobs: int | None = None,
         progress: Progress | None = None,
     ) -> str:
         """Write the file, and return the digest of its rows.
 
         The release id covers that digest. ``previous`` is an intact file of this
         format, for which `beside` returned the same value and `obstacle` None: rows may
-        be copied from it, and must mean the same as without it. ``executor`` shares the
-        work; None: one process for each processor. Raises Failure, or OSError for a
-        full disk.
+        be copied from it, and must mean the same as without it. ``jobs``: how many
+        processes share the work; None: one for each processor. Raises Failure, or
+        OSError for a full disk.
         """
         ...
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
 from shopwindow.content.documents import Content, Documents
-from shopwindow.content.executor import Executor
 from shopwindow.content.listing import COLLECTIONS
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.steps import Steps, no_steps
@@ -77,7 +76,6 @@ def build(
     fresh: bool = False,
     allowed: int = MAX_FILES,
     steps: Steps = no_steps,
-    executor: Executor | None = None,
 ) -> Build:
     """Check a content folder, write a release to ``out`` and activate it, unless
     `current` is pinned.
@@ -103,7 +101,6 @@ def build(
         most=most,
         unpacked=unpacked,
         at=at,
-        executor=executor,
     )
     work = _BuildWork(interface, content, out, options, fresh, allowed, steps, started)
     with build_notes.at_work(out, started):
@@ -197,7 +194,6 @@ class _BuildWork:
             self.steps,
             self.allowed,
             lambda: datetime.now(UTC),
-            self.options.executor,
             partial(self._hold_to_contracts, declared.unread),
         )
 

@@ -10,7 +10,6 @@ from shopwindow.content import schedule
 from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
 from shopwindow.content.check import check as check_folder
 from shopwindow.content.documents import Documents, live
-from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.revision import commit_of, exported
@@ -72,7 +71,6 @@ def check(
     unpacked: int = MAX_UNPACKED_BYTES,
     steps: Steps = no_steps,
     remembered: RememberedFiles | None = None,
-    executor: Executor | None = None,
     contracts: bool = True,
 ) -> Checked:
     """Return everything that is wrong with a content folder, or its documents.
@@ -82,8 +80,7 @@ def check(
     reads it, are warnings. ``jobs`` is the number of processes, by default one a
     processor. At most ``most`` problems are listed; the others are counted. A feed may
     hold ``unpacked`` bytes, once it is unpacked. A program that checks the same folder
-    again and again hands in what is ``remembered`` of its files. The work on streamed
-    kinds is shared by the ``executor``, by default these processes. Without
+    again and again hands in what is ``remembered`` of its files. Without
     ``contracts``, content that breaks one is no problem: for whoever only looks at it.
 
     Raises Misuse where there is no such folder, release or revision.
@@ -111,7 +108,6 @@ def check(
         unpacked=unpacked,
         remembered=remembered,
         at=at,
-        executor=executor,
     )
     prepared = declared(interface, content)
     checked = checked_content(prepared, content, options)
@@ -197,9 +193,8 @@ def _held(
             if index.name in documents.feeds:
                 feeds = documents.feeds[index.name]
                 _, digests[index.name] = index_state(index, feeds, published, "")
-    executor = options.executor or Processes(options.jobs)
     with on_demand(
-        interface.indexes, documents.feeds, published, executor=executor
+        interface.indexes, documents.feeds, published, jobs=options.jobs
     ) as opened:
         examined = Examined(
             interface,

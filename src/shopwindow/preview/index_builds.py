@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.content.documents import Content
-from shopwindow.content.executor import Processes
 from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release.indexes import index_state
@@ -135,7 +134,7 @@ class IndexBuilds:
         draft = self.folder / f"{key}.{os.getpid()}.draft"
         try:
             # A page's process has threads, which a forked one would lack.
-            self.index.build(feeds, content, draft, self._start(key), Processes(1))
+            self.index.build(feeds, content, draft, self._start(key), 1)
             path = self.folder / f"{key}-{_digest(draft)}.index"
             os.replace(draft, path)
         finally:

@@ -20,7 +20,6 @@ from typing import Any
 import orjson
 
 from shopwindow.content.documents import Content
-from shopwindow.content.executor import Executor, Processes
 from shopwindow.content.scratch import scratch
 from shopwindow.content.steps import Steps, no_steps, step_around
 from shopwindow.interface.index import HandedOut, Index
@@ -90,7 +89,6 @@ def build(
     ``previous``: the previous release's indexes, by name. Raises Failure, or OSError
     for a full disk.
     """
-    executor = order.executor or Processes(order.processes)
     private: dict[str, Mapping[str, Any]] = {}
     notes: dict[str, Mapping[str, Any]] = {}
     changed: dict[str, Sequence[str]] = {}
@@ -123,7 +121,7 @@ def build(
                 anew[index.file] = obstacle
                 start = None
             with step_around(order.steps, INDEXING) as progress:
-                rows = index.build(feeds, content, path, start, executor, progress)
+                rows = index.build(feeds, content, path, start, order.jobs, progress)
             private[index.file] = {"format": index.format, "rows": rows}
             digest = stage.seal(index.file)
             notes[index.name] = {"state": state, "beside": beside, "sha256": digest}
@@ -227,7 +225,7 @@ def temporary(
                         feeds[index.name],
                         content,
                         path,
-                        executor=Processes(jobs),
+                        jobs=jobs,
                         progress=progress,
                     )
                 opened[index.name] = index.open(path, handed_out)
@@ -240,7 +238,7 @@ def on_demand(
     feeds: Mapping[str, Any],
     content: Content,
     file_of: Callable[[str], Path] | None = None,
-    executor: Executor | None = None,
+    jobs: int | None = None,
 ) -> Iterator[OpenIndexes]:
     """Yield what opens indexes that are built once somebody asks them something.
 
@@ -254,7 +252,7 @@ def on_demand(
         def built(name: str) -> Path:
             index = next(one for one in indexes if one.name == name)
             path = stack.enter_context(scratch()) / index.file
-            index.build(feeds[name], content, path, executor=executor)
+            index.build(feeds[name], content, path, jobs=jobs)
             return path
 
         file = file_of or built

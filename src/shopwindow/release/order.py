@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from shopwindow.content.documents import Content, Documents
-from shopwindow.content.executor import Executor
 from shopwindow.content.processes import processors
 from shopwindow.content.schema import Schemas
 from shopwindow.content.steps import Steps, no_steps
@@ -62,8 +61,7 @@ class BuildOrder:
     processor. ``fresh``: take nothing over from the previous release. ``steps``
     follows the build: "indexing" counts products, "rendering" answers and reused files.
     ``allowed``: the most files that there may be. ``clock`` returns the time when the
-    build ends; None: build.json does not say it. ``executor`` shares the work on the
-    indexes; None: these processes. ``accept`` looks at this order, its content and its
+    build ends; None: build.json does not say it. ``accept`` looks at this order, its content and its
     indexes before anything is rendered, and raises what ends the build.
     """
 
@@ -79,7 +77,6 @@ class BuildOrder:
     steps: Steps = no_steps
     allowed: int = MAX_FILES
     clock: Callable[[], datetime] | None = None
-    executor: Executor | None = None
     accept: "Callable[[BuildOrder, Content, BuiltIndexes], None] | None" = None
 
     @property

@@ -17,7 +17,6 @@ from typing import Any
 
 from shopwindow.content.listing import below
 from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import load
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 """The folder of this package, shopwindow."""
@@ -63,24 +62,6 @@ def program_digest(
     for entry in sys.path:
         if os.path.basename(entry) in _INSTALLED and os.path.isdir(entry):
             digest.update(f"{entry} {os.stat(entry).st_mtime_ns}".encode())
-    return digest.hexdigest()
-
-
-def source_digest(name: str) -> str:
-    """Return a digest of the Python source of an Interface, as hexadecimal digits.
-
-    It is the same on every machine that has the same source, wherever that lies, and
-    also where it was installed. It covers the packages and modules that the Interface
-    and its parts are from, but for this package. ``name`` is `package.module:NAME`.
-    Raises Failure where there is no such Interface, and what its import raises.
-    """
-    interface = load(name)
-    modules = {name.partition(":")[0], *_modules_of_parts(interface)}
-    digest = sha256()
-    for file, path in sorted(_files_of(modules).items()):
-        if file.endswith(".py"):
-            data = path.read_bytes()
-            digest.update(f"{file}\0{len(data)}\0".encode() + data)
     return digest.hexdigest()
 
 

@@ -29,7 +29,6 @@ from shopwindow.catalog.index.opened import (
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.content.documents import Content
-from shopwindow.content.executor import Executor
 from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
@@ -69,7 +68,7 @@ class CatalogIndex:
         content: Content,
         path: Path,
         previous: Path | None = None,
-        executor: Executor | None = None,
+        jobs: int | None = None,
         progress: Progress | None = None,
     ) -> str:
         """Write catalog.sqlite. Return the digest of its rows.
@@ -91,9 +90,9 @@ class CatalogIndex:
             format_and_digest = write(
                 path.resolve(),
                 sources,
+                jobs=jobs,
                 progress=progress,
                 previous=previous,
-                executor=executor,
             )
         except sqlite3.Error as error:
             raise OSError(_errno(error), str(error), str(path)) from error

@@ -202,8 +202,7 @@ class FacetColumns:
     def counts(self, parts: Sequence[Sequence["array[int]"]]) -> Iterator[list[bytes]]:
         """Yield the facets of categories in JSON, by the ranks of their products.
 
-        Many can share this work (`content.executor`), each some ``parts`` of the
-        categories.
+        Several processes share this work, each some ``parts`` of the categories.
         """
         for part in parts:
             yield [

@@ -7,9 +7,9 @@ How a catalog is written. The feeds are read into files (`staging`). Products th
 their static rank: active ones first, best sellers before others, then by id (`_rank`).
 From there on every table is written in the order of its key, so that its pages are
 filled one after the other, and the products that a list shows first lie side by side.
-An Executor has others read the feeds, compute the rows of `CHUNK` products each
-(`product_work`), and count facets; this process writes them in order (`_take`). Rows whose key is not the
-rank wait in a file and are sorted there (`_sorted_tables`). The words come last,
+Other processes read the feeds, compute the rows of `CHUNK` products each
+(`product_work`), and count facets; this one writes them in order (`_take`). Rows whose
+key is not the rank wait in a file and are sorted there (`_sorted_tables`). The words come last,
 because they are counted over all products (`_words`).
 
 If there is a previous catalog, a copy of it gets other rows where that is less work
@@ -19,7 +19,6 @@ If there is a previous catalog, a copy of it gets other rows where that is less 
 import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby
@@ -57,9 +56,7 @@ from shopwindow.catalog.index.sources import (
 )
 from shopwindow.catalog.index.staging import FACTS_FILE, stage
 from shopwindow.catalog.index.updating import change
-from shopwindow.content.executor import Executor, Processes
-from shopwindow.content.processes import Progress
-from shopwindow.content.scratch import scratch
+from shopwindow.content.processes import Progress, shared
 
 INDEX_FORMAT = 5
 """The format of catalog.sqlite; a reader refuses any other."""
@@ -117,7 +114,6 @@ def write(
     jobs: int | None = None,
     progress: Progress | None = None,
     previous: Path | None = None,
-    executor: Executor | None = None,
 ) -> str:
     """Write a catalog. Return its format, a colon and the digest of its rows.
 
@@ -127,47 +123,33 @@ def write(
         jobs: worker processes; None: one for each processor.
         progress: is called with (products done, all products).
         previous: the intact catalog before, of this format, whose rows may be changed.
-        executor: shares the work; None: the worker processes.
     """
     path = path.absolute()  # SQLite opens it by a URI, which has no relative paths
-    chosen = executor or Processes(jobs)
-    with (
-        TemporaryDirectory(prefix=".catalog-", dir=path.parent) as folder,
-        scratch(chosen.folder) if chosen.folder else nullcontext(folder) as seen,
-    ):
+    with TemporaryDirectory(prefix=".catalog-", dir=path.parent) as name:
+        folder = Path(name)
         if previous:
-            stock_folder = Path(seen) / "stock"
+            stock_folder = folder / "stock"
             stock_folder.mkdir()
-            read = partial(stage, stock_folder, executor=chosen)
-            digest = change(
-                path, Path(folder), sources, previous, MAX_FACET_VALUES, read
-            )
+            read = partial(stage, stock_folder, jobs=jobs)
+            digest = change(path, folder, sources, previous, MAX_FACET_VALUES, read)
             if digest:
                 return f"{INDEX_FORMAT}:{digest}"
-        return _IndexWriter(
-            path, Path(folder), Path(seen), sources, chosen, progress
-        ).write()
+        return _IndexWriter(path, folder, sources, jobs, progress).write()
 
 
 class _IndexWriter:
-    """One catalog being written.
-
-    Files that only this process reads are in ``folder``, and those of everybody who
-    shares the work in ``seen_folder``.
-    """
+    """One catalog being written. ``folder`` takes files that are read again."""
 
     def __init__(
         self,
         path: Path,
         folder: Path,
-        seen_folder: Path,
         sources: Sources,
-        executor: Executor,
+        jobs: int | None,
         progress: Progress | None,
     ) -> None:
         self.path, self.folder, self.sources = path, folder, sources
-        self.executor, self.seen_folder = executor, seen_folder
-        self.progress = progress
+        self.jobs, self.progress = jobs, progress
         self.shop = Referred(
             categories(sources.categories),
             {brand["name"]: brand for brand in sources.brands},
@@ -175,7 +157,7 @@ class _IndexWriter:
         self.featured: list[int] = []
 
     def write(self) -> str:
-        staged = stage(self.seen_folder, self.sources, self.executor)
+        staged = stage(self.folder, self.sources, self.jobs)
         facts, self.attributes = staged.facts, staged.attributes
         self.staged_products = staged.products
         script = SCHEMA + BUCKETS + wording.TABLES + wording.TEXT_INDEX
@@ -238,7 +220,7 @@ class _IndexWriter:
             id: array("I") for id in self.shop.categories
         }
         chunks, done = self._chunks(self.total), 0
-        with self.executor.shared("rows", self._work().rows, chunks) as results:
+        with shared(self._work().rows, chunks, self.jobs) as results:
             for chunk, rows in zip(chunks, results, strict=True):
                 self._take(rows, columns)
                 done += len(chunk.ranks)
@@ -247,7 +229,7 @@ class _IndexWriter:
         return columns
 
     def _work(self) -> ProductWork:
-        return ProductWork(self.seen_folder, self.staged_products, self.shop)
+        return ProductWork(self.folder, self.staged_products, self.shop)
 
     def _chunks(self, products: int) -> list[Chunk]:
         """Return the first products in chunks."""
@@ -286,7 +268,7 @@ class _IndexWriter:
             "INSERT INTO number VALUES (?, ?, ?, ?, ?)",
             later.execute("SELECT * FROM number ORDER BY id"),
         )
-        facts = reading(self.seen_folder / FACTS_FILE)
+        facts = reading(self.folder / FACTS_FILE)
         stores = facts.execute("SELECT upc, online, stores FROM stocked ORDER BY upc")
         rows = later.execute("SELECT * FROM upc ORDER BY upc")
         self.out.executemany(
@@ -327,7 +309,7 @@ class _IndexWriter:
             postings[start : start + CATEGORIES_COUNTED]
             for start in range(0, len(postings), CATEGORIES_COUNTED)
         ]
-        with self.executor.shared("facets", columns.counts, parts) as counts:
+        with shared(columns.counts, parts, self.jobs) as counts:
             facets_in_order = chain.from_iterable(counts)
             rows = (
                 (id, category_document(category), ranks.tobytes(), facets)
@@ -340,7 +322,7 @@ class _IndexWriter:
     def _words(self) -> None:
         """Write what active products are found by."""
         chunks = self._chunks(self.active)
-        with self.executor.shared("words", self._work().words, chunks) as worded:
+        with shared(self._work().words, chunks, self.jobs) as worded:
             wording.make(self.out, self.folder, worded)
 
     def _finish(self, locations: Sequence[int]) -> str:

@@ -62,9 +62,6 @@ class Packing:
     def __init__(self, dictionary: bytes) -> None:
         self.dictionary = dictionary
 
-    def __reduce__(self) -> tuple[type["Packing"], tuple[bytes]]:
-        return Packing, (self.dictionary,)
-
     def pack(self, document: bytes) -> bytes:
         """Return a document's bytes in JSON as the index stores them."""
         return self._compressor.compress(document)

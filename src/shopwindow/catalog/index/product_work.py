@@ -1,6 +1,6 @@
-"""The work on an index that many can share: the rows of products, and their words.
+"""The work on an index that processes share: the rows of products, and their words.
 
-Both are functions of a part of the products (`content.executor`). Who does them reads
+Both are functions of a part of the products. Who does them reads
 files that are finished (`staging`): those of all products, and a database of what the
 other feeds say of each. Nothing is written here.
 """

@@ -55,7 +55,7 @@ class Sources:
     """The documents of a catalog.
 
     Each iterable may be read more than once. Those that are `Records` are read in parts,
-    by everybody who shares the work.
+    by several processes.
 
     ``categories`` are trees, or a list of which each names its `parent`. ``digests``
     are those of the files of a kind, by its name: equal ones mean equal documents. A

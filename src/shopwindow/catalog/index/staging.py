@@ -37,7 +37,7 @@ from shopwindow.catalog.index.sources import (
     opinion,
     recommended,
 )
-from shopwindow.content.executor import Executor, own_name
+from shopwindow.content.processes import shared
 from shopwindow.content.records import Records
 from shopwindow.content.yaml import Json
 
@@ -125,8 +125,10 @@ class StagedFeeds:
         return self.products.read(starts, sizes)
 
 
-def stage(folder: Path, sources: Sources, executor: Executor) -> StagedFeeds:
-    """Read all feeds into files of a folder, which everybody sees who shares the work.
+def stage(folder: Path, sources: Sources, jobs: int | None) -> StagedFeeds:
+    """Read all feeds into files of a folder.
+
+    ``jobs``: how many processes share the work; None: one a processor.
 
     Of two documents about the stock of a UPC, or about what is recommended with a
     product, the first counts.
@@ -139,13 +141,13 @@ def stage(folder: Path, sources: Sources, executor: Executor) -> StagedFeeds:
         "recommendation": _feed(sources.recommendations),
     }
     reading = _LocationReading(inventory)
-    with executor.shared("stores", reading, inventory.blocks()) as results:
+    with shared(reading, inventory.blocks(), jobs) as results:
         locations = sorted(set().union(*results))
 
     blocks = [(kind, block) for kind, feed in feeds.items() for block in feed.blocks()]
     parts = [_FeedPart(number, *block) for number, block in enumerate(blocks)]
     work = _FeedReading(folder, feeds, StockReader(sources.site, locations))
-    with executor.shared("documents", work, parts) as results_of_parts:
+    with shared(work, parts, jobs) as results_of_parts:
         shares = [share for share in results_of_parts if share]
     return _merged(folder, shares, locations)
 
@@ -198,7 +200,7 @@ class _StagedShare(NamedTuple):
     attributes: Counter[str]
 
 
-# -- reading parts, wherever that is ---------------------------------------------------
+# -- reading parts ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,9 @@ class _FeedReading:
     stock: StockReader
 
     def __call__(self, parts: Sequence[_FeedPart]) -> Iterator[_StagedShare | None]:
-        name = own_name()
+        if not parts:
+            return
+        name = str(parts[0].number)  # no other process has this part
         with (
             closing(create(_facts_path(self.folder, name), FACTS)) as facts,
             open(_products_path(self.folder, name), "xb", WRITTEN_AT_ONCE) as file,
@@ -243,8 +247,7 @@ class _FeedReading:
                 documents = self.feeds[part.kind].read(part.block)
                 facts.executemany(insert, map(row_of[part.kind], documents))
             facts.execute("COMMIT")
-        if parts:
-            yield _StagedShare(name, products.size, products.attributes)
+        yield _StagedShare(name, products.size, products.attributes)
 
 
 class _ProductWriter:
