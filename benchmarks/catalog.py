@@ -37,7 +37,7 @@ from shopwindow.catalog.index.opened import OpenedCatalog, open_index
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.kinds import CATEGORY, INVENTORY, PRODUCT, REVIEW
 from shopwindow.catalog.protocol import ProductQuery
-from shopwindow.content.documents import decode
+from shopwindow.content.documents import Content
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source, shipped
 from shopwindow.content.records import Records
@@ -346,17 +346,7 @@ def beside(
 
 def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
     """Answers in JSON, from a Call on, beside their statements."""
-    content = decode(
-        {
-            "format": 1,
-            "monday": "2013-06-17",
-            "site": SETTINGS,
-            "stores": [],
-            "promotions": [],
-        },
-        INTERFACE.kinds,
-        INTERFACE.clocks,
-    )
+    content = Content(SETTINGS, {"week": "2013-06-17"}, {}, INTERFACE.kinds)
     content = content.with_indexes({"catalog": index})
     schemas = Schemas([shipped("schemas")])
     database = index.file.database

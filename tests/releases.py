@@ -13,9 +13,10 @@ from typing import Any
 
 from commands import Ended, can_fork, forked
 from shopwindow.content.check import CheckOptions, check
-from shopwindow.content.documents import Content, Documents, decode
+from shopwindow.content.documents import Content, Documents
 from shopwindow.content.documents import live as live_documents
 from shopwindow.content.listing import shipped
+from shopwindow.content.schedule import NEVER, PUBLISHED
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.collections import declared
 from shopwindow.shop import INTERFACE
@@ -136,13 +137,15 @@ def live(folder: Path, at: str = AT) -> Content:
 
 
 def as_content(value: Mapping[str, Json], catalog: Any = None) -> Content:
-    """Content of these documents, by kind as content.json of format 1 has them, perhaps with a catalog."""
-    content = decode({"format": 1, **value}, INTERFACE.kinds, INTERFACE.clocks)
+    """Content of these documents, by kind with an s, as of the week of a `monday`; perhaps with a catalog."""
+    clocks = {"week": value.get("monday", NEVER), PUBLISHED: value.get(PUBLISHED, NEVER)}
+    kinds = {kind.name: value[f"{kind.name}s"] for kind in INTERFACE.kinds if f"{kind.name}s" in value}
+    content = Content(value["site"], clocks, kinds, INTERFACE.kinds)
     return content.with_indexes({"catalog": catalog}) if catalog is not None else content
 
 
 def as_value(content: Content) -> dict[str, Json]:
-    """The documents of a content, as content.json of format 1 has them."""
+    """The documents of a content, as `as_content` takes them."""
     kinds = {f"{kind.name}s": list(content.documents(kind.name)) for kind in INTERFACE.kinds if not kind.streamed}
     return {"monday": content.clock("week"), "published": content.clock("published"), "site": content.site, **kinds}
 

@@ -9,7 +9,6 @@ import pytest
 
 from shopwindow import library
 from shopwindow.cli import main
-from shopwindow.renamed import FORMER
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -92,11 +91,6 @@ def test_every_page_is_linked_from_another() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= MOST_LINES
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_page_says_the_former_name(name: str) -> None:
-    assert FORMER.rstrip("_").lower() not in (ROOT / name).read_text(encoding="utf-8").lower()
 
 
 def test_the_readme_has_one_command_for_each_of_building_and_testing() -> None:

@@ -21,7 +21,7 @@ SLOW = settings(max_examples=examples(25), deadline=None, suppress_health_check=
 
 def content(stores: list[Json] | None = None) -> Content:
     found = sorted(stores or [], key=lambda each: each["locationNumber"])
-    given = {"format": 1, "monday": MONDAY, "site": site(catalog=SETTINGS), "apps": [app("phone")]}
+    given = {"monday": MONDAY, "site": site(catalog=SETTINGS), "apps": [app("phone")]}
     return as_content({**given, "stores": found, "events": [], "promotions": []})
 
 

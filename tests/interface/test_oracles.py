@@ -34,7 +34,7 @@ def content(**kinds: Iterable[Json]) -> Content:
     """Live content of some documents, in the order in which a release holds them."""
     keys = {"stores": "locationNumber", "events": "id", "promotions": "promoId"}
     found = {kind: sorted(kinds.get(kind, ()), key=itemgetter(key)) for kind, key in keys.items()}
-    return as_content({"format": 1, "monday": MONDAY, "site": site(), "apps": [app("phone")], **found})
+    return as_content({"monday": MONDAY, "site": site(), "apps": [app("phone")], **found})
 
 
 def asked(live: Content, path: str, **parameters: str | None) -> Json:

@@ -10,28 +10,22 @@ from typing import Any
 
 import pytest
 
-from checkout import ROOT
 from engines import Engine
 from releases import shopwindow
-from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Aging, Personal, Session, Step, Table, Tables
 from shopwindow.problems import Failure
 from shopwindow.retail.bags.table import BAGS
-from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.database import Database, lacking
 from shopwindow.service.database.forget import By, forget
 from shopwindow.service.database.migrate import left_alone, reached, statements
 from shopwindow.service.database.opening import open_database
 from shopwindow.service.database.prune import prune
-from shopwindow.service.database.retries import STORED_RESPONSES, Retry
+from shopwindow.service.database.retries import STORED_RESPONSES
 from shopwindow.service.database.tables import ENGINE_TABLES, declared
 from shopwindow.shop import INTERFACE
 
 NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
 ALL = declared(INTERFACE.tables)
-FORM_4 = ROOT / "tests/former_name/database.sql"
-FORM_5 = ROOT / "tests/older_databases/form_5.sql"
 
 PERSON: dict[By, str] = {"device": "DeviceOfThePerson", "user": "4711"}
 """Texts that every table can have in its columns; a guest user is a number."""
@@ -159,12 +153,6 @@ def test_an_operator_says_how_long_rows_are_kept_by_the_name_that_their_table_gi
     assert "\nbags: 1 removed\n" in shopwindow(*pruned, "--keep", "bags=30").out
 
 
-def test_the_command_has_its_former_name_too(engine: Engine, database: Database) -> None:
-    plant(database, "retries", 1, at="2020-01-01T00:00:00.000Z")
-    assert "kept answers: 1 removed" in shopwindow("prune-store", "--log-dir", "", "--database", engine.url).out
-    assert "prune-store" not in shopwindow("--help").out
-
-
 # -- tables of another interface -----------------------------------------------------------------------------------
 
 
@@ -269,110 +257,7 @@ def test_a_table_takes_the_steps_that_it_lacks(engine: Engine, library: Database
     grown.close()
 
 
-# -- databases of former forms ---------------------------------------------------------------------------------------
-
-
-def restore_form(engine: Engine, path: Path) -> None:
-    """Bring a database to a former form, by the SQL of a file."""
-    text = path.read_text()
-    if engine.name == "sqlite":
-        with sqlite3.connect(engine.url.removeprefix("sqlite:///")) as connection:
-            connection.executescript(text)
-        connection.close()
-        return
-    import psycopg
-
-    with psycopg.connect(engine.url) as server:
-        for statement in statements(text.replace(" WITHOUT ROWID", "")):
-            server.execute(statement.encode())
-
-
-def rows_of(database: Database) -> dict[str, list[Any]]:
-    return {
-        rows: sorted(database.read(lambda tables, rows=rows: tables.session.run(f"SELECT * FROM {rows}")), key=repr)  # type: ignore[misc]
-        for rows in columns()
-        if rows != "removals"
-    }
-
-
-def former(number: int) -> list[str]:
-    """The steps that a database of a former form has taken, and then those that it lacks."""
-    return [
-        f"{table.name} {place}" + (" (taken over)" if step.formerly and step.formerly <= number else "")
-        for table in ALL.values()
-        for place, step in enumerate(table.steps, 1)
-    ]
-
-
-def test_a_database_of_form_5_is_taken_over_once_and_loses_nothing(engine: Engine) -> None:
-    restore_form(engine, FORM_5)
-    database = engine.open()
-    assert lacking(database).endswith("`shopwindow migrate` brings the database to this program's form")
-    before = rows_of(database)
-    assert (database.migrate(), database.migrate(), lacking(database)) == (former(5), [], "")
-    assert rows_of(database) == before
-    assert all(len(rows) == 1 for rows in before.values())
-    removals = database.read(lambda tables: tables.session.run("SELECT known_by, removed FROM removals"))
-    assert removals == [("user", '{"choices":2,"kept answers":1}')]
-    assert database.read(lambda tables: tables[CONSENTS].current("one", "device-1")) == "IN"
-    assert database.read(lambda tables: tables[LIMITS].key(bytes)) == bytes.fromhex("c0ffee")
-    assert database.read(lambda tables: tables[OUTBOX].counts())["ended sent"] == 3
-    assert forget(database, "user", "22", NOW, "1") == {"kept answers": 1, "choices": 0, "bags": 1}
-    database.close()
-
-
-def test_a_database_of_form_4_is_taken_over_and_takes_the_fifth_step(engine: Engine) -> None:
-    if engine.name != "sqlite":
-        pytest.skip("the file is SQLite's own dump")
-    restore_form(engine, FORM_4)
-    database = engine.open()
-    assert database.migrate() == former(4)
-    assert database.read(lambda tables: tables.session.run("SELECT * FROM limits")) == []
-    bag = database.read(lambda tables: tables[BAGS].find("one", "bagId", 11))
-    assert bag is not None
-    assert [(line.sequence, line.upc, line.quantity) for line in bag.lines] == [(1, 1001, 2)]
-    database.close()
-
-
-def test_what_an_older_program_needs_is_still_there(engine: Engine) -> None:
-    restore_form(engine, FORM_5)
-    database = engine.open()
-    database.migrate()
-    numbers = database.read(lambda tables: tables.session.run("SELECT max(number) FROM migrations"))
-    assert numbers == [(5,)]
-    note = "INSERT INTO forgotten (id, known_by, choices, answers, at) VALUES ('x', 'user', 1, 1, 'now')"
-    database.write(lambda tables: tables.session.run(note))
-    database.close()
-
-
-def test_an_interface_that_comes_later_finds_its_tables_in_a_former_database(engine: Engine) -> None:
-    restore_form(engine, FORM_5)
-    other = open_with(engine, LOANS)
-    assert "loans 1" in other.migrate()
-    other.close()
-    database = engine.open()
-    assert database.migrate() == [f"{table.name} 1 (taken over)" for table in INTERFACE.tables]
-    assert database.read(lambda tables: tables[CONSENTS].current("one", "device-1")) == "IN"
-    database.close()
-
-
-def test_a_former_database_of_an_unknown_form_is_refused(engine: Engine) -> None:
-    restore_form(engine, FORM_5)
-    database = engine.open()
-    newer = "INSERT INTO migrations (number, name) VALUES (6, 'of_the_future')"
-    database.write(lambda tables: tables.session.run(newer))
-    with pytest.raises(Failure, match="it is at step 6 of the former list, this program knows 5; update shopwindow"):
-        database.migrate()
-    database.close()
-
-
-def test_a_backup_of_a_former_form_is_restored(tmp_path: Path) -> None:
-    copy = Engine("sqlite", f"sqlite:///{tmp_path / 'copy.sqlite'}")
-    restore_form(copy, FORM_5)
-    url = f"sqlite:///{tmp_path / 'shop.sqlite'}"
-    assert shopwindow("restore", "--database", url, "--from", tmp_path / "copy.sqlite").status == 0
-    assert shopwindow("migrate", "--database", url).status == 0
-    assert '"device-1"' in shopwindow("optins", "export", "--database", url, "--format", "jsonl").out
+# -- what a database lacks --------------------------------------------------------------------------------------------
 
 
 def test_a_file_without_any_table_of_this_program_is_no_backup(tmp_path: Path) -> None:
@@ -382,18 +267,6 @@ def test_a_file_without_any_table_of_this_program_is_no_backup(tmp_path: Path) -
     url = f"sqlite:///{tmp_path / 'shop.sqlite'}"
     ran = shopwindow("restore", "--database", url, "--from", tmp_path / "other.sqlite")
     assert (ran.status, "is not a database of this program" in ran.err) == (4, True)
-
-
-def test_answers_stored_before_are_given_again_after(engine: Engine) -> None:
-    restore_form(engine, FORM_5)
-    database = engine.open()
-    database.migrate()
-    retry = Retry("one", "POST", "order/v1/bags", "key-1", "digest")
-    at = datetime(2026, 11, 10, 13, tzinfo=UTC)
-    outcome = database.write(lambda tables: tables[STORED_RESPONSES].begin(retry, at))
-    assert outcome is not None
-    assert outcome.value == {"bag": {"bagId": 11, "owner": {"userId": 22}}}
-    database.close()
 
 
 def test_commands_of_tables_that_the_interface_lacks_say_so(engine: Engine, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Facts about the templates of mails that a content folder brings: they are tried with limits, and run nothing."""
 
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
@@ -164,10 +163,7 @@ def test_a_content_folder_is_tried_for_the_mails_of_the_interface_alone(library:
         Letters(library, [tmp_path / "templates"])
 
 
-def test_a_row_without_a_name_is_the_first_mail_and_another_name_is_none(library: Interface) -> None:
-    """Older programs wrote no name, for they knew one mail."""
-    document = {"reading": "Emma"}
-    assert Letters(library).rendered("", document) == Letters(library).rendered("reminder", document)
-    for interface, name in ((library, "share"), (replace(library, mails=()), "")):
-        with pytest.raises(Failure, match=f"the interface has no mail that is called '{name}'"):
-            Letters(interface).rendered(name, document)
+@pytest.mark.parametrize("name", ["share", ""])
+def test_a_row_of_a_mail_that_the_interface_lacks_is_named(library: Interface, name: str) -> None:
+    with pytest.raises(Failure, match=f"the interface has no mail that is called '{name}'"):
+        Letters(library).rendered(name, {"reading": "Emma"})

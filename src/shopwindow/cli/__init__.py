@@ -6,7 +6,6 @@ and `check` needs none of what only the service needs. Exit statuses are decided
 for what every command may meet: wrong use and failures.
 """
 
-import os
 from importlib import import_module
 from typing import Any
 
@@ -60,9 +59,6 @@ COMMANDS = {
 }
 """Command → the module that holds it, and its line in the overview."""
 
-ALIASES = {"switch": "activate", "prune-store": "prune-database"}
-"""Former names of commands, which still work; no overview lists them."""
-
 FAILED = 4
 """Exit status of a Failure: a full disk, a lock, an unknown release. 2, for wrong use,
 is click's.
@@ -78,7 +74,6 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"shopwindow.cli.{COMMANDS[cmd_name][0]}")
@@ -128,6 +123,3 @@ def _offer_interface(command: click.Command) -> None:
 @click.version_option(package_name="shopwindow")
 def main() -> None:
     """Check content written in YAML and publish it as releases of JSON and XML files."""
-    from shopwindow.renamed import refuse_former_variables
-
-    refuse_former_variables(os.environ)

@@ -254,8 +254,7 @@ def rollback(id: str | None, out: str, reason: str) -> None:
 @click.option("--latest", is_flag=True, help="Take the release of the last build.")
 @REASON
 def activate(id: str | None, out: str, latest: bool, reason: str) -> None:
-    """Make release ID the current one, and unpin. (`switch` is the command's former
-    name.)
+    """Make release ID the current one, and unpin.
 
     ID is the beginning of a release's id, of 8 digits or more. Exit status 0; 4: the
     release is damaged, and nothing has changed.

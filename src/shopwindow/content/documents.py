@@ -22,7 +22,7 @@ from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer
 
 CONTENT_FORMAT = 2
-"""The format of content.json. A reader also takes 1, and refuses a higher one."""
+"""The format of content.json. A reader refuses any other."""
 
 NOT_RELEASED = ("targets",)
 """Entries of site.yaml that no answer shows, and that a release does not hold: where it
@@ -281,33 +281,18 @@ def boundaries(documents: Documents, kinds: Iterable[Kind]) -> list[datetime]:
     return schedule.boundaries(windows)
 
 
-def decode(
-    value: Mapping[str, Any], kinds: Sequence[Kind], clocks: Iterable[Clock]
-) -> Content:
-    """Return the Content of a content.json. Raises KeyError or TypeError where it is
-    none.
+def decode(value: Mapping[str, Any], kinds: Sequence[Kind]) -> Content:
+    """Return the Content of a content.json.
+
+    Raises ValueError where another version of this program wrote it in a format of its
+    own, and KeyError or TypeError where it is no content.json.
     """
-    if value["format"] == 1:
-        return _decode_format_1(value, kinds, clocks)
+    if value["format"] != CONTENT_FORMAT:
+        raise ValueError(
+            f"content of format {value['format']}, and this program reads {CONTENT_FORMAT}:"
+            " build the release again with this version"
+        )
     return Content(value["site"], value["clocks"], value["documents"], kinds)
-
-
-def _decode_format_1(
-    value: Mapping[str, Any], kinds: Sequence[Kind], clocks: Iterable[Clock]
-) -> Content:
-    """Return the Content of a content.json of format 1.
-
-    It had the documents of each kind under the kind's name and an s, and each clock
-    beside them, under a name of its own.
-    """
-    values = {
-        clock.name: value[clock.formerly] for clock in clocks if clock.formerly in value
-    }
-    values[PUBLISHED] = value.get(PUBLISHED, schedule.NEVER)
-    documents = {
-        kind.name: value[f"{kind.name}s"] for kind in kinds if f"{kind.name}s" in value
-    }
-    return Content(value["site"], values, documents, kinds)
 
 
 def at(value: Json, pointer: Pointer) -> Json:

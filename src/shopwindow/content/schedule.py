@@ -271,15 +271,13 @@ class Clock:
 
     The week of the opening hours is one. ``value(zone, instant)`` is text for
     content.json; ``until(zone, instant)`` is the instant at which it changes next,
-    which is a boundary. ``title`` is what `diff` calls it. ``formerly`` is its name in
-    content.json of format 1.
+    which is a boundary. ``title`` is what `diff` calls it.
     """
 
     name: str
     value: Callable[[ZoneInfo, datetime], str]
     until: Callable[[ZoneInfo, datetime], datetime]
     title: str
-    formerly: str = ""
 
 
 def boundaries(windows: Iterable[Window]) -> list[datetime]:

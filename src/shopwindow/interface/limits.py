@@ -125,7 +125,6 @@ LIMITS = Table(
             );
             CREATE INDEX limits_at ON limits (at);
             """,
-            formerly=2,
         ),
         Step(
             """
@@ -136,10 +135,9 @@ LIMITS = Table(
             );
             -- Before this step attempts were counted under digests without a key, on which
             -- anybody could try mail addresses, and under network addresses as they are. Counting
-            -- begins again. What an older program still adds is pruned in 31 days.
+            -- begins again.
             DELETE FROM limits;
             """,
-            formerly=5,
         ),
     ),
     verbs=Limits,

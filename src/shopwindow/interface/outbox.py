@@ -43,19 +43,15 @@ DEAD_LETTERS_FOR = timedelta(days=30)
 """
 
 TEMPLATE_KEY = "mailTemplate"
-"""Where a row's document names its MailTemplate. The table's columns are as they were
-when there was one sort of mail only, so that an older program on another host sends
-newer rows, too.
-"""
+"""Where a row's document names its MailTemplate."""
 
 
 @dataclass(frozen=True)
 class ClaimedMail:
     """A mail that a sender has claimed.
 
-    ``template`` names a MailTemplate; empty in rows that older programs wrote. ``at``
-    is when the mail was promised, and ``deferred`` how many times a server has put it
-    off.
+    ``template`` names a MailTemplate. ``at`` is when the mail was promised, and
+    ``deferred`` how many times a server has put it off.
     """
 
     id: str
@@ -231,7 +227,6 @@ OUTBOX = Table(
                 number BIGINT NOT NULL
             );
             """,
-            formerly=4,
         ),
     ),
     verbs=Outbox,

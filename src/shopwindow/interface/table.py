@@ -57,13 +57,10 @@ class Step:
 
     Steps go forward only, and never take away what an older program uses. ``sql`` holds
     statements in the spelling that SQLite and PostgreSQL share; none has a semicolon,
-    `?` or `%` within. Only SQLite heeds WITHOUT ROWID. ``formerly`` is the number that
-    the step had while all tables shared one list (up to 5): a database that has taken
-    that number has taken this step.
+    `?` or `%` within. Only SQLite heeds WITHOUT ROWID.
     """
 
     sql: str
-    formerly: int | None = None
 
 
 @dataclass(frozen=True)

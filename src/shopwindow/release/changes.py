@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 
 from shopwindow.content import documents
-from shopwindow.content.documents import CONTENT_FORMAT, Content
+from shopwindow.content.documents import Content
 from shopwindow.content.kinds import Kind
 from shopwindow.content.schedule import PUBLISHED
 from shopwindow.content.yaml import Json
@@ -70,11 +70,7 @@ def content_of(release: Path, interface: Interface) -> Content:
     """
     try:
         value = orjson.loads((release / manifest.CONTENT_FILE).read_bytes())
-        if value["format"] > CONTENT_FORMAT:
-            raise Failure(
-                f"{release}: content.json of format {value['format']}; this program reads up to {CONTENT_FORMAT}"
-            )
-        content = documents.decode(value, interface.kinds, interface.clocks)
+        content = documents.decode(value, interface.kinds)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(f"{release}: content.json cannot be read: {error}") from None
     indexes = _indexes(release, interface)

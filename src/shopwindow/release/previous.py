@@ -154,7 +154,7 @@ def _content(folder: Path, interface: Interface) -> Content | None:
     try:
         value = orjson.loads((folder / manifest.CONTENT_FILE).read_bytes())
         its_interface = interface_of(folder, without_collections(interface))
-        return documents.decode(value, its_interface.kinds, interface.clocks)
+        return documents.decode(value, its_interface.kinds)
     except (Failure, OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -15,23 +15,5 @@ def index_note(note: dict[str, Any], index: str) -> dict[str, Any]:
     return part if isinstance(part, dict) and _is_digest(part.get("sha256")) else {}
 
 
-def compressed_digests(note: dict[str, Any]) -> dict[str, str]:
-    """Return the digests (hex) of a release's .gz files, by path below files/.
-
-    Only releases of older programs have such files; their build.json lists them, each
-    with its digest and size. A list that is damaged counts as none.
-    """
-    part = note.get("gzip")
-    if not isinstance(part, dict) or not all(map(_is_digest_and_size, part.values())):
-        return {}
-    return {path: digest for path, (digest, _) in part.items()}
-
-
-def _is_digest_and_size(value: Any) -> bool:
-    if not isinstance(value, list) or len(value) != 2:
-        return False
-    return _is_digest(value[0]) and isinstance(value[1], int)
-
-
 def _is_digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None

@@ -70,9 +70,7 @@ def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]
                 )
             if stored.COLLECTIONS_FILE in listed["private"]:
                 interface = stored.read(read, interface)
-            content = decode(
-                orjson.loads(read("content.json")), interface.kinds, interface.clocks
-            )
+            content = decode(orjson.loads(read("content.json")), interface.kinds)
         kinds = [kind.name for kind in interface.kinds if not kind.streamed]
         return {
             name: dict(

@@ -16,7 +16,7 @@ from shopwindow.interface.index import Index
 from shopwindow.interface.validators import modified
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
-from shopwindow.release.recorded_digests import compressed_digests, index_note
+from shopwindow.release.recorded_digests import index_note
 from shopwindow.release.releases import Releases
 from shopwindow.release.stage import FILE_MODE
 
@@ -51,18 +51,11 @@ def verify(releases: Releases, id: str, indexes: Sequence[Index] = ()) -> list[s
 
     listed, note = releases.manifest(id), releases.note(id)
     served = {f"files/{path}": entry["sha256"] for path, entry in listed.files.items()}
-    compressed = {
-        f"files/{path}": digest for path, digest in compressed_digests(note).items()
-    }
     private = {
         path: entry.get("sha256") or index_note(note, Path(path).stem).get("sha256")
         for path, entry in listed.private.items()
     }
-    built = [
-        *sorted((served | compressed).items()),
-        *private.items(),
-        ("manifest.json", id),
-    ]
+    built = [*sorted(served.items()), *private.items(), ("manifest.json", id)]
 
     faults = ((path, _fault(folder, path, digest)) for path, digest in built)
     lines = [f"{path}: {fault}" for path, fault in faults if fault]
@@ -73,7 +66,7 @@ def verify(releases: Releases, id: str, indexes: Sequence[Index] = ()) -> list[s
         for path, digest in private.items()
         if digest is None
     ]
-    unlisted = set(_paths_below_files(folder)) - served.keys() - compressed.keys()
+    unlisted = set(_paths_below_files(folder)) - served.keys()
     lines += [f"{path}: not in the manifest" for path in sorted(unlisted)]
     lines += index_faults(folder, listed.private, indexes)
     return lines

@@ -48,7 +48,7 @@ def _next_week(zone: ZoneInfo, moment: datetime) -> datetime:
     return first_instant(_monday(zone, moment) + timedelta(days=7), zone)
 
 
-WEEK = Clock("week", _week, _next_week, title="opening hours from", formerly="monday")
+WEEK = Clock("week", _week, _next_week, title="opening hours from")
 """The Monday from which opening hours are shown. The next Monday is a boundary, like
 the end of a publish window: content that was built before it must be built again.
 """

@@ -95,12 +95,7 @@ class Letters:
         return letter.sent_by.address, message.as_bytes()
 
     def _named(self, template: str) -> MailTemplate:
-        """The mail of a name. An older program wrote no name, and knew the first mail
-        only.
-        """
-        mails = self._interface.mails
-        if not template and mails:
-            return mails[0]
+        """Return the mail of a name. Raises Failure where there is none."""
         if template not in self._interface.mail:
             raise Failure(f"the interface has no mail that is called {template!r}")
         return self._interface.mail[template]

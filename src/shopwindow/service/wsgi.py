@@ -23,7 +23,6 @@ from shopwindow.interface.loading import from_environment
 from shopwindow.interface.secret import SECRET, read_secret
 from shopwindow.problems import Fault, Refusal
 from shopwindow.release.damage import is_damaged
-from shopwindow.renamed import refuse_former_variables
 from shopwindow.service import journal, probe, requestid
 from shopwindow.service import metrics as metric_counts
 from shopwindow.service.codings import BODILESS_STATUSES
@@ -243,10 +242,8 @@ def make(describe: Describe | None = None) -> Front:
     | SHOPWINDOW_DOCS | 0: no /openapi.json and no /docs |
     | PROMETHEUS_MULTIPROC_DIR | the folder of metrics and of this worker's note |
 
-    Raises Failure for a variable of the project's former name, and for a wrong
-    interface.
+    Raises Failure for a wrong interface.
     """
-    refuse_former_variables(os.environ)
     # before anything else takes file descriptors
     metric_counts.open_files()
 

@@ -183,7 +183,6 @@ BAGS = Table(
                 UNIQUE (bag, upc_id)
             );
             """,
-            formerly=3,
         ),
     ),
     verbs=Bags,

@@ -132,7 +132,6 @@ SINGLE_USE_CODES = Table(
                 mark TEXT NOT NULL
             );
             """,
-            formerly=2,
         ),
     ),
     verbs=Codes,

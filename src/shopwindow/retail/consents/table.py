@@ -124,7 +124,6 @@ CONSENTS = Table(
                 PRIMARY KEY (at, id)
             ) WITHOUT ROWID;
             """,
-            formerly=1,
         ),
     ),
     verbs=Consents,

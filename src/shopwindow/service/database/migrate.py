@@ -3,15 +3,10 @@
 How this works. Each table numbers its steps, and `table_steps` holds which of them a
 database has taken. Steps go forward only, and one `migrate` takes all that are lacking
 in one transaction.
-
-Until form 5 all tables shared one list of numbers, in `migrations`. Such a database is
-taken over: a step that says which number it had (Step.formerly) counts as taken where
-the list has that number. The list stays as it is, because older programs read it.
 """
 
 import re
 from collections.abc import Mapping
-from typing import Protocol
 
 from shopwindow.interface.table import Session
 from shopwindow.problems import Failure
@@ -19,30 +14,14 @@ from shopwindow.service.database.tables import TablesByName
 
 HOW_TO_MIGRATE = "`shopwindow migrate` brings the database to this program's form"
 
-STEPS_TABLE, FORMER_TABLE = "table_steps", "migrations"
-LAST_FORMER_NUMBER = 5
-"""The last number that a step had while all tables shared one list. No program wrote a
-higher one.
-"""
+STEPS_TABLE = "table_steps"
 
 
-class Inspected(Session, Protocol):
-    """A transaction that can say which SQL tables there are.
-
-    Each engine has a query of its own for that.
-    """
-
-    def has_table(self, name: str) -> bool:
-        """Return whether there is an SQL table of that name."""
-        ...
-
-
-def migrate(session: Inspected, tables: TablesByName) -> list[str]:
+def migrate(session: Session, tables: TablesByName) -> list[str]:
     """Take every step that the database lacks, and return these.
 
     The caller holds the database's lock, and commits: either all steps are taken or
-    none. A step is returned as `bags 1`, and one that the former list says was taken as
-    `bags 1 (taken over)`.
+    none. A step is returned as `bags 1`.
 
     Raises Failure where the database is newer than this program.
     """
@@ -50,7 +29,6 @@ def migrate(session: Inspected, tables: TablesByName) -> list[str]:
         f"CREATE TABLE IF NOT EXISTS {STEPS_TABLE}"
         " (name TEXT NOT NULL, step INTEGER NOT NULL, PRIMARY KEY (name, step))"
     )
-    former = former_steps(session)
     last_steps = reached(session)
     refuse_newer(last_steps, tables)
 
@@ -59,34 +37,11 @@ def migrate(session: Inspected, tables: TablesByName) -> list[str]:
     for table in tables.values():
         last = last_steps.get(table.name, 0)
         for number, step in enumerate(table.steps[last:], last + 1):
-            line = f"{table.name} {number}"
-            if step.formerly in former:
-                line += " (taken over)"
-            else:
-                for statement in statements(step.sql):
-                    session.run(statement)
+            for statement in statements(step.sql):
+                session.run(statement)
             session.run(note, table.name, number)
-            lines.append(line)
+            lines.append(f"{table.name} {number}")
     return lines
-
-
-def former_steps(session: Inspected) -> Mapping[int, str]:
-    """Return the names of the steps in the former list of a database, by number.
-
-    Raises Failure where the list is newer than this program.
-    """
-    if not session.has_table(FORMER_TABLE):
-        return {}
-    former: dict[int, str] = dict(
-        session.run(f"SELECT number, name FROM {FORMER_TABLE}")
-    )
-    newest = max(former, default=0)
-    if newest > LAST_FORMER_NUMBER:
-        raise Failure(
-            f"the database is newer than this program: it is at step {newest} of the former"
-            f" list, this program knows {LAST_FORMER_NUMBER}; update shopwindow"
-        )
-    return former
 
 
 def reached(session: Session) -> dict[str, int]:

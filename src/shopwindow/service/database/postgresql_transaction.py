@@ -33,8 +33,7 @@ def _gives_rows(sql: str) -> bool:
 
 
 class ServerSession:
-    """An open transaction on one connection (interface.table.Session,
-    migrate.Inspected).
+    """An open transaction on one connection (interface.table.Session).
 
     Within a pipeline, a statement that returns no rows is sent along with the next one,
     and its error is raised then.
@@ -46,9 +45,6 @@ class ServerSession:
     def run(self, sql: str, *values: Any) -> list[Row]:
         cursor = self._connection.execute(_translated(sql), values)
         return cursor.fetchall() if _gives_rows(sql) else []
-
-    def has_table(self, name: str) -> bool:
-        return self.run("SELECT to_regclass(?)", name) != [(None,)]
 
 
 def begin(connection: WatchedConnection, level: IsolationLevel, *, reads: bool) -> None:

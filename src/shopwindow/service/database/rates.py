@@ -94,7 +94,6 @@ RATES = Table(
             );
             CREATE INDEX rates_full_at ON rates (full_at);
             """,
-            formerly=5,
         ),
     ),
     verbs=Rates,

@@ -43,12 +43,11 @@ REMOVALS = Table(
                 at TEXT NOT NULL
             );
             """,
-            formerly=1,
         ),
         Step(
             """
             -- `removed` holds a JSON object, so that it can name the rows of any table. The first
-            -- table had a column for each of two; it stays for older programs.
+            -- table has a column for each of two.
             CREATE TABLE removals (
                 id TEXT NOT NULL PRIMARY KEY,
                 known_by TEXT NOT NULL,

@@ -42,8 +42,7 @@ class Retry:
     share. ``device`` and ``user``: the person that the request names, so that the
     answer can be removed with the person's rows. ``sender``: a digest of who sent it;
     the same key of another sender is another key. It is stored in the key's column,
-    before the key, because older programs, which know no sender, use the same table
-    during an update.
+    before the key.
     """
 
     application: str
@@ -150,7 +149,6 @@ STORED_RESPONSES = Table(
             );
             CREATE INDEX retries_at ON retries (at);
             """,
-            formerly=1,
         ),
     ),
     verbs=Retries,

@@ -25,7 +25,6 @@ from shopwindow.interface.table import Row
 from shopwindow.problems import Failure
 from shopwindow.service.database.migrate import (
     STEPS_TABLE,
-    former_steps,
     reached,
     refuse_newer,
 )
@@ -325,20 +324,17 @@ def _check(path: Path, tables: TablesByName) -> None:
             if result != "ok":
                 raise Failure(f"{path} is damaged: {result}")
             session = SQLiteSession(connection)
-            if session.has_table(STEPS_TABLE):
-                refuse_newer(reached(session), tables)
-            elif not former_steps(session):
+            if not session.has_table(STEPS_TABLE):
                 raise Failure(
                     f"{path} is not a database of this program: it has taken no step of any table"
                 )
+            refuse_newer(reached(session), tables)
     except sqlite3.DatabaseError as error:
         raise Failure(f"{path} is not a database of this program: {error}") from None
 
 
 class SQLiteSession:
-    """An open transaction on one connection (interface.table.Session,
-    migrate.Inspected).
-    """
+    """An open transaction on one connection (interface.table.Session)."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
