@@ -1,12 +1,11 @@
-"""The edges that are not nginx, real, on loopback: Varnish, and workerd with the worker."""
+"""Real servers on loopback that are not nginx: workerd with the worker, and Varnish."""
 
 import atexit
-import json
 import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from http.client import HTTPConnection
@@ -30,15 +29,6 @@ def _required(program: str | None, reason: str) -> str:
     if os.environ.get("SHOPWINDOW_REQUIRE_ALL") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
-
-
-def varnish_required() -> str:
-    """Varnish, with the module that takes digests."""
-    search = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
-    program = _required(shutil.which("varnishd", path=search), "there is no Varnish here")
-    modules = [*Path("/usr/lib").glob("*/varnish/vmods"), *Path("/usr/lib").glob("varnish*/vmods")]
-    has_digest = any((folder / "libvmod_digest.so").exists() for folder in modules)
-    return _required(program if has_digest else None, "Varnish has no vmod digest here (Debian: varnish-vmod-digest)")
 
 
 def workerd_required() -> str:
@@ -94,35 +84,20 @@ def _server(command: list[str], port: int, log: Path) -> Iterator[None]:
 
 
 @contextmanager
-def varnish(folder: Path, configuration: str, port: int) -> Iterator[Path]:
-    """A Varnish on ``port``. Yields its folder, in which `storage*` hold all that it stores, Vary included."""
-    # Not below pytest's own folders: the worker process has a user of its own, and the way there is long.
-    home = Path(mkdtemp(prefix="shopwindow-varnish-"))
-    home.chmod(0o755)
-    folder.mkdir(parents=True, exist_ok=True)
-    vcl, stored = folder / "edge.vcl", home / "storage"
+def varnish(folder: Path, configuration: str, port: int) -> Iterator[None]:
+    """A Varnish on ``port``."""
+    search = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+    program = _required(shutil.which("varnishd", path=search), "there is no Varnish here")
+    # Not below pytest's own folders: the way there is too long for Varnish's socket.
+    home = mkdtemp(prefix="shopwindow-varnish-")
+    vcl = folder / "cache.vcl"
     vcl.write_text(configuration)
-    command = [varnish_required(), "-F", "-n", str(home / "work"), "-a", f"{ADDRESS}:{port}", "-f", str(vcl)]
-    command += ["-s", f"file,{stored},64m", "-s", f"Transient=file,{stored}-of-transients,64m"]
-    command += ["-j", "none"]
+    command = [program, "-F", "-j", "none", "-n", home, "-a", f"{ADDRESS}:{port}", "-f", str(vcl), "-s", "malloc,64m"]
     try:
-        with _server(command, port, folder / "log"):
-            yield home
+        with _server(command, port, folder / "varnish.log"):
+            yield
     finally:
         shutil.rmtree(home, ignore_errors=True)
-
-
-def counters(home: Path) -> Mapping[str, int]:
-    """What a Varnish has counted, by name."""
-    done = subprocess.run(["varnishstat", "-1", "-j", "-n", str(home / "work")], capture_output=True, check=True)
-    return {name: each["value"] for name, each in json.loads(done.stdout)["counters"].items()}
-
-
-def loaded(home: Path, folder: Path, configuration: str) -> None:
-    """Give a running Varnish another configuration; what it has stored stays."""
-    (folder / "other.vcl").write_text(configuration)
-    for command in (("vcl.load", "other", str(folder / "other.vcl")), ("vcl.use", "other")):
-        subprocess.run(["varnishadm", "-n", str(home / "work"), *command], capture_output=True, check=True)
 
 
 # -- workerd -----------------------------------------------------------------------------------------------------

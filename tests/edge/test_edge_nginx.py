@@ -600,7 +600,7 @@ def test_every_answer_has_the_requests_id(edge: Edge) -> None:
 NAME = "x-request-id"
 
 
-@pytest.mark.parametrize("template", ["nginx.conf", "varnish.vcl", "worker.js"])
+@pytest.mark.parametrize("template", ["nginx.conf", "worker.js"])
 def test_an_edge_judges_an_id_as_the_service_does(template: str) -> None:
     text = (ROOT / "templates" / template).read_text(encoding="utf-8").replace("\\/", "/")
     assert f"^{ACCEPTED_ID.pattern}$" in text

@@ -1,9 +1,10 @@
-"""Facts about what is printed for Varnish and as a worker, without running it; tests/slow/test_edges.py runs both."""
+"""Facts about what is printed as a worker, without running it; tests/slow/test_edges.py runs it."""
 
 import json
 import re
 import stat
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from releases import shopwindow
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
-from shopwindow.edge import varnish, worker
+from shopwindow.edge import worker
 from shopwindow.edge.rules import APPLICATION, Rules, place, rules
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
@@ -39,25 +40,35 @@ def made(content: Content) -> Rules:
     return rules(INTERFACE, content, SCHEMAS)
 
 
-def table_of(module: str) -> Any:
+@cache
+def table_of(made: Rules) -> Any:
     """The rules that a worker holds."""
-    return json.loads(module.partition("const RULES = ")[2].partition(";\n\nexport")[0])
+    return json.loads(worker.module(made).partition("const RULES = ")[2].partition(";\n\nexport")[0])
 
 
 # -- which parameters an edge drops ------------------------------------------------------------------------------
 
 
-def file_by_varnish(made: Rules, target: str) -> str | None:
-    """The stem that Varnish's expressions lead a target to, as `shopwindow_file` in the template compares it."""
-    url, stem = f"/{target}", None
-    for route in made.routes:
-        listed = varnish._place(made, route)
-        if re.search(listed.place, url):
-            read = re.sub(r"[?&]+$", "", re.sub(listed.unread, "", url)) if listed.unread else url
-            for expression in listed.targets:
-                if match := re.search(expression.pattern, read):
-                    stem = match.expand(expression.stem)
-    return stem
+def file_by_worker(made: Rules, target: str) -> str | None:
+    """The stem that a worker's expressions lead a target to, as `fileOf` in the template compares it."""
+    table = table_of(made)
+    path, mark, query = f"/{target}".partition("?")
+    for route in table["routes"]:
+        if not re.fullmatch(route["place"], path):
+            continue
+        read = path + mark + query
+        if route["query"] is not None and len(query) <= table["maxDropped"]:
+            parts = [part for part in query.split("&") if is_read(part.partition("=")[0], route["query"])]
+            read = "?".join(filter(None, (path, "&".join(parts))))
+        for pattern, stem in route["targets"]:
+            if match := re.fullmatch(pattern, read):
+                return match.expand(stem)
+    return None
+
+
+def is_read(name: str, names: list[str]) -> bool:
+    """Whether an operation may read a parameter: it has its name, or one that has to be decoded."""
+    return name in names or not re.fullmatch("[A-Za-z0-9._~-]*", name)
 
 
 def file_of_service(target: str) -> str | None:
@@ -81,11 +92,11 @@ PARTS = st.one_of(
 
 
 @given(st.sampled_from(PATHS), st.lists(PARTS, max_size=4))
-def test_what_varnish_takes_for_a_files_question_is_one_to_the_service(
+def test_what_a_worker_takes_for_a_files_question_is_one_to_the_service(
     made: Rules, path: str, parts: list[str]
 ) -> None:
     target = "?".join(filter(None, (path, "&".join(parts))))
-    stem = file_by_varnish(made, target)
+    stem = file_by_worker(made, target)
     assert stem is None or stem == file_of_service(target)
 
 
@@ -107,15 +118,15 @@ def test_what_varnish_takes_for_a_files_question_is_one_to_the_service(
     ],
 )
 def test_unread_parameters_are_dropped_and_no_others(made: Rules, target: str, stem: str | None) -> None:
-    assert file_by_varnish(made, target) == stem
+    assert file_by_worker(made, target) == stem
 
 
 def test_where_nobody_can_list_the_parameters_none_is_dropped(made: Rules) -> None:
     (route,) = [route for route in made.routes if route.operation == "promotions_v2"]
     unlisted = replace(made, routes=(replace(route, query=None),))
-    assert file_by_varnish(unlisted, "v2/promotions") == "v2/promotions"
-    assert file_by_varnish(unlisted, "v2/promotions?x=1") is None
-    assert table_of(worker.module(unlisted))["routes"][0]["query"] is None
+    assert file_by_worker(unlisted, "v2/promotions") == "v2/promotions"
+    assert file_by_worker(unlisted, "v2/promotions?x=1") is None
+    assert table_of(unlisted)["routes"][0]["query"] is None
 
 
 def test_every_read_parameter_of_an_operation_is_listed(made: Rules) -> None:
@@ -136,69 +147,35 @@ def test_a_place_matches_the_paths_of_its_targets(made: Rules) -> None:
 
 
 def test_what_is_printed_holds_digests_of_keys_and_no_key(made: Rules) -> None:
-    for printed in (varnish.configuration(made, "127.0.0.1:1"), worker.module(made)):
-        assert [key for key in KEYS if key in printed] == []
-        assert [key for key in KEYS if sha256(key.encode()).hexdigest() not in printed] == []
+    printed = worker.module(made)
+    assert [key for key in KEYS if key in printed] == []
+    assert [key for key in KEYS if sha256(key.encode()).hexdigest() not in printed] == []
 
 
 def test_what_a_client_sends_is_looked_up_in_pairs(made: Rules) -> None:
     """An object of JavaScript has more names than were written into it, such as `constructor`."""
-    table = table_of(worker.module(made))
+    table = table_of(made)
     assert dict(table["accepts"])["application/json"] == "json"
     assert isinstance(table["accepts"], list)
     assert isinstance(table["applications"], list)
 
 
-# -- addresses and texts -----------------------------------------------------------------------------------------
+# -- the command -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("service", "written"),
-    [
-        ("127.0.0.1:8000", '.host = {"127.0.0.1"};\n    .port = {"8000"};'),
-        ("[::1]:8000", '.host = {"::1"};\n    .port = {"8000"};'),
-        ("shop.internal:80", '.host = {"shop.internal"};\n    .port = {"80"};'),
-        ("unix:/run/shopwindow/s.sock", '.path = {"/run/shopwindow/s.sock"};'),
-    ],
-)
-def test_the_address_of_the_service(made: Rules, service: str, written: str) -> None:
-    assert written in varnish.configuration(made, service)
-
-
-@pytest.mark.parametrize("service", ["", "8000", "a b:1", 'x"};:1', "unix:run/s.sock", "127.0.0.1", "http://x:80"])
-def test_an_address_that_is_none_is_refused(made: Rules, service: str) -> None:
-    with pytest.raises(ValueError, match=r"^service: .* is not an address: must be HOST:PORT or unix:PATH$"):
-        varnish.configuration(made, service)
-
-
-@pytest.mark.parametrize("value", ["", "a", '"', '"}', 'a"}b"}', '{"}"}', "\\", "$x %20\n€"])
-def test_a_text_is_what_vcl_reads(value: str) -> None:
-    read = "".join(re.findall(r'\{"(.*?)"\}', varnish.text(value), re.DOTALL))
-    assert read == value
-
-
-# -- the commands ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("edge", "ends"), [("varnish", "varnishreload`\n"), ("worker", "wrangler deploy`\n")])
-def test_a_command_writes_what_it_prints(sample_out: Path, tmp_path: Path, edge: str, ends: str) -> None:
-    printed = shopwindow("edge", edge, "--out", sample_out)
+def test_the_command_writes_what_it_prints(sample_out: Path, tmp_path: Path) -> None:
+    printed = shopwindow("edge", "worker", "--out", sample_out)
     target = tmp_path / "edge"
-    written = shopwindow("edge", edge, "--out", sample_out, "--write", target)
+    written = shopwindow("edge", "worker", "--out", sample_out, "--write", target)
     assert (printed.status, printed.err, written.status, written.err) == (0, "", 0, "")
     assert target.read_text() == printed.out
-    assert written.out.startswith(f"{target}: written; ")
-    assert written.out.endswith(ends)
+    assert written.out == f"{target}: written; Cloudflare takes it with `wrangler deploy`\n"
     assert stat.S_IMODE(target.stat().st_mode) == 0o644
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (("varnish", "--purge-from", "here"), 2, "purge-from: 'here' does not appear to be an IPv4 or IPv6 network"),
-        (("varnish", "--purge-from", "10.0.0.1/8"), 2, "purge-from: 10.0.0.1/8 has host bits set"),
-        (("varnish", "--service", "8000"), 2, "service: '8000' is not an address"),
-        (("varnish", "--templates", "."), 2, "there is no varnish.vcl in it"),
         (("worker", "--templates", "."), 2, "there is no worker.js in it"),
         (("worker", "--write", "."), 4, ". is not a file"),
         (("worker", "--write", "none/x"), 4, "none/x cannot be written: there is no folder "),

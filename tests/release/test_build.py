@@ -781,7 +781,7 @@ def test_a_build_that_is_not_activated_names_its_own_files(content: Path, out: P
     assert (ran.status, f"  files: {out}/releases/{id}/files\n" in ran.out, id != first) == (3, True, True)
 
 
-WITHOUT_NGINX = ("nginx", "edge", "varnish", "worker")
+WITHOUT_NGINX = ("nginx", "edge", "worker")
 
 
 def test_a_build_says_nothing_of_an_edge_where_none_is_configured(content: Path, out: Path) -> None:
@@ -795,21 +795,23 @@ def test_a_build_says_which_configured_edges_must_be_written_again_until_they_ar
     content: Path, out: Path, tmp_path: Path
 ) -> None:
     built(content, out)
-    target = tmp_path / "an edge.vcl"
-    assert shopwindow("edge", "varnish", "--out", out, "--content", content, "--write", target).status == 0
+    target, keys = tmp_path / "an edge.conf", tmp_path / "keys.txt"
+    keys.write_text("")
+    nginx = ("edge", "nginx", "--out", out, "--content", content, "--keys", keys, "--write", target)
+    assert shopwindow(*nginx).status == 0
     assert shopwindow("edge", "worker", "--out", out, "--content", content).status == 0
     before = build(content, out)
 
     write(content, {"site.yaml": site(lifetimes={"default": {"maxAge": 61}})})
     again = "'s configuration is of another release: write it again, `shopwindow edge"
-    said = [f"  varnish{again} varnish … --write '{target}'`, with its options of then, and load it"]
+    said = [f"  nginx{again} nginx … --write '{target}'`, with its options of then, and load it"]
     said += [f"  worker{again} worker …`, with its options of then, and load it"]
     for _ in range(2):  # a second build does not take it as done
         assert build(content, out).out.splitlines()[-3:-1] == said
 
-    assert shopwindow("edge", "varnish", "--out", out, "--content", content, "--write", target).status == 0
+    assert shopwindow(*nginx).status == 0
     after = build(content, out).out
-    assert (again in before.out, f"varnish{again}" in after, f"worker{again}" in after) == (False, False, True)
+    assert (again in before.out, f"nginx{again}" in after, f"worker{again}" in after) == (False, False, True)
 
 
 FILES_OF_SMALL = {

@@ -11,7 +11,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from http.client import HTTPConnection
@@ -32,12 +32,12 @@ from checkout import ROOT
 from negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
 from nginx import ADDRESS, Answer, ask, free_port
 from releases import built, manifest, shopwindow
-from served import AS_INSTALLED, SOURCES, Server, granian, within
+from served import AS_INSTALLED, SOURCES, Server, granian
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.edge import nginx as for_nginx
-from shopwindow.edge import varnish, worker
+from shopwindow.edge import worker
 from shopwindow.edge.keys import read_keys
 from shopwindow.edge.rules import Rules, rules
 from shopwindow.interface.collections import schemas_with
@@ -129,29 +129,6 @@ def by_nginx(folder: Path, released: Released, service: str) -> Iterator[int]:
 
 
 @contextmanager
-def by_varnish(folder: Path, released: Released, service: str) -> Iterator[int]:
-    with varnish_of(folder, released, service) as (port, _):
-        yield port
-
-
-@contextmanager
-def varnish_of(folder: Path, released: Released, service: str) -> Iterator[tuple[int, Path]]:
-    """A Varnish: its port and its folder."""
-    port = free_port()
-    with edges.varnish(folder, varnish.configuration(released.rules, service, [ADDRESS]), port) as home:
-        yield port, home
-
-
-@contextmanager
-def by_varnish_and_nginx(folder: Path, released: Released, service: str) -> Iterator[int]:
-    with (
-        by_nginx(folder / "behind", released, service) as behind,
-        by_varnish(folder, released, f"{ADDRESS}:{behind}") as port,
-    ):
-        yield port
-
-
-@contextmanager
 def by_worker(folder: Path, released: Released, service: str) -> Iterator[int]:
     port = free_port()
     store = edges.store_of_disk((released.out / "current" / "files").resolve(), "files")
@@ -174,8 +151,6 @@ def by_worker_of_target(folder: Path, released: Released, service: str) -> Itera
 Started = Callable[[Path, Released, str], Any]
 EDGES: Mapping[str, Started] = {
     "nginx": by_nginx,
-    "varnish": by_varnish,
-    "varnish before nginx": by_varnish_and_nginx,
     "worker": by_worker,
     "worker before a target": by_worker_of_target,
 }
@@ -205,10 +180,7 @@ def test_an_edge_answers_as_the_service_does(
         met = list(differences(edge, port, owed))
     unlisted = [f"{row.name}: {part}: {owed!r} is {came!r}" for row, part, owed, came, entry in met if entry is None]
     certain = {
-        (number, part)
-        for number, entry in enumerate(DIFFERENCES)
-        for part in entry["parts"]
-        if edge in entry["edges"] and edge not in entry.get("sometimes", ())
+        (number, part) for number, entry in enumerate(DIFFERENCES) for part in entry["parts"] if edge in entry["edges"]
     }
     assert (unlisted[:20], len(unlisted)) == ([], 0)
     assert certain <= {(entry, part) for _, part, _, _, entry in met}
@@ -221,9 +193,8 @@ BASES = {
 }
 
 
-@pytest.mark.parametrize("edge", ["varnish", "worker"])
 @pytest.mark.parametrize("base", BASES)
-def test_an_edge_answers_the_conformance_table_below_any_path(tmp_path: Path, base: str, edge: str) -> None:
+def test_a_worker_answers_the_conformance_table_below_any_path(tmp_path: Path, base: str) -> None:
     """Other content, with every sort of request that the interface says something about, below a path of base_url."""
     out, path = tmp_path / "dist", BASES[base]
     built(write(tmp_path / "content", conformance.documents(path)), out, at=conformance.AT)
@@ -237,9 +208,9 @@ def test_an_edge_answers_the_conformance_table_below_any_path(tmp_path: Path, ba
     released = release_of(out)
     with (
         granian(tmp_path / "service", out, "--workers", "1", **AS_INSTALLED) as server,
-        EDGES[edge](tmp_path / "edge", released, f"{ADDRESS}:{server.port}") as port,
+        by_worker(tmp_path / "edge", released, f"{ADDRESS}:{server.port}") as port,
     ):
-        met = list(differences(edge, port, answers_owed(server.port, rows)))
+        met = list(differences("worker", port, answers_owed(server.port, rows)))
         first = released.rules.routes[0]
         plain = {conformance.KEY: conformance.PHONE}
         came = answer(port, Asked("", f"{path}/{first.path}?utm_source=mail", plain))
@@ -360,149 +331,6 @@ def test_a_key_is_retired_while_its_successor_works(sample: Path, tmp_path: Path
                 assert (status, b"401" in body, others) == (401, True, [(200, iphone), (200, android)])
 
 
-def test_a_retired_key_opens_nothing_that_varnish_has_stored(sample: Path, tmp_path: Path) -> None:
-    out = tmp_path / "dist"
-    built(sample, out)
-    with granian(tmp_path / "service", out, "--workers", "1") as server:
-        service = f"{ADDRESS}:{server.port}"
-        with varnish_of(tmp_path / "varnish", release_of(out), service) as (port, home):
-            (_, iphone), *_ = configurations(port)
-            without_former_key(sample)
-            built(sample, out)
-            edges.loaded(home, tmp_path, varnish.configuration(release_of(out).rules, service, [ADDRESS]))
-            assert [status for status, _ in configurations(port)] == [401, 200, 200]
-            assert configurations(port)[1] == (200, iphone)
-            assert within(20, lambda: misses_and_hits(home) == (2, 5))  # each application missed once, before
-
-
-def misses_and_hits(home: Path) -> tuple[int, int]:
-    """What a Varnish has fetched, and what it had. It counts a request some time after the answer."""
-    counted = edges.counters(home)
-    return counted["MAIN.cache_miss"], counted["MAIN.cache_hit"]
-
-
-def test_varnish_stores_an_answer_once_for_all_spellings_and_keys(
-    released: Released, service: Server, tmp_path: Path
-) -> None:
-    with varnish_of(tmp_path, released, f"{ADDRESS}:{service.port}") as (port, home):
-        for accept, format in released.rules.accepts:
-            for target in (OWN, f"{OWN}?utm_source=mail", f"{OWN}?_=17&x=%20&"):
-                for key, name in ((KEY, "iphone"), (ANDROID, "android"), (FORMER, "iphone")):
-                    came = get(port, target, key, Accept=accept)
-                    assert came.body == file(released.out, f"v2/utility/mobileapp/{name}.{format}")
-        asked = len(released.rules.accepts) * 9
-        assert within(20, lambda: misses_and_hits(home) == (4, asked - 4))  # two applications, two formats
-
-
-def test_varnish_stores_no_key(released: Released, service: Server, tmp_path: Path) -> None:
-    with varnish_of(tmp_path, released, f"{ADDRESS}:{service.port}") as (port, home):
-        for key in (KEY, FORMER, ANDROID):
-            for target in (OWN, "/v2/promotions", "/v3/catalog/product/999999", "/v4/catalog/search?searchphrase=wool"):
-                for _ in range(2):
-                    get(port, target, key)
-        stored = b"".join(path.read_bytes() for path in home.glob("storage*"))
-    assert b"json iphone" in stored  # what tells the entries apart
-    digests = [hashlib.sha256(key.encode()).hexdigest() for key in (KEY, FORMER, ANDROID)]
-    assert [text for text in (KEY, FORMER, ANDROID, *digests) if text.encode() in stored] == []
-
-
-# -- what Varnish stores -----------------------------------------------------------------------------------------
-
-
-def test_purge_of_a_url_removes_every_format_for_every_application(
-    released: Released, service: Server, tmp_path: Path
-) -> None:
-    asked = [(key, accept) for key in (KEY, ANDROID) for accept in ("application/json", "application/xml")]
-    with varnish_of(tmp_path, released, f"{ADDRESS}:{service.port}") as (port, home):
-
-        def ask() -> None:
-            for target in (OWN, "/v2/promotions"):
-                for key, accept in asked:
-                    get(port, target, key, Accept=accept)
-
-        ask()
-        assert within(20, lambda: misses_and_hits(home) == (6, 2))
-        ask()
-        assert within(20, lambda: misses_and_hits(home) == (6, 10))
-        came = get(port, OWN, "", "PURGE")
-        assert (came.status, came.body) == (200, b"Purged")
-        ask()
-        assert within(20, lambda: misses_and_hits(home) == (10, 14))
-        assert get(port, "/v4/catalog/search?searchphrase=wool", "", "PURGE").status == 200  # nothing is stored of it
-        stranger = get(port, OWN, KEY, "PURGE", X_Forwarded_For="203.0.113.5")
-        assert (stranger.status, stranger.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
-        ask()
-        assert within(20, lambda: misses_and_hits(home) == (10, 22))
-
-
-def test_varnish_fetches_again_what_a_publication_has_purged(sample: Path, tmp_path: Path) -> None:
-    out, target = tmp_path / "dist", f"file://{tmp_path / 'target'}"
-    built(sample, out)
-    with (
-        granian(tmp_path / "service", out, "--workers", "1") as server,
-        varnish_of(tmp_path / "varnish", release_of(out), f"{ADDRESS}:{server.port}") as (port, _),
-    ):
-        assert shopwindow("publish", target, "--out", out).status == 0
-        former = get(port, "/v2/promotions").body
-        for path in sample.glob("promotions/*.yaml"):
-            path.write_text(path.read_text().replace("promotionName: ", "promotionName: Again "))
-        built(sample, out)
-        assert within(10, lambda: get(server.port, "/v2/promotions").body == file(out, "v2/promotions.json"))
-        assert get(port, "/v2/promotions").body == former
-        ran = shopwindow("publish", target, "--purge", f"http://{ADDRESS}:{port}", "--out", out)
-        assert (ran.status, "URLs purged" in ran.out) == (0, True)
-        assert get(port, "/v2/promotions").body == file(out, "v2/promotions.json") != former
-
-
-def test_an_answer_that_the_service_confirms_stays_what_it_is(sample: Path, tmp_path: Path) -> None:
-    """Its lifetime has ended, and the service says 304 to Varnish, which joins the headers of both answers."""
-    out = tmp_path / "dist"
-    site = sample / "site.yaml"
-    site.write_text(re.sub(r"maxAge: [0-9]+", "maxAge: 1", site.read_text()))
-    built(sample, out)
-    released = release_of(out)
-    rows = [
-        Asked(f"{target} {more}: condition", target, {"Host": HOST, KEY_HEADER: KEY, **more})
-        for target in (OWN, "/v2/promotions", "/store/v2/stores/10118")
-        for accept in ("application/json", "application/xml")
-        for more in ({"Accept": accept}, {"Accept": accept, "Accept-Encoding": "gzip"})
-    ]
-    with (
-        granian(tmp_path / "service", out, "--workers", "1") as server,
-        varnish_of(tmp_path / "varnish", released, f"{ADDRESS}:{server.port}") as (port, home),
-    ):
-        owed = answers_owed(server.port, rows)
-        for _ in range(4):
-            assert [each for each in differences("varnish", port, owed) if each[-1] is None] == []
-            time.sleep(1.5)
-        assert within(20, lambda: edges.counters(home)["MAIN.fetch_304"] >= 6)
-
-
-def test_without_the_service_varnish_serves_what_it_has_however_old(sample: Path, tmp_path: Path) -> None:
-    out = tmp_path / "dist"
-    site = sample / "site.yaml"
-    site.write_text(re.sub(r"maxAge: [0-9]+", "maxAge: 1", site.read_text()))
-    built(sample, out)
-    unavailable = next(error for error in release_of(out).rules.errors if error.code == "unavailable")
-    own = next(error for error in release_of(out).rules.own_errors if error.code == "unavailable")
-    with ExitStack() as running:
-        server = running.enter_context(granian(tmp_path / "service", out, "--workers", "1"))
-        port, _ = running.enter_context(varnish_of(tmp_path / "varnish", release_of(out), f"{ADDRESS}:{server.port}"))
-        assert get(port).headers["cache-control"] == "max-age=1"
-        server.process.terminate()
-        server.process.wait(20)
-        for _ in range(2):
-            assert (get(port).status, get(port).body) == (200, file(out, "v2/utility/mobileapp/iphone.json"))
-            time.sleep(13)  # beyond lifetime, grace, and the probes that say so
-        for format, body in unavailable.bodies:
-            for target in ("/v2/promotions", "/v4/catalog/search?searchphrase=wool"):
-                came = get(port, target, Accept=f"application/{format}")
-                assert (came.status, came.body.decode(), came.headers["cache-control"]) == (503, body, "no-store")
-        for format, body in own.bodies:
-            came = get(port, "/v3/order/supc", method="PUT", Host=ORDERS, Accept=f"application/{format}")
-            assert (came.status, came.body.decode()) == (500, body)
-
-
 # -- where a worker finds files ----------------------------------------------------------------------------------
 
 
@@ -617,18 +445,11 @@ def test_an_interface_without_keys_is_served_to_everybody(tmp_path: Path, monkey
         owed = answer(server.port, Asked("", target))
         assert owed.status == 200
         files = edges.store_of_disk((out / "current" / "files").resolve(), "files")
-        for name in ("varnish", "worker"):
-            options = ("--service", address) if name == "varnish" else ()
-            ran = shopwindow("edge", name, "--content", content, "--out", out, *options, env=using)
-            assert (ran.status, ran.err) == (0, "")
-            port = free_port()
-            edge = (
-                edges.varnish(tmp_path / name, ran.out, port)
-                if name == "varnish"
-                else edges.workerd(tmp_path / name, ran.out, port, address, **files)
-            )
-            with edge:
-                for key in ("", "x" * 24):
-                    for _ in range(2):
-                        row = Asked("", target, {KEY_HEADER: key} if key else {})
-                        assert compared(row, owed, answer(port, row)) == {}
+        ran = shopwindow("edge", "worker", "--content", content, "--out", out, env=using)
+        assert (ran.status, ran.err) == (0, "")
+        port = free_port()
+        with edges.workerd(tmp_path / "worker", ran.out, port, address, **files):
+            for key in ("", "x" * 24):
+                for _ in range(2):
+                    row = Asked("", target, {KEY_HEADER: key} if key else {})
+                    assert compared(row, owed, answer(port, row)) == {}

@@ -1,18 +1,29 @@
-"""Purging caches: what is sent to them, and that nothing is forgotten. The caches are servers on loopback."""
+"""Purging caches: what is sent to them, and that nothing is forgotten.
+
+The caches are servers on loopback, and one is a real Varnish.
+"""
 
 import json
+import re
 import shlex
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from checkout import ROOT
 from delivered import current, folder, release
-from releases import manifest, shopwindow
+from edges import varnish
+from negotiation import HOST, KEY_HEADER
+from nginx import ADDRESS, Answer, ask, free_port
+from releases import built, manifest, shopwindow
+from served import granian, within
 from shopwindow.delivery import activation, purging
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.outgoing import outgoing
@@ -120,13 +131,68 @@ def test_many_urls_are_sent_in_requests_of_the_size_that_an_api_takes(cache: Cac
     assert sizes == [most, most, 1]
 
 
-def test_varnish_and_nginx_are_sent_purge_for_each_url(cache: Cache, target: Bucket, tmp_path: Path) -> None:
+def test_a_cache_of_http_is_sent_purge_for_each_url(cache: Cache, target: Bucket, tmp_path: Path) -> None:
     urls = differing(tmp_path, *ids(target))
     purge(target, [purger_of(cache.address, {})])
     sent = sorted(
         f"https://{headers['host']}{path}" for method, path, headers, _ in cache.requests if method == "PURGE"
     )
     assert sent == urls
+
+
+VCL = re.search("```vcl\n(.*?)```", (ROOT / "docs/operate/edges.md").read_text(encoding="utf-8"), re.DOTALL)
+KEYS = {
+    line.split()[1]: line.split()[0]
+    for line in (ROOT / "content/sample-keys.txt").read_text().splitlines()
+    if line and not line.startswith("#")
+}
+
+
+def asked(port: int, target: str, key: str, format: str, method: str = "GET") -> Answer:
+    """One request for a format on the base host."""
+    headers = {"Host": HOST, KEY_HEADER: key, "Accept": f"application/{format}"}
+    with closing(HTTPConnection(ADDRESS, port, timeout=10)) as connection:
+        return ask(connection, target, headers, method)
+
+
+def is_stored(answer: Answer) -> bool:
+    """Whether Varnish had the answer: it then names the request, too, that fetched it."""
+    return len(answer.headers["x-varnish"].split()) == 2
+
+
+def test_varnish_stores_answers_by_their_own_headers_until_a_publication_purges_them(
+    sample: Path, tmp_path: Path
+) -> None:
+    out, target, port = tmp_path / "dist", f"file://{tmp_path / 'target'}", free_port()
+    files = out / "current" / "files"
+    built(sample, out)
+    assert shopwindow("publish", target, "--out", out).status == 0
+    assert VCL is not None
+    with granian(tmp_path / "service", out, "--workers", "1") as server:
+        vcl = VCL[1].replace('"8000"', f'"{server.port}"')
+        with varnish(tmp_path, vcl, port):
+            own = "/v2/utility/mobileapp"
+            for known in (False, True):  # the second time from what is stored
+                for key, app in KEYS.items():
+                    for format in ("json", "xml"):
+                        answer = asked(port, own, key, format)
+                        assert (answer.status, is_stored(answer)) == (200, known)
+                        assert answer.body == (files / f"{own[1:]}/{app}.{format}").read_bytes()
+                refused = asked(port, own, "no-key-of-anybody", "json")
+                assert (refused.status, is_stored(refused)) == (401, False)
+
+            key = next(iter(KEYS))
+            former = {format: asked(port, "/v2/promotions", key, format).body for format in ("json", "xml")}
+            for path in sample.glob("promotions/*.yaml"):
+                path.write_text(path.read_text().replace("promotionName: ", "promotionName: Again "))
+            built(sample, out)
+            renewed = {format: (files / f"v2/promotions.{format}").read_bytes() for format in former}
+            assert within(20, lambda: asked(server.port, "/v2/promotions", key, "json").body == renewed["json"])
+            assert {format: asked(port, "/v2/promotions", key, format).body for format in former} == former
+            ran = shopwindow("publish", target, "--purge", f"http://{ADDRESS}:{port}", "--out", out)
+            assert (ran.status, "URLs purged" in ran.out) == (0, True)
+            assert {format: asked(port, "/v2/promotions", key, format).body for format in former} == renewed
+            assert is_stored(asked(port, own, key, "json"))  # which did not change
 
 
 def test_a_command_reads_the_urls(target: Bucket, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from shopwindow.cli import audit
 from shopwindow.cli.steps import CONTENT_DIR, OUT, interface
 from shopwindow.edge.nginx import NGINX_TEMPLATE, EdgeLimits
 from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
-from shopwindow.problems import failures, number_of
 
 
 @click.group()
@@ -44,18 +43,11 @@ def edge() -> None:
     """Print the configuration of what serves the files."""
 
 
-SERVICE_ADDRESS = click.option(
-    "--service",
-    default="127.0.0.1:8000",
-    show_default=True,
-    metavar="HOST:PORT",
-    help="The address of `shopwindow serve`, which answers what no file does.",
-)
 EDGE_TEMPLATES = click.option(
     "--templates",
     metavar="DIR",
     help="A folder of yours whose template is used instead of the program's own: "
-    "nginx.conf, varnish.vcl or worker.js. One in the content is never used.",
+    "nginx.conf or worker.js. One in the content is never used.",
 )
 
 
@@ -68,7 +60,13 @@ EDGE_TEMPLATES = click.option(
     help="A file with a line `<application> <key>` for each API key; keep it out of git. "
     "Needed unless the interface asks for no keys.",
 )
-@SERVICE_ADDRESS
+@click.option(
+    "--service",
+    default="127.0.0.1:8000",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="The address of `shopwindow serve`, which answers what no file does.",
+)
 @click.option(
     "--listen",
     default="80",
@@ -147,52 +145,6 @@ def edge_nginx(
     click.echo(f"{target}: written; nginx takes it with `nginx -t && nginx -s reload`")
 
 
-@edge.command("varnish")
-@CONTENT_DIR
-@OUT
-@SERVICE_ADDRESS
-@click.option(
-    "--purge-from",
-    "purgers",
-    multiple=True,
-    default=("127.0.0.1", "::1"),
-    show_default=True,
-    metavar="ADDRESS",
-    help="An address or a network that may take URLs out of the cache with PURGE; may stand "
-    "several times.",
-)
-@EDGE_TEMPLATES
-@click.option(
-    "--write",
-    "target",
-    metavar="FILE",
-    help="Replace this file; without this option the configuration is printed.",
-)
-def edge_varnish(
-    content: str,
-    out: str,
-    service: str,
-    purgers: tuple[str, ...],
-    templates: str | None,
-    target: str | None,
-) -> None:
-    """Print Varnish's configuration for the current release, or write it to a file.
-
-    It is a whole VCL file. It needs vmod_digest, and holds digests of API keys only.
-    """
-    text = library.varnish_configuration(
-        interface(),
-        Path(content),
-        Path(out),
-        service=service,
-        purgers=purgers,
-        templates=Path(templates) if templates else None,
-    )
-    if _printed("varnish", text, out, target, PUBLIC_MODE):
-        return
-    click.echo(f"{target}: written; Varnish takes it with `varnishreload`")
-
-
 @edge.command("worker")
 @CONTENT_DIR
 @OUT
@@ -244,21 +196,3 @@ def edge_openapi(content: str, out: str) -> None:
     """
     document = library.openapi_document(interface(), Path(content), Path(out))
     click.echo(json.dumps(document, indent=1, ensure_ascii=False))
-
-
-@edge.command("xsd")
-@click.argument("folder", type=click.Path(file_okay=False))
-@CONTENT_DIR
-@OUT
-def edge_xsd(folder: str, content: str, out: str) -> None:
-    """Write an XML Schema of each answer into FOLDER, such as stores.xsd.
-
-    They describe the answers in XML, errors among them, without a `_fields` mask. Where
-    --content has schemas, they come before the program's own.
-    """
-    documents = library.xml_schemas(interface(), Path(content), Path(out))
-    with failures(folder, f"{folder} may have some of the schemas"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, text in documents.items():
-        write(Path(folder) / name, text, PUBLIC_MODE)
-    click.echo(f"{folder}: {number_of(len(documents), 'schema')}")

@@ -51,7 +51,7 @@ Purger = Callable[[Sequence[str]], None]
 
 
 def surrogate_key(url: str) -> str:
-    """Return the surrogate key of a URL: its SHA-256 (hex), which VCL can compute."""
+    """Return the surrogate key of a URL: its SHA-256 (hex), which Fastly can compute."""
     return sha256(url.encode()).hexdigest()
 
 

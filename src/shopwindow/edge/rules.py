@@ -13,8 +13,8 @@ file answers. They follow from the operation's own pre-rendered Calls, in four s
 4. Other spellings that clients really send become expressions of their own.
 
 What matches no expression goes to the service, which reads every spelling. So a missing
-spelling costs time, and a wrong one would be a wrong answer. `nginx`, `varnish` and
-`worker` print the structure.
+spelling costs time, and a wrong one would be a wrong answer. `nginx` and `worker`
+print the structure.
 """
 
 import re

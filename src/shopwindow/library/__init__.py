@@ -22,9 +22,7 @@ from shopwindow.library.edges import (
     new_key,
     nginx_configuration,
     openapi_document,
-    varnish_configuration,
     worker_module,
-    xml_schemas,
 )
 from shopwindow.library.editing import (
     ATTRIBUTE,
@@ -104,10 +102,8 @@ __all__ = [
     "start",
     "urls_to_purge",
     "uses",
-    "varnish_configuration",
     "verify",
     "why",
     "worker_module",
     "write_edits",
-    "xml_schemas",
 ]

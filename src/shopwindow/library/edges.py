@@ -2,7 +2,6 @@
 for client developers, keys of applications.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from shopwindow.content.documents import Content
 from shopwindow.content.schema import Schemas
 from shopwindow.edge import keys as api_keys
-from shopwindow.edge import nginx, openapi, varnish, worker, xsd
+from shopwindow.edge import nginx, openapi, worker
 from shopwindow.edge.nginx import EdgeLimits
 from shopwindow.edge.rules import rules
 from shopwindow.interface.collections import schemas_with
@@ -117,32 +116,6 @@ def nginx_configuration(
     return configuration, warnings
 
 
-def varnish_configuration(
-    interface: Interface,
-    content: Path,
-    out: Path,
-    *,
-    service: str = "127.0.0.1:8000",
-    purgers: Sequence[str] = ("127.0.0.1", "::1"),
-    templates: Path | None = None,
-) -> str:
-    """Return Varnish's configuration for the current release, a whole VCL file.
-
-    ``service`` is the address of what Varnish fetches from: `shopwindow serve`, or an
-    nginx before it. ``purgers`` are addresses or networks that may send PURGE.
-    ``templates`` is a folder whose varnish.vcl is used instead of the program's own.
-
-    Raises Failure, and Misuse for an address or a template that cannot be used.
-    """
-    folders = _edge_templates(interface, varnish.VARNISH_TEMPLATE, templates)
-    current = _current_release(interface, content, out)
-    edge_rules = rules(current.interface, current.content, current.schemas)
-    try:
-        return varnish.configuration(edge_rules, service, purgers, folders)
-    except ValueError as error:
-        raise Misuse("", str(error)) from None
-
-
 def worker_module(
     interface: Interface, content: Path, out: Path, *, templates: Path | None = None
 ) -> str:
@@ -170,7 +143,7 @@ def _edge_templates(
 def edge_configured(out: Path, edge: str, file: Path | None = None) -> None:
     """Note that an edge was configured for the current release.
 
-    ``edge``: nginx, varnish or worker. ``file``: where its configuration was written;
+    ``edge``: nginx or worker. ``file``: where its configuration was written;
     None: it was printed. Builds and activations then say when it must be written again.
     Raises nothing.
     """
@@ -188,15 +161,6 @@ def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str
         current.interface, current.content, current.schemas
     )
     return document
-
-
-def xml_schemas(interface: Interface, content: Path, out: Path) -> dict[str, str]:
-    """Return an XML Schema (XSD 1.0) for each XML response, by its file's name.
-
-    ``content`` and ``out`` are as for `openapi_document`. Raises Failure.
-    """
-    current = _current_release(interface, content, out)
-    return xsd.documents(current.interface, current.schemas)
 
 
 @dataclass(frozen=True)

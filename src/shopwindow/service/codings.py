@@ -31,7 +31,7 @@ from shopwindow.interface.answer import Response
 
 LEAST_BYTES = 1024
 """Bytes of a body that is worth compressing. Fewer fit into one packet as they are, and
-nginx and Varnish, as we configure them, begin here too.
+nginx, as we configure it, begins here too.
 """
 
 BODILESS_STATUSES = (204, 304)
