@@ -1,4 +1,4 @@
-"""Metrics that are looked up at each scrape: release, host, database and processes.
+"""Metrics that are looked up at each scrape: release, host and database.
 
 Unlike those of service.metrics, nobody counts them. A figure that cannot be read is
 left out of the scrape, so an alert can ask for its absence.
@@ -89,9 +89,6 @@ class Figures:
         yield from _database(state)
         yield from _mails(state)
         yield from self._disks()
-        yield from _processes(
-            {os.getpid(): "main", **{worker.pid: "worker" for worker in workers}}
-        )
 
     # -- releases ----------------------------------------------------------------------
 
@@ -304,75 +301,6 @@ def _mails(state: DatabaseState) -> Iterator[Metric]:
     )
     help = "Age of the oldest mail that waits; 0 where none does."
     yield GaugeMetricFamily("shopwindow_mails_oldest_seconds", help, max(0.0, age))
-
-
-# -- processes -------------------------------------------------------------------------
-
-
-def _processes(processes: Mapping[int, str]) -> Iterator[Metric]:
-    """Yield figures of processes from /proc (proc(5)); on other systems they have no
-    samples.
-
-    ``processes`` maps process numbers to `main` or `worker`. prometheus_client's own
-    ProcessCollector covers one process, and none where several share their metrics.
-    """
-    labels = ("process", "pid")
-    gauges = {
-        name: GaugeMetricFamily(f"shopwindow_process_{name}", help, labels=labels)
-        for name, help in _PROCESS_HELP.items()
-    }
-    cpu = CounterMetricFamily(
-        "shopwindow_process_cpu_seconds", "Processor time.", labels=labels
-    )
-    for pid, role in processes.items():
-        try:
-            figures = _read_process(Path(f"/proc/{pid}"))
-        except (
-            OSError,
-            ValueError,
-            StopIteration,
-        ):  # it has ended, or there is no /proc
-            continue
-        for name, family in gauges.items():
-            family.add_metric((role, str(pid)), figures[name])
-        cpu.add_metric((role, str(pid)), figures["cpu"])
-    yield from (*gauges.values(), cpu)
-
-
-_PROCESS_HELP = {
-    "resident_memory_bytes": "Memory that is held.",
-    "threads": "Threads.",
-    "open_fds": "Open file descriptors.",
-    "max_fds": "File descriptors that may be open.",
-    "start_time_seconds": "When it began, in seconds since 1970.",
-}
-
-
-def _read_process(folder: Path) -> dict[str, float]:
-    """Read the figures of one process. Raises OSError, ValueError, StopIteration."""
-    text = (folder / "stat").read_text(encoding="ascii", errors="replace")
-    # from the third field on: the second one, in parentheses, may hold anything
-    fields = text.rpartition(")")[2].split()
-    ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-
-    limits = (folder / "limits").read_text(encoding="ascii").splitlines()
-    open_files = next(line for line in limits if line.startswith("Max open files"))
-    files = open_files.split()[3]  # the soft limit
-    return {
-        "cpu": (int(fields[11]) + int(fields[12])) / ticks,
-        "threads": int(fields[17]),
-        "start_time_seconds": _boot_time() + int(fields[19]) / ticks,
-        "resident_memory_bytes": int(fields[21]) * page,
-        "open_fds": len(os.listdir(folder / "fd")),
-        "max_fds": float("inf") if files == "unlimited" else int(files),
-    }
-
-
-@cache
-def _boot_time() -> float:
-    """Return when the machine was started, in seconds since 1970."""
-    lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
-    return float(next(line for line in lines if line.startswith("btime ")).split()[1])
 
 
 def _by_label(
