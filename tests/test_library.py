@@ -47,14 +47,6 @@ def test_an_argument_that_cannot_be_meant_is_named(content: Path, tmp_path: Path
     assert misuse.value.argument == "at"
 
 
-def test_switch_is_another_name_of_activate(content: Path, tmp_path: Path) -> None:
-    out = tmp_path / "dist"
-    library.build(INTERFACE, content, out, at=AT)
-    said = [shopwindow(name, "--latest", "--out", out) for name in ("activate", "switch")]
-    assert said[0] == said[1]
-    assert said[0].status == 0
-
-
 def test_the_application_answers_from_the_current_release(content: Path, tmp_path: Path) -> None:
     out = tmp_path / "dist"
     library.build(INTERFACE, content, out, at=AT)
