@@ -1,6 +1,7 @@
 """What the tests of writes share: a small shop's release, the service on it, and one request to it."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -14,6 +15,7 @@ from nginx import ADDRESS, Answer, ask
 from releases import app, built, coupon, promotion, site, store, write
 from served import Server, called
 from shopwindow.content.schema import Schemas
+from shopwindow.retail.mobilelog.line import LogEntry
 from shopwindow.service.database.database import Database
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
@@ -92,6 +94,22 @@ class Service:
 def service(folder: Path, schemas: Schemas, database: Database | None = None, **settings: Json) -> Service:
     """A service on a release of its own, with a mobile log in ``folder``."""
     return Service(load(release(folder, **settings), INTERFACE, schemas), database, folder / "log")
+
+
+LOG_LINE = re.compile(
+    r"(?P<timestamp>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z)"
+    r"\|clientApp=(?P<client_app>[^|]*)\|deviceId (?P<platform>[^| ]*) (?P<device_id>[^| ]*)"
+    r"\|svcUid=(?P<svc_uid>[^|]*)\|logLevel=(?P<log_level>[^|]*)\|logMessage=(?P<log_message>[^|]*)",
+    re.ASCII,
+)
+
+
+def entry_of(line: str) -> LogEntry:
+    """The entry of the mobile log that a line was written from."""
+    match = LOG_LINE.fullmatch(line)
+    assert match, line
+    timestamp, *values = match.groups()
+    return LogEntry(timestamp, *(json.loads(f'"{value}"') for value in values))
 
 
 def said(answer: Answer) -> Json:

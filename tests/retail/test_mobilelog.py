@@ -3,8 +3,8 @@
 import fcntl
 import json
 import os
+import re
 import subprocess
-import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actions import PHONE, SILENT, TABLET, XML, Service, reasons, release, said, service
+from actions import PHONE, SILENT, TABLET, XML, Service, entry_of, reasons, release, said, service
+from checkout import ROOT
 from engines import Engine
 from releases import shopwindow
 from served import granian, metric, within
@@ -68,33 +69,17 @@ entries = st.builds(LogEntry, stamps, texts, texts, texts, texts, texts, texts)
 
 @pytest.mark.parametrize(("entry", "line"), LINES)
 def test_a_line_is_written_and_read(entry: LogEntry, line: str) -> None:
-    assert (logline.write(entry), logline.read(line)) == (line, entry)
+    assert (logline.write(entry), entry_of(line)) == (line, entry)
 
 
 @given(entries)
 def test_whatever_the_values_hold_a_line_is_one_line_of_six_parts_and_reads_back(entry: LogEntry) -> None:
     line = logline.write(entry)
-    assert logline.read(line) == entry
+    assert entry_of(line) == entry
     assert (line.isprintable(), line.splitlines(), line.encode().decode()) == (True, [line], line)
     parts = line.split("|")
     assert [part.split("=")[0] for part in (parts[1], *parts[3:])] == ["clientApp", "svcUid", "logLevel", "logMessage"]
     assert (len(parts), len(parts[2].split()) <= 3, len(parts[2].split(" "))) == (6, True, 3)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "hello",
-        LINES[0][1] + "|more",
-        LINES[0][1].replace("svcUid", "svcUID"),
-        LINES[0][1] + "\\",
-        LINES[0][1] + "\n",
-    ],
-)
-def test_what_is_no_line_of_the_log_is_not_read(line: str) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        logline.read(line)
 
 
 # -- the operations ----------------------------------------------------------------------------------------------
@@ -116,7 +101,7 @@ def logged(service: Service) -> list[tuple[str, ...]]:
     assert service.logs is not None
     path = service.logs / "mobile.log"
     lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
-    read = [logline.read(line) for line in lines]
+    read = [entry_of(line) for line in lines]
     return [(e.client_app, e.platform, e.device_id, e.svc_uid, e.log_level, e.log_message) for e in read]
 
 
@@ -132,7 +117,7 @@ def test_a_get_writes_one_line(phone: Service) -> None:
     assert logged(phone) == [("phone", "iPhone", "d-1", "u|1", "ERROR", "It broke.")]
     assert phone.logs is not None
     line = (phone.logs / "mobile.log").read_text().split("\n")[0]
-    assert before <= datetime.fromisoformat(logline.read(line).timestamp) <= datetime.now(UTC)
+    assert before <= datetime.fromisoformat(entry_of(line).timestamp) <= datetime.now(UTC)
 
 
 def test_a_get_in_xml_and_without_a_user(phone: Service) -> None:
@@ -274,22 +259,18 @@ def test_a_service_without_a_log_answers_503(dist: Path, schemas: Schemas) -> No
 # -- reading it back ---------------------------------------------------------------------------------------------
 
 
-def test_logs_parse_prints_every_entry_with_its_values_as_they_were_sent(tmp_path: Path) -> None:
-    file = tmp_path / "mobile.log"
-    file.write_text("".join(f"{line}\n" for _, line in LINES), encoding="utf-8")
-    ran = shopwindow("logs", "parse", file)
+def test_the_line_of_awk_in_the_page_prints_every_entry_with_its_values_as_they_were_sent(tmp_path: Path) -> None:
+    page = (ROOT / "docs/apps/log.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```\n(2026-.*)\n```$", page, re.MULTILINE)
+    ((command, printed),) = re.findall(r"^```console\n\$ (awk .*)\n(.*)\n```$", page, re.MULTILINE)
+    longest = LogEntry(LINES[0][0].timestamp, "phone", "x", "y", "", "INFO", "\u202e" * 4000)
+    lines = [shown, *(line for _, line in LINES), logline.write(longest)]
+    (tmp_path / "mobile.log").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    ran = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)
     names = ("timestamp", "clientApp", "platform", "deviceId", "svcUid", "logLevel", "logMessage")
-    expected = [dict(zip(names, vars(entry).values(), strict=True)) for entry, _ in LINES]
-    assert (ran.status, ran.err, [json.loads(line) for line in ran.out.splitlines()]) == (0, "", expected)
-
-
-def test_logs_parse_names_the_lines_that_are_none_and_prints_the_others() -> None:
-    command = [sys.executable, "-m", "shopwindow", "logs", "parse"]
-    given = f"nonsense\n{LINES[0][1]}\n".encode() + b"\xff\n"
-    ran = subprocess.run(command, input=given, capture_output=True)
-    told = ran.stderr.decode().splitlines()
-    assert (ran.returncode, len(ran.stdout.splitlines())) == (1, 1)
-    assert [line.split(":")[0] for line in told] == ["line 1", "line 3"]
+    expected = [dict(zip(names, vars(entry).values(), strict=True)) for entry in (*(one for one, _ in LINES), longest)]
+    first, *others = ran.stdout.splitlines()
+    assert (ran.stderr, first, [json.loads(line) for line in others]) == ("", printed, expected)
 
 
 # -- the file ----------------------------------------------------------------------------------------------------

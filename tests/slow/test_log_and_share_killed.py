@@ -11,13 +11,12 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from actions import PHONE, release
+from actions import PHONE, entry_of, release
 from engines import Engine
 from nginx import ADDRESS, ask
 from served import Server, granian
 from shops import UNLIMITED
 from shopwindow.interface.outbox import OUTBOX
-from shopwindow.retail.mobilelog import line as logline
 
 HEADERS = {"x-svc-webservice-client-id": PHONE, "content-type": "application/json"}
 MANY = {"most": 10_000, "minutes": 60}
@@ -88,7 +87,7 @@ def test_what_the_service_acknowledged_is_there_after_it_was_killed(engine: Engi
         load_one = {"entry": {"deviceId": "d", "platform": "p", "logLevel": "ERROR", "logMessage": "last"}}
         assert server.ask("/v2/utility/mobilelog", HEADERS, "POST", json.dumps(load_one).encode()).status == 200
     files = [path.read_text() for path in log.glob("mobile*.log")]
-    written = [logline.read(line).log_message for text in files for line in text.split("\n")[:-1]]
+    written = [entry_of(line).log_message for text in files for line in text.split("\n")[:-1]]
     assert [text[-40:] for text in files if not text.endswith("\n")] == []
     assert (len(files) > 1, set(lines) - set(written), len(set(written))) == (True, set(), len(written))
     database = engine.open()

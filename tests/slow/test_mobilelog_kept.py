@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from actions import PHONE, release
+from actions import PHONE, entry_of, release
 from served import granian, metric
 from shopwindow.interface.running import LogKeeping
 from shopwindow.problems import Refusal
-from shopwindow.retail.mobilelog import line as logline
 from shopwindow.service.logfile import LogFile
 
 PATH = "/v2/utility/mobilelog"
@@ -170,4 +169,4 @@ def test_a_full_disk_is_a_503_and_a_metric_and_loses_nothing_acknowledged(
         assert metric(server, "shopwindow_log_failures_total") == statuses.count(503)
         assert metric(server, "shopwindow_log_lines_total") == 3 * kept
     lines = (tiny_disk / "mobile.log").read_text().splitlines()
-    assert [len(logline.read(line).log_message) for line in lines] == [4000] * 3 * kept
+    assert [len(entry_of(line).log_message) for line in lines] == [4000] * 3 * kept

@@ -52,7 +52,6 @@ COMMANDS = {
     "maintain": ("maintain", "Build, mail, back up and prune: what a timer calls."),
     "optins": ("optins", "Export who opted in or out; forget a person."),
     "mail": ("mail", "Send the mails of the outbox."),
-    "logs": ("logs", "Read the mobile log."),
     "codes": ("codes", "Issue, import and count single-use codes."),
     "key": ("edge", "Make API keys of apps."),
     "edge": ("edge", "Print the configuration of what serves the files."),

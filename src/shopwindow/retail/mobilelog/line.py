@@ -1,22 +1,15 @@
-"""A line of the mobile log, written and read back exactly (interface 2.3).
+"""A line of the mobile log, from which every value can be read back exactly
+(interface 2.3).
 
 A line has six parts between pipes, whatever its values hold. Each value is escaped as
 inside the quotes of a JSON string, and so are the pipe and all that does not print. In
-platform and device id the space is escaped too, because it stands between them. `read`
-is the inverse of `write`.
+platform and device id the space is escaped too, because it stands between them.
 """
 
 import json
-import re
 from dataclasses import dataclass
 
 _LINE_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_LINE_PATTERN = re.compile(
-    r"(?P<timestamp>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z)"
-    r"\|clientApp=(?P<client_app>[^|]*)\|deviceId (?P<platform>[^| ]*) (?P<device_id>[^| ]*)"
-    r"\|svcUid=(?P<svc_uid>[^|]*)\|logLevel=(?P<log_level>[^|]*)\|logMessage=(?P<log_message>[^|]*)",
-    re.ASCII,
-)
 
 
 @dataclass(frozen=True)
@@ -50,17 +43,6 @@ def write(entry: LogEntry) -> str:
     )
 
 
-def read(line: str) -> LogEntry:
-    """Return the entry that a line was written from. Raises ValueError for any other
-    text.
-    """
-    match = _LINE_PATTERN.fullmatch(line)
-    if match is None:
-        raise ValueError("not the six parts of a log entry")
-    timestamp, *values = match.groups()
-    return LogEntry(timestamp, *(_unescaped(value) for value in values))
-
-
 def _escaped(text: str) -> str:
     """Return a text as it stands in a line.
 
@@ -81,8 +63,3 @@ def _escape(char: str) -> str:
     if char in _LINE_ESCAPES:
         return _LINE_ESCAPES[char]
     return f"\\u{ord(char):04x}" if char.isascii() else json.dumps(char)[1:-1]
-
-
-def _unescaped(value: str) -> str:
-    text: str = json.loads(f'"{value}"')
-    return text
