@@ -33,7 +33,7 @@ from shopwindow.problems import Misuse
 @click.option(
     "--against",
     metavar="RELEASE|REV",
-    help="A release to compare with (a folder, .zip or .tar), or a git revision: a configuration "
+    help="A release to compare with (a folder or .tar), or a git revision: a configuration "
     "that has changed needs another configVersion.",
 )
 @click.option(

@@ -75,7 +75,7 @@ def check(
 ) -> Checked:
     """Return everything that is wrong with a content folder, or its documents.
 
-    ``against`` is a release, an archive of one, or a git revision of the folder: what
+    ``against`` is a release, a .tar of one, or a git revision of the folder: what
     changed since is held to the rules for revisions. Windows that are past at the instant ``at``, as `moment_of`
     reads it, are warnings. ``jobs`` is the number of processes, by default one a
     processor. At most ``most`` problems are listed; the others are counted. A feed may
@@ -129,7 +129,7 @@ def _of_revision(
     except Failure as failure:
         raise Misuse(
             "against",
-            f"{revision}: there is no such release (a folder, .zip or .tar), "
+            f"{revision}: there is no such release (a folder or .tar), "
             f"and it is no git revision: {failure}",
         ) from None
     with exported(content, commit) as folder:
