@@ -784,6 +784,33 @@ def test_diff_puts_the_changes_into_words(content: Path, out: Path) -> None:
     assert shopwindow("diff", new.name, old.name, "--urls", "--out", out).out.splitlines() == urls
 
 
+def test_without_arguments_the_current_release_is_compared_with_the_one_before_it(content: Path, out: Path) -> None:
+    first = built(content, out)
+    ran = shopwindow("diff", "--out", out)
+    assert (ran.status, ran.out) == (4, "")
+    assert f"no release was current before {first[:12]}; `shopwindow releases`" in ran.err
+    write(content, {"events/second.yaml": None})
+    second = built(content, out)
+    write(content, {"events/first.yaml": {**FIRST, "name": "Renamed"}})
+    third = built(content, out)
+
+    def printed(*arguments: str) -> str:
+        ran = shopwindow("diff", *arguments, "--out", out)
+        assert (ran.status, ran.err) == (0, "")
+        return ran.out
+
+    assert printed() == printed(second, third) != printed(first, second)
+    assert printed(first) == printed(first, third)
+    assert shopwindow("rollback", first, "--out", out).status == 0
+    assert printed() == printed(third, first)
+    assert printed("--urls") == printed(third, first, "--urls")
+    shutil.rmtree(out / "releases" / third)
+    assert (
+        f"release {third[:12]}, which was current before {first[:12]}, was deleted"
+        in shopwindow("diff", "--out", out).err
+    )
+
+
 def test_the_longest_lifetime_is_that_of_any_operation_that_is_kept(content: Path, out: Path) -> None:
     lifetimes = {"default": {"maxAge": 60}, "stores": {"maxAge": 600}, "search": {"maxAge": 7200}}
     write(content, {"site.yaml": {**small()["site.yaml"], "lifetimes": lifetimes}})

@@ -271,8 +271,8 @@ def _print_activated(done: Activated) -> None:
 
 
 @click.command()
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", default="previous")
+@click.argument("b", default="current")
 @OUT
 @click.option(
     "--urls",
@@ -292,7 +292,9 @@ def diff(a: str, b: str, out: str, only_urls: bool, form: str) -> None:
     """Print what changes from release A to release B, and the URLs to purge from
     caches.
 
-    A and B are ids of releases, of which 8 digits do, or `current`.
+    A and B are ids of releases, of which 8 digits do, `current`, or `previous`: the
+    release that was current before. Without B it is the current release, and without
+    both the current one is compared with the previous one.
     """
     if only_urls:
         for url in library.urls_to_purge(Path(out), a, b):

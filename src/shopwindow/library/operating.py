@@ -68,7 +68,8 @@ def difference(
 ) -> ReleaseDifference:
     """Return what changes from one release to another, by document. Raises Failure.
 
-    ``old`` and ``new`` are beginnings of ids, of 8 digits or more, or "current".
+    ``old`` and ``new`` are beginnings of ids, of 8 digits or more, "current", or
+    "previous": the release that was current before.
     """
     before, after = folder_of_release(out, old), folder_of_release(out, new)
     return ReleaseDifference(

@@ -138,10 +138,13 @@ class Releases:
         return (self.path(id) / "files").is_dir()
 
     def find(self, start: str) -> str:
-        """Return the id that begins with ``start``, or the current one for "current".
+        """Return the id that begins with ``start``, the current one for "current", or
+        for "previous" the one that was current before it.
 
         Raises Failure where ``start`` is too short, or no release or several begin so.
         """
+        if start == "previous":
+            return self._before(self.find("current"))
         if start == "current":
             if (id := self.current()) is not None:
                 return id
@@ -162,6 +165,23 @@ class Releases:
             )
             raise Failure(f"{start!r}: {what}; `shopwindow releases` lists them")
         return matching[0]
+
+    def _before(self, current: str) -> str:
+        """Return the release that was current before this one. Raises Failure."""
+        advice = "`shopwindow releases` lists what there is"
+        for entry in reversed(self.history()):
+            previous = entry.get("from")
+            if entry["id"] != current or previous in (None, current):
+                continue
+            if self._is_release(previous):
+                return str(previous)
+            raise Failure(
+                f"{self.out}: release {previous[:12]}, which was current before"
+                f" {current[:12]}, was deleted; {advice}"
+            )
+        raise Failure(
+            f"{self.out}: no release was current before {current[:12]}; {advice}"
+        )
 
     def latest(self) -> str:
         """Return the release that the last build wrote or met. Raises Failure without
