@@ -75,7 +75,11 @@ INTERFACE = Interface(
         *in_family("Catalog", CATALOG_OPERATIONS),
     ),
     rules=(*apps.RULES, *promotions.RULES),
-    warnings=(*events.EVENT_WARNINGS, *stores.STORE_WARNINGS),
+    warnings=(
+        *events.EVENT_WARNINGS,
+        *promotions.PROMOTION_WARNINGS,
+        *stores.STORE_WARNINGS,
+    ),
     clocks=(WEEK,),
     indexes=(CATALOG,),
     tables=(CONSENTS_TABLE, CODES_TABLE, BAGS_TABLE, OUTBOX),

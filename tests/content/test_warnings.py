@@ -35,6 +35,9 @@ NAME = "name: Opening"
 ATTRIBUTES = "\nattributes: {"
 HOURS = "  monday: {open: 10:00, close: 20:00}\n  friday: {open: 09:00, close: 21:00}\n"
 PUBLISH = "\npublish: {"
+PROMOTES = "description: Half off."
+RUNS = "\neffective: 2026-11-01\nexpiry: 2026-12-31\n"
+COUPON_ENDS = "\n  expiry: 2026-12-31\n"
 
 LISTENERS: list[set[str]] = []
 """Who wants to know which files this process opens."""
@@ -132,6 +135,19 @@ CASES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("event", "start: 2026-11-27", "start: 2026-11-26", ()),
     ("store", HOURS, "  monday: {open: 10:00, close: 20:00}\n", ("@events/one.yaml:6:8 event.closed start",)),
     ("store", HOURS, f"{HOURS}exceptions: [{{date: 2026-11-27}}]\n", ("@events/one.yaml:6:8 event.closed start",)),
+    # promotions that are live at the wrong time, coupons that end too soon
+    ("promotion", PROMOTES, f"{PROMOTES}{PUBLISH}until: ‸2027-01-01}}", ("promotion.expired publish/until",)),
+    ("promotion", PROMOTES, f"{PROMOTES}{PUBLISH}until: ‸2027-01-01 00:01}}", ("promotion.expired publish/until",)),
+    ("promotion", PROMOTES, f"{PROMOTES}{PUBLISH}until: 2027-01-01 00:00}}", ()),
+    ("promotion", PROMOTES, f"{PROMOTES}{PUBLISH}until: 2026-12-31}}", ()),
+    ("promotion", PROMOTES, f"{PROMOTES}{PUBLISH}from: 2026-11-01}}", ()),
+    ("promotion", RUNS, "\neffective: 2026-11-01\nexpiry: ‸2026-11-23\n", ("promotion.expired expiry",)),
+    ("promotion", RUNS, "\neffective: 2026-11-01\nexpiry: 2026-11-24\n", ()),
+    ("promotion", RUNS, f"\neffective: 2026-12-01{PUBLISH}until: ‸2026-11-30}}\n", ("promotion.early publish/until",)),
+    ("promotion", RUNS, f"\neffective: 2026-12-01{PUBLISH}until: 2026-12-01 00:01}}\n", ()),
+    ("promotion", COUPON_ENDS, "\n  expiry: ‸2026-12-30\n", ("promotion.coupon coupon/expiry",)),
+    ("promotion", COUPON_ENDS, "\n  expiry: 2027-01-31\n", ()),
+    ("promotion", "\nexpiry: 2026-12-31\n", "\n", ()),
     # stores in another place than their address
     ("store", "longitude: -71.06", "longitude: ‸71.06", ("store.state location/longitude",)),
     ("store", "location: {latitude: 42.36", "location: ‸{latitude: 24.36", ("store.state location",)),
@@ -257,6 +273,33 @@ def test_a_category_of_a_promotion_has_a_name_of_the_catalog(minimal: Path, sche
     (warning,) = warnings(minimal, schemas, AT)
     assert warned(minimal, schemas, AT) == [f"{place} promotion.category categories/1"]
     assert warning.nearest == "Men"
+
+
+# -- documents that nobody has filled in ------------------------------------------------------------------------
+
+
+def test_a_document_that_new_wrote_is_a_warning_until_its_line_is_deleted(minimal: Path, schemas: Schemas) -> None:
+    new = {kind: library.new(INTERFACE, minimal, kind, "Ten percent") for kind in ("event", "promotion", "product")}
+    lines = {
+        path.relative_to(minimal).as_posix(): path.read_text(encoding="utf-8").splitlines() for path in new.values()
+    }
+    marked = [
+        f"{path}:{number}:1 text.skeleton"
+        for path, text in sorted(lines.items())
+        for number, line in enumerate(text, 1)
+        if line.startswith("# Fill in what follows")
+    ]
+    assert len(marked) == 3
+    assert [line for line in warned(minimal, schemas, AT) if "skeleton" in line] == marked
+    for path, text in lines.items():
+        write(minimal, {path: "\n".join(line for line in text if not line.startswith("# Fill in")) + "\n"})
+    assert [line for line in warned(minimal, schemas, AT) if "skeleton" in line] == []
+
+
+def test_a_promotion_of_which_only_the_day_has_come_is_expired_from_then_on(minimal: Path, schemas: Schemas) -> None:
+    at = {day: warned(minimal, schemas, replace(AT, at=day)) for day in ("2026-12-31 23:59", "2027-01-01")}
+    assert at["2026-12-31 23:59"] == []
+    assert at["2027-01-01"] == ["promotions/one.yaml:7:9 promotion.expired expiry"]
 
 
 # -- silence -----------------------------------------------------------------------------------------------------

@@ -789,7 +789,7 @@ def test_without_arguments_the_current_release_is_compared_with_the_one_before_i
     ran = shopwindow("diff", "--out", out)
     assert (ran.status, ran.out) == (4, "")
     assert f"no release was current before {first[:12]}; `shopwindow releases`" in ran.err
-    write(content, {"events/second.yaml": None})
+    (content / "events/second.yaml").unlink()
     second = built(content, out)
     write(content, {"events/first.yaml": {**FIRST, "name": "Renamed"}})
     third = built(content, out)

@@ -7,6 +7,7 @@ nothing: a rule then needs no care about types, and no mistake is reported twice
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -32,7 +33,8 @@ class Case:
     ``windows`` holds publish windows by id() of a document. A document without an entry
     is always live; None stands for a window that no instant follows from. ``twins`` are
     pairs of documents, by id(), of which one is a copy of the other, and a rule has
-    reported that: what else they share has the same cause.
+    reported that: what else they share has the same cause. ``moment`` is the instant of
+    the check, as of which rules warn; None where there is no time zone to read it in.
     """
 
     documents: Documents
@@ -40,6 +42,7 @@ class Case:
     broken: list[tuple[Document, list[Finding]]] = field(default_factory=list)
     unknown: frozenset[str] = frozenset()
     twins: set[tuple[int, int]] = field(default_factory=set)
+    moment: datetime | None = None
 
     def __post_init__(self) -> None:
         self.kinds = [kind for kind in self.kinds if not kind.streamed]

@@ -25,7 +25,8 @@ already. Four words keep these apart:
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -50,6 +51,7 @@ from shopwindow.content.allowances import unsilenced
 from shopwindow.content.case import AcrossRule, Case
 from shopwindow.content.documents import Documents
 from shopwindow.content.feeds import FeedReport, Feeds, Unstreamed
+from shopwindow.content.files import text_of
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.listing import Source
 from shopwindow.content.open_maps import near_names
@@ -60,12 +62,18 @@ from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.resolving import resolved
 from shopwindow.content.schema import Schemas
 from shopwindow.content.tree import Parsed
-from shopwindow.content.yaml import Json
+from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Absent, Level, Place, Pointer, Problem
 
 MAX_PROBLEMS = 1000
 """Problems that are listed one by one, unless an option asks for more. Nobody reads
 more of them, and one mistake in a feed can be a million problems.
+"""
+
+
+LARGEST_SKELETON = 64 * 1024
+"""Bytes of a file of a streamed kind that may be one of `new`: of our kinds it writes
+at most 8 KiB. Larger files are not read for that alone.
 """
 
 
@@ -319,9 +327,8 @@ class _Check:
         ``is_sound``: there are no problems. Where there are, rules leave out parts of
         documents, and comments may seem to silence nothing.
         """
-        findings = list(
-            rules.warnings(case, self._moment(case), self.interface.warnings)
-        )
+        case.moment = self._moment(case)
+        findings = list(rules.warnings(case, self.interface.warnings))
         findings += near_names(case, self.schemas)
         if self.options.released is not None:
             findings += rules.revised(case, self.options.released)
@@ -329,11 +336,23 @@ class _Check:
             findings += report.warnings
         warnings = [
             *map(self.locator.with_users, self.reading.slips),
+            *self._streamed_skeletons(),
             *self.locator.problems(findings, Level.WARNING),
         ]
         lasting = (*slips.RULES, open_maps.NEAR_NAME) if is_sound else ()
         left = unsilenced(warnings, self.reading.allowed, lasting)
         return sorted(left, key=Problem.order)
+
+    def _streamed_skeletons(self) -> Iterator[Problem]:
+        """Yield a warning for each file of a streamed kind that is as `new` wrote it.
+
+        Nothing else of these texts is looked at, for programs write most of them.
+        """
+        for source in self.sources:
+            is_small = source.size <= LARGEST_SKELETON
+            if source.kind.streamed and not source.is_feed and is_small:
+                with suppress(Malformed):  # a problem already
+                    yield from slips.skeleton(source.path, text_of(self.folder, source))
 
     def _moment(self, case: Case) -> datetime | None:
         """Return the instant of this check; None where there is no time zone to read it

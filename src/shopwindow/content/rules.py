@@ -11,7 +11,6 @@ second time.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -39,17 +38,11 @@ def findings(case: Case, across: Iterable[AcrossRule] = ()) -> RuleFindings:
                     yield document, finding
 
 
-def warnings(
-    case: Case, moment: datetime | None, across: Iterable[AcrossRule] = ()
-) -> RuleFindings:
-    """Yield what is probably a mistake, as of an instant: what the engine finds in
-    documents of any kind, and the rules ``across`` kinds.
-
-    ``moment``: None where the content has no time zone, so that no window is past.
+def warnings(case: Case, across: Iterable[AcrossRule] = ()) -> RuleFindings:
+    """Yield what is probably a mistake, as of the case's moment: what the engine finds
+    in documents of any kind, and the rules ``across`` kinds.
     """
-    if moment is not None:
-        yield from past(case, moment)
-    for rule in across:
+    for rule in (past, *across):
         yield from rule(case)
 
 

@@ -21,6 +21,8 @@ What counts, and why no more than this:
   `#1` or `#winter`, so text before such a sign was cut off.
 - `&x` in front of a value names it, for `*x` elsewhere. Where no `*x` follows, it was
   meant as text.
+- `# Fill in what follows` begins every document that `new` writes. Who has done so
+  deletes the line; else the examples of the schema would go live.
 """
 
 import re
@@ -33,9 +35,15 @@ from shopwindow.problems import Level, Place, Pointer, Problem, cut
 
 QUOTES, INVISIBLE = "text.quotes", "text.invisible"
 COMMENT, ANCHOR = "text.comment", "text.anchor"
+SKELETON = "text.skeleton"
 
-RULES = (QUOTES, INVISIBLE, COMMENT, ANCHOR)
+RULES = (QUOTES, INVISIBLE, COMMENT, ANCHOR, SKELETON)
 """The names of these warnings."""
+
+SKELETON_LINE = "Fill in what follows"
+"""How the comment of a document begins that nobody has filled in."""
+
+_SKELETON = re.compile(f"^# {SKELETON_LINE}.*", re.MULTILINE)
 
 _DOUBLE, _SINGLE = "“”„‟", "‘’‚‛"
 _CURLY = _DOUBLE + _SINGLE
@@ -105,6 +113,7 @@ def possible(text: str) -> bool:
     return (
         ("#" in text and _CUT.search(text) is not None)
         or ("&" in text and _NAMED.search(text) is not None)
+        or SKELETON_LINE in text
         or (not text.isascii() and _is_odd(text))
     )
 
@@ -121,6 +130,7 @@ def slips(path: str, text: str, spots: Mapping[Pointer, Spot]) -> Iterator[Probl
         text: of the file, which YAML reads without a fault.
         spots: where its values stand, as `yaml.locate` returns it.
     """
+    yield from skeleton(path, text)
     written = _Passage(text)
     around = {pointer[:-1] for pointer in spots if pointer}
     for pointer, spot in spots.items():
@@ -137,6 +147,20 @@ def slips(path: str, text: str, spots: Mapping[Pointer, Spot]) -> Iterator[Probl
                 slip.allowed,
                 level=Level.WARNING,
             )
+
+
+def skeleton(path: str, text: str) -> Iterator[Problem]:
+    """Yield a warning where a document is as `new` wrote it, by the line that says so."""
+    if match := _SKELETON.search(text):
+        line = text.count("\n", 0, match.start()) + 1
+        yield Problem(
+            SKELETON,
+            path,
+            "as long as this line is here, the values are the examples of `new`",
+            Place(line, 1, line, len(match[0].rstrip()) + 1),
+            allowed="values of your own, and then no such line",
+            level=Level.WARNING,
+        )
 
 
 class _Passage:

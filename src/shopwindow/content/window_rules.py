@@ -94,8 +94,11 @@ def _unknown_zone_of_end(end: str, name: str, words: Collection[str]) -> Finding
     )
 
 
-def past(case: Case, moment: datetime) -> RuleFindings:
+def past(case: Case) -> RuleFindings:
     """Yield the documents that are live no more, and never again."""
+    moment = case.moment
+    if moment is None:
+        return
     for kind in case.kinds:
         for document in case.having(kind.name) if kind.scheduled else ():
             window = case.window(document)

@@ -74,6 +74,19 @@ reads:
     fields:
       - path: notices[].title
 """
+_COUPON = """\
+expiry: 2027-05-31
+coupon:
+  couponUrl: "{{ www }}/offers/welcome"
+  couponHeading: Ten percent off
+  couponDescription: Show this coupon in any store.
+  couponShortCode: TEN
+  couponNumber: "400030000001"
+  couponType: STORE_ONLY
+  effective: 2027-05-01
+  displayStartDate: 2027-05-01T00:00:00-04:00
+  displayEndDate: 2027-05-31T23:00:00-04:00
+"""
 _NOTICES = """\
 notice: {folder: notices, schema: notice.json, id: noticeId, path: v1/notices}
 """
@@ -260,6 +273,30 @@ RETAIL_PAGES = (
         "publish:\n  from: 2027-05-02\n",
         "publish:\n  until: 2027-05-01\n",
         _EVENT,
+    ),
+    RulePage(
+        "promotion.coupon",
+        "A coupon ends before its promotion",
+        "Customers would be promised what the register no longer takes. This is a warning.",
+        f"{_COUPON}  expiry: 2027-05-13\n",
+        f"{_COUPON}  expiry: 2027-05-31\n",
+        _PROMOTION,
+    ),
+    RulePage(
+        "promotion.early",
+        "A promotion is live only before it takes effect",
+        "Nobody could use it while it is shown. This is a warning.",
+        "effective: 2027-01-01\npublish: {until: 2026-12-31}",
+        "effective: 2026-01-01",
+        _PROMOTION,
+    ),
+    RulePage(
+        "promotion.expired",
+        "A promotion is live when it has expired",
+        "Apps go on showing it, and nobody gets it any more. This is a warning.",
+        "expiry: 2027-05-31\npublish:\n  until: 2027-06-30\n",
+        "expiry: 2027-05-31\npublish:\n  until: 2027-05-31\n",
+        _PROMOTION,
     ),
     RulePage(
         "store.state",

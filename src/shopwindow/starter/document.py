@@ -13,6 +13,7 @@ from typing import Any
 
 from shopwindow.content.kinds import Kind, Reference
 from shopwindow.content.schema import Schemas
+from shopwindow.content.slips import SKELETON_LINE
 from shopwindow.content.yaml import Json
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure, Misuse, Pointer, nearest
@@ -28,8 +29,8 @@ USUAL_TITLES = ("name", "title", "headline", "label")
 """Properties that people call a document by, where its kind does not say which."""
 
 ABOUT = (
-    "Fill in what follows. A line such as `#key: value` may be left out;"
-    " remove its # to use it."
+    f"{SKELETON_LINE}, and delete this line: until then `check` warns of it.",
+    "A line such as `#key: value` may be left out; remove its # to use it.",
 )
 
 

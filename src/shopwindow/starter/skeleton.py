@@ -15,7 +15,7 @@ Every other property becomes a comment that begins with `#` and no space. Withou
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,15 +99,19 @@ def _places(shapes: Iterator[Shape | None]) -> "Places | None":
 
 
 def skeleton(
-    places: Places, value_at: ValueAt, base: Json = None, about: str = ""
+    places: Places,
+    value_at: ValueAt,
+    base: Json = None,
+    about: Sequence[str] = (),
 ) -> str:
     """Return the text of a new document.
 
     ``value_at`` knows the values that this document has of its own. ``base`` is what
-    the document builds on: what stands there is not required again. ``about`` is the
-    first comment.
+    the document builds on: what stands there is not required again. ``about`` are
+    the paragraphs of the first comment.
     """
-    comment = [*_comment(places.description), *_comment(about)]
+    paragraphs = (places.description, *about)
+    comment = [line for text in paragraphs for line in _comment(text)]
     writer = _SkeletonWriter(value_at)
     if places.type == "object":
         body = writer.object(places, (), base if isinstance(base, Mapping) else {})

@@ -37,6 +37,15 @@ WARNING_PAGES = (
         LATE_NOTICE,
     ),
     RulePage(
+        "text.skeleton",
+        "A document is as `new` wrote it",
+        "Its values are examples, and would go live. This is a warning.",
+        "# Fill in what follows, and delete this line: until then `check` warns of it.\n"
+        "noticeId: 2\ntitle: An example\n",
+        "noticeId: 2\ntitle: Late opening\n",
+        LATE_NOTICE,
+    ),
+    RulePage(
         "name.near",
         "A name is like one that other documents have",
         "It is probably misspelled. This is a warning.",

@@ -9,7 +9,7 @@ from shopwindow.content.case import Case, RuleFindings
 from shopwindow.content.documents import Document
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH, Kind, Reference
-from shopwindow.content.schedule import first_instant
+from shopwindow.content.schedule import END, Window, first_instant
 from shopwindow.content.unique import once
 from shopwindow.problems import Pointer
 
@@ -107,3 +107,80 @@ def coupon_numbers_once(case: Case) -> RuleFindings:
 
 RULES = (coupon_numbers_once,)
 """The rules that look at several promotions together."""
+
+
+def shown_while_it_holds(case: Case) -> RuleFindings:
+    """Warn of a promotion that is live when it has expired, of one that is live only
+    before it takes effect, and of a coupon that ends before its promotion.
+    """
+    if case.zone is None:
+        return
+    for promotion in case.having(PROMOTION.name, ("effective",), ("expiry",)):
+        try:
+            effective, after = _run(promotion.value, case.zone)
+        except ValueError:
+            continue  # a problem already: there is no such day
+        window = case.window(promotion)
+        if window is not None and after is not None:
+            yield from _expired(case, promotion, window, after)
+        if window is not None and window.end <= effective:
+            until = promotion.value["publish"]["until"]
+            first = promotion.value["effective"]
+            found = f"the promotion is live until {until}, and takes effect on {first}"
+            allowed = f"an end after {first}"
+            place = ("publish", "until")
+            yield promotion, Finding("promotion.early", place, found, allowed)
+        yield from _coupon_ends_first(case, promotion)
+
+
+def _run(
+    promotion: Mapping[str, Any], zone: ZoneInfo
+) -> tuple[datetime, datetime | None]:
+    """Return when a promotion takes effect, and when it has expired; None: never.
+
+    Raises ValueError for a day that does not exist.
+    """
+    effective = date.fromisoformat(promotion["effective"])
+    start = first_instant(effective, zone)
+    if "expiry" not in promotion:
+        return start, None
+    last = date.fromisoformat(promotion["expiry"])
+    return start, first_instant(last + timedelta(days=1), zone)
+
+
+def _expired(
+    case: Case, promotion: Document, window: Window, after: datetime
+) -> RuleFindings:
+    """Warn of a window that ends later than its promotion; of one without an end once
+    the promotion has expired, for until then nothing is wrong.
+
+    ``after``: when the promotion has expired.
+    """
+    expiry, moment = promotion.value["expiry"], case.moment
+    if moment is None or not after < window.end or window.end <= moment:
+        return
+    place: Pointer = ("publish", "until")
+    if window.end < END:
+        until = promotion.value["publish"]["until"]
+        found = f"the promotion expires on {expiry}, and is live until {until}"
+    elif after <= moment:
+        place = ("expiry",)
+        found = f"the promotion expired on {expiry}, and is live still"
+    else:
+        return
+    allowed = f"publish until {expiry}; a document that is over may be deleted"
+    yield promotion, Finding("promotion.expired", place, found, allowed)
+
+
+def _coupon_ends_first(case: Case, promotion: Document) -> RuleFindings:
+    """Days are `YYYY-MM-DD`, so text compares as time does."""
+    pointer: Pointer = ("coupon", "expiry")
+    coupon, expiry = case.at(promotion, pointer), promotion.value.get("expiry")
+    if case.sound(promotion, pointer) and coupon and expiry and coupon < expiry:
+        found = f"the coupon ends on {coupon}, and its promotion on {expiry}"
+        allowed = f"{expiry} or later, or a promotion until {coupon}"
+        yield promotion, Finding("promotion.coupon", pointer, found, allowed)
+
+
+PROMOTION_WARNINGS = (shown_while_it_holds,)
+"""What is probably a mistake in a promotion, by its days and its publish window."""
