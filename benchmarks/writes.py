@@ -248,8 +248,6 @@ def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[in
     command += [
         "--threads",
         str(place.threads),
-        "--connections",
-        str(CONNECTIONS),
         "--log-dir",
         str(place.work / "log"),
         "--pin" if place.pin else "--no-pin",

@@ -14,7 +14,9 @@ import pytest
 from mailserver import mail_server
 from releases import Ran, build, current, shopwindow
 from shopwindow.interface.outbox import OUTBOX
+from shopwindow.problems import Failure
 from shopwindow.release.releases import Releases
+from shopwindow.service import maintenance
 from shopwindow.service.database.opening import open_database
 from shopwindow.service.maintenance import MAINTENANCE_JOBS
 from shopwindow.shop import INTERFACE
@@ -190,12 +192,12 @@ def test_a_job_that_takes_too_long_is_ended(shop: Path) -> None:
 
 
 def test_two_runs_take_turns(shop: Path) -> None:
+    plan = maintenance.Plan(shop / "content", shop / "dist", "", "", "", "", wait=0.5)
     with open(shop / "dist/.maintain", "a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        ran = maintain(shop, "prune", "--wait", "0.5")
-        assert (ran.status, ran.out) == (4, "")
-        assert "another `shopwindow maintain` is not done" in ran.err
-    assert maintain(shop, "prune", "--wait", "0.5").status == 0
+        with pytest.raises(Failure, match=r"another `shopwindow maintain` is not done after 0\.5 s; nothing was done"):
+            list(maintenance.maintain(plan, ("prune",), datetime.now(UTC)))
+    assert [report.failed for report in maintenance.maintain(plan, ("prune",), datetime.now(UTC))] == [False]
 
 
 def test_a_password_is_in_no_argument(shop: Path) -> None:

@@ -163,7 +163,7 @@ def test_a_catalog_that_turns_out_to_be_damaged_sends_the_service_back_and_once_
     whole = shutil.copy2(path, tmp_path / "whole")
     said: list[str] = []
     failures: list[int] = []
-    watch = Watch(releases.out, INTERFACE, 0, report=said.append, on_failure=lambda: failures.append(1))
+    watch = Watch(releases.out, INTERFACE, report=said.append, on_failure=lambda: failures.append(1))
     assert served(watch) == ids[1]
     data = path.read_bytes()
     os.chmod(path, 0o644)

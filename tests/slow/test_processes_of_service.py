@@ -183,7 +183,7 @@ def test_a_watchdog_of_systemd_hears_that_the_parent_lives(out: Path, tmp_path: 
 
 def test_a_reload_under_load_loses_no_answer(out: Path, tmp_path: Path) -> None:
     path = str(tmp_path / "notify")
-    options = ("--workers", "2", "--memo", "0")
+    options = ("--workers", "2")
     with Notified(path) as systemd, in_a_group(tmp_path / "server", out, *options, NOTIFY_SOCKET=path) as server:
         assert systemd.next() == "READY=1"
         with under_load(server.port) as load:

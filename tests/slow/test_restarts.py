@@ -27,7 +27,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_reload_loses_no_answer_and_changes_every_worker(out: Path, tmp_path: Path) -> None:
     path = str(tmp_path / "notify")
-    options = ("--workers", "2", "--memo", "0")
+    options = ("--workers", "2")
     with Notified(path) as systemd, in_a_group(tmp_path / "server", out, *options, NOTIFY_SOCKET=path) as server:
         assert systemd.next() == "READY=1"
         generations = [set(server.workers())]

@@ -353,9 +353,7 @@ def test_every_option_is_an_environment_variable_too() -> None:
         "admin",
         "workers",
         "threads",
-        "memo",
         "database",
-        "connections",
         "log_dir",
         "mail",
         "templates",
@@ -379,7 +377,6 @@ def test_the_environment_alone_starts_it(tmp_path: Path, out: Path) -> None:
         "SHOPWINDOW_ADMIN": f"{ADDRESS}:{admin}",
         "SHOPWINDOW_WORKERS": "2",
         "SHOPWINDOW_THREADS": "2",
-        "SHOPWINDOW_MEMO": "0",
         "SHOPWINDOW_ACCESS_LOG": "0",
     }
     with running(tmp_path, [sys.executable, "-m", "shopwindow", "serve"], port, admin, **environment) as server:

@@ -188,7 +188,7 @@ def test_sigterm_lets_requests_in_flight_be_answered(tmp_path: Path) -> None:
         connection.request("GET", f"/store/v2/stores?x={number}", headers=headers)
         return connection
 
-    with granian(tmp_path / "server", out, "--workers", "2", "--memo", "0") as server:
+    with granian(tmp_path / "server", out, "--workers", "2") as server:
         assert within(20, lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
         connections = [begun(server.port, number) for number in range(24)]
         assert within(20, lambda: count_connections(server.port) == {"open": 24, "waiting": 0})

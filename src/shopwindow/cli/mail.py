@@ -15,30 +15,13 @@ from shopwindow.cli.steps import DATABASE_URL, TEMPLATES_DIR, interface
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.problems import Failure
 from shopwindow.service.letters import Letters
-from shopwindow.service.mail import Patience, Senders
+from shopwindow.service.mail import Senders
 from shopwindow.service.smtp import smtp_server
 
 
 @click.command()
 @DATABASE_URL
 @TEMPLATES_DIR
-@click.option(
-    "--connections",
-    type=click.IntRange(1, 64),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="How many connections to the mail server are used at once.",
-)
-@click.option(
-    "--lease",
-    type=click.FloatRange(1, 86400),
-    default=900,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long a mail belongs to the sender that took it. After that another may take it, "
-    "as when the first was killed.",
-)
 @click.option("--once", is_flag=True, help="Send the mails that are due, and end.")
 @click.option(
     "--list-dead",
@@ -56,8 +39,6 @@ from shopwindow.service.smtp import smtp_server
 def mail(
     database: str,
     templates: str,
-    connections: int,
-    lease: float,
     once: bool,
     list_dead: bool,
     retry_dead: tuple[str, ...],
@@ -70,7 +51,7 @@ def mail(
     SHOPWINDOW_SMTP_CA.
     """
     if not (retry_dead or list_dead):
-        _send(database, templates, connections, lease, once=once)
+        _send(database, templates, once=once)
         return
     with opened(database) as data:
         require(data, OUTBOX)
@@ -86,16 +67,14 @@ def mail(
             audit.record("mail --list-dead")
 
 
-def _send(
-    database: str, templates: str, connections: int, lease: float, *, once: bool
-) -> None:
+def _send(database: str, templates: str, *, once: bool) -> None:
     server = smtp_server(os.environ)
     if server is None:
         raise Failure("SHOPWINDOW_SMTP_HOST is not set: it names the mail server")
     letters = Letters(interface(), [Path(templates)])
     with opened(database) as data:
         require(data, OUTBOX)
-        senders = Senders(data, server, letters, connections, Patience(lease=lease))
+        senders = Senders(data, server, letters)
         if not once:
             _send_until_stopped(senders)
         elif not senders.send_what_is_due():

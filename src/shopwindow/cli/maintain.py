@@ -70,14 +70,6 @@ from shopwindow.service.maintenance import maintain as run
     metavar="SECONDS",
     help="How long one job may take.",
 )
-@click.option(
-    "--wait",
-    type=click.FloatRange(0, 86400),
-    default=600,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for another `maintain` that is at work.",
-)
 @setting(
     "--metrics",
     metavar="FILE",
@@ -100,7 +92,6 @@ def maintain(
     backups: str,
     copies: int,
     timeout: float,
-    wait: float,
     metrics: str | None,
 ) -> None:
     """Do each JOB that is due; without JOB, all of them. A timer may call it as often
@@ -132,7 +123,6 @@ def maintain(
         lifetimes,
         logs,
         timeout,
-        wait,
     )
     reports = []
     now = datetime.now(UTC)

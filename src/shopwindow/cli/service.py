@@ -61,26 +61,12 @@ FACTORY = "shopwindow.wsgi:make"
     "written to the disk together.",
 )
 @setting(
-    "--memo",
-    type=click.IntRange(0, 4096),
-    default=32,
-    metavar="MIB",
-    help="Memory in which a worker caches responses; 0: none.",
-)
-@setting(
     "--database",
     may_be_empty=True,
     default=DEFAULT_DATABASE,
     metavar="URL",
     help="The database that writes go to: sqlite:///PATH or postgresql://…; empty: there is "
     "none, and writes are refused.",
-)
-@setting(
-    "--connections",
-    type=click.IntRange(1, 1000),
-    default=16,
-    metavar="N",
-    help="How many connections to PostgreSQL a worker opens at most.",
 )
 @LOG_DIR
 @setting(
@@ -133,9 +119,7 @@ def serve(
     admin: str,
     workers: int | None,
     threads: int,
-    memo: int,
     database: str,
-    connections: int,
     log_dir: str,
     mail: bool,
     templates: str,
@@ -166,9 +150,7 @@ def serve(
             *addresses,
             workers or processors(),
             threads,
-            memo,
             database,
-            connections,
             log_dir,
             mail,
             Path(templates),

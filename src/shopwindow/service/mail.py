@@ -37,6 +37,11 @@ from shopwindow.service.smtp import Declined, SmtpConnection, SmtpServer, Unreac
 
 _ADDRESS = re.compile(r"\S*@\S*")
 
+SENDERS = 2
+"""Connections to the mail server that are used at once: one sends while the other waits
+for an answer. Where that is too slow, `shopwindow mail` runs several times.
+"""
+
 SENDING_SHARE = 0.75
 """The part of its lease in which a mail must be sent. The rest is for recording the
 outcome, so that no other sender has claimed the mail by then.
@@ -53,7 +58,8 @@ class Patience:
     """How long senders wait for things, in seconds.
 
     ``lease`` is how long a mail is its sender's alone; when a sender was killed,
-    another one tries its mail after that. ``first`` and ``longest`` are the first and
+    another one tries its mail after that. A server may take ten minutes to confirm one
+    (RFC 5321 §4.5.3.2.6), which is less than SENDING_SHARE of it. ``first`` and ``longest`` are the first and
     the longest pause before a mail that was put off is tried again; each pause is twice
     as long as the one before. After so many times, ``deferred``, the mail is
     dead-lettered: sixteen take a day and a half. ``poll`` is the pause between two
@@ -88,7 +94,7 @@ class Senders:
         database: Database,
         server: SmtpServer,
         letters: Letters,
-        threads: int = 2,
+        threads: int = SENDERS,
         patience: Patience | None = None,
     ) -> None:
         self._database = database

@@ -60,7 +60,8 @@ class Plan:
     ``copies`` how many backups. ``lifetimes`` is for how many days rows of tables stay,
     by the option of their Aging, where an operator wants another time than their table
     has; ``logs`` is for how many days the mobile log stays. A job may take ``seconds``,
-    and another run is waited for during ``wait`` seconds.
+    and another run is waited for during ``wait`` seconds: the build of a large catalog
+    takes minutes.
     """
 
     content: Path

@@ -68,12 +68,8 @@ class ServiceOptions:
     """How many processes answer."""
     threads: int
     """How many requests a worker works on at once."""
-    memo: int
-    """MiB of a worker for cached responses."""
     database: str
     """The database's address; empty: writes are refused."""
-    connections: int
-    """How many connections to a database server a worker keeps open, at most."""
     log_dir: str = ""
     """The folder of the mobile log; empty: there is none."""
     mail: bool = False
@@ -168,9 +164,7 @@ def _set_environment(options: ServiceOptions, shared: str) -> None:
     """Set the variables that workers read (service.wsgi.make)."""
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
     os.environ["SHOPWINDOW_OUT"] = str(options.out.absolute())
-    os.environ["SHOPWINDOW_MEMO"] = str(options.memo)
     os.environ["SHOPWINDOW_DATABASE"] = options.database
-    os.environ["SHOPWINDOW_CONNECTIONS"] = str(options.connections)
     os.environ["SHOPWINDOW_LOG_DIR"] = options.log_dir
     os.environ["SHOPWINDOW_DOCS"] = "1" if options.docs else "0"
 

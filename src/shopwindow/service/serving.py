@@ -28,7 +28,9 @@ from shopwindow.service.documentation import Describe, Documentation
 from shopwindow.service.refresh import refresh_status
 
 CACHE_BYTES = 32 * 1024 * 1024
-"""Memory that a worker may use for responses, unless `serve --memo` says otherwise."""
+"""Memory that a worker may use for responses: 9,000 of 3 KB each. Workers share none of
+it, and one takes 116 MiB without it.
+"""
 
 ENTRY_BYTES = 500
 """What an entry of the cache takes beside its body and its two texts, about: tuples,
@@ -76,8 +78,8 @@ class ResponseCache:
     """Responses of one release, by what was requested, each in the forms that clients
     were sent.
 
-    Above ``limit`` bytes the oldest entries are dropped; 0 stores nothing. Reading
-    needs no lock: a dictionary's ``get`` is atomic.
+    Above ``limit`` bytes the oldest entries are dropped. Reading needs no lock: a
+    dictionary's ``get`` is atomic.
     """
 
     def __init__(self, limit: int) -> None:
@@ -94,9 +96,6 @@ class ResponseCache:
 
     def add(self, key: CacheKey, result: Exchange) -> None:
         """Store a response, unless it alone would take a sixteenth of the cache."""
-        if not self._limit:
-            return
-
         size = _entry_size(key, result)
         if size > self._limit // 16:
             return
@@ -210,14 +209,10 @@ def _host(text: str) -> str:
     return text.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
 
 
-def load(
-    out: Path, interface: Interface, schemas: Schemas, cache_bytes: int = CACHE_BYTES
-) -> Serving:
+def load(out: Path, interface: Interface, schemas: Schemas) -> Serving:
     """Load the current release of an output directory. Raises Failure."""
     releases = Releases(out)
-    return load_release(
-        releases, releases.find("current"), interface, schemas, cache_bytes
-    )
+    return load_release(releases, releases.find("current"), interface, schemas)
 
 
 def load_release(
@@ -225,7 +220,6 @@ def load_release(
     id: str,
     interface: Interface,
     schemas: Schemas,
-    cache_bytes: int,
     report_damage: ReportDamage = _ignore_damage,
     describe: Describe | None = None,
 ) -> Serving:
@@ -245,7 +239,6 @@ def load_release(
         interface,
         content,
         schemas,
-        ResponseCache(cache_bytes),
         status=status,
         report_damage=report_damage,
         describe=describe,

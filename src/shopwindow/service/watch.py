@@ -27,7 +27,7 @@ from shopwindow.release.intact import require_intact, signature
 from shopwindow.release.releases import Releases
 from shopwindow.service import journal
 from shopwindow.service.documentation import Describe
-from shopwindow.service.serving import CACHE_BYTES, Serving, load_release
+from shopwindow.service.serving import Serving, load_release
 
 FOLLOW_SECONDS = 0.25
 """Between two looks at ``current``. A look is one readlink, and a new release is
@@ -65,7 +65,6 @@ class Watch:
         self,
         out: Path,
         interface: Interface,
-        cache_bytes: int = CACHE_BYTES,
         report: Callable[[str], None] | None = None,
         on_change: Callable[[Serving | None, str], None] | None = None,
         on_failure: Callable[[], None] | None = None,
@@ -73,7 +72,6 @@ class Watch:
     ) -> None:
         self._releases = Releases(out)
         self._interface = interface
-        self._cache_bytes = cache_bytes
         self._report = report or partial(journal.error, "release_not_served")
         self._on_change = on_change or (lambda serving, fault: None)
         self._on_failure = on_failure or (lambda: None)
@@ -152,7 +150,6 @@ class Watch:
             id,
             self._interface,
             self._schemas,
-            self._cache_bytes,
             partial(self._reject, id),
             self._describe,
         )

@@ -26,7 +26,7 @@ from shopwindow.release.damage import is_damaged
 from shopwindow.service import journal, probe, requestid
 from shopwindow.service import metrics as metric_counts
 from shopwindow.service.codings import BODILESS_STATUSES
-from shopwindow.service.database.database import MAX_CONNECTIONS, Load
+from shopwindow.service.database.database import Load
 from shopwindow.service.database.late import late_database
 from shopwindow.service.documentation import Describe
 from shopwindow.service.exchange import (
@@ -39,7 +39,7 @@ from shopwindow.service.message import MAX_BODY, malformed
 from shopwindow.service.metrics import DatabaseMeter, Metrics
 from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
 from shopwindow.service.running import Backstage
-from shopwindow.service.serving import CACHE_BYTES, Exchange, Serving, shipped_schemas
+from shopwindow.service.serving import Exchange, Serving, shipped_schemas
 from shopwindow.service.watch import Watch
 from shopwindow.service.worker_notes import WorkerNotes
 
@@ -233,9 +233,7 @@ def make(describe: Describe | None = None) -> Front:
     | SHOPWINDOW_INTERFACE | `module:NAME` of the interface |
     | SHOPWINDOW_OUT | the output directory; default: dist |
     | SHOPWINDOW_DATABASE | the database's address; empty: none |
-    | SHOPWINDOW_CONNECTIONS | how many connections to a database server a worker keeps |
     | SHOPWINDOW_LOG_DIR | the folder of the mobile log; empty: none |
-    | SHOPWINDOW_MEMO | MiB of this worker for cached responses |
     | SHOPWINDOW_TRUSTED_PROXIES | networks whose X-Forwarded-For is believed |
     | SHOPWINDOW_CODE_SECRET | the secret that keys digests; empty: none |
     | SHOPWINDOW_ACCESS_LOG | 0: no access log |
@@ -253,18 +251,14 @@ def make(describe: Describe | None = None) -> Front:
     watch = Watch(
         Path(os.environ.get("SHOPWINDOW_OUT", "dist")),
         interface,
-        _cache_bytes(os.environ.get("SHOPWINDOW_MEMO")),
         on_change=notes.record_release if notes else None,
         on_failure=metric_counts.count_load_failure,
         describe=describe if os.environ.get("SHOPWINDOW_DOCS", "1") != "0" else None,
     )
 
     address = os.environ.get("SHOPWINDOW_DATABASE", "")
-    connections = int(os.environ.get("SHOPWINDOW_CONNECTIONS", MAX_CONNECTIONS))
     database = (
-        late_database(address, interface.tables, DatabaseMeter(), connections)
-        if address
-        else None
+        late_database(address, interface.tables, DatabaseMeter()) if address else None
     )
     metrics = Metrics(
         log=os.environ.get("SHOPWINDOW_ACCESS_LOG", "1") != "0",
@@ -278,10 +272,6 @@ def make(describe: Describe | None = None) -> Front:
     backstage = Backstage(database, LogFile(Path(logs)) if logs else None, secret)
     interface.prepare_process()
     return application(lambda request: watch(), metrics, backstage, trusted)
-
-
-def _cache_bytes(mebibytes: str | None) -> int:
-    return CACHE_BYTES if mebibytes is None else int(mebibytes) << 20
 
 
 def _request(environ: Environ, trusted: Proxies) -> Request:

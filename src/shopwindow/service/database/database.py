@@ -27,9 +27,9 @@ program's own response.
 """
 
 MAX_CONNECTIONS = 16
-"""Connections of one process to a server, unless `--connections` says otherwise.
-PostgreSQL admits 100 in all by default (max_connections), which a few workers may
-share.
+"""Connections of one process to a server. Half of a worker's threads may so read at a
+time, while one writes for all who wait. PostgreSQL admits 100 in all by default
+(max_connections), which six workers share.
 """
 
 OUTCOME_UNKNOWN = "it is not known whether this was kept"

@@ -18,7 +18,6 @@ from shopwindow.interface.table import Result, Table, Tables
 from shopwindow.problems import Failure
 from shopwindow.service import journal
 from shopwindow.service.database.database import (
-    MAX_CONNECTIONS,
     Database,
     Load,
     Meter,
@@ -37,22 +36,20 @@ def late_database(
     url: str,
     tables: Iterable[Table[Any]],
     meter: Meter | None = None,
-    connections: int = MAX_CONNECTIONS,
     *,
     migrate: bool = False,
 ) -> Database:
     """Return the database of a URL, opened now, or as soon as it can be reached.
 
-    ``tables`` are what actions write there (Interface.tables), and ``connections`` is
-    the most that this process opens to a server. With ``migrate``, the database is
-    migrated before it is used.
+    ``tables`` are what actions write there (Interface.tables). With
+    ``migrate``, the database is migrated before it is used.
 
     Raises Failure for what waiting does not repair: a malformed URL, a newer database.
     """
     listed = tuple(tables)
 
     def opened() -> Database:
-        database = open_database(url, listed, meter, connections)
+        database = open_database(url, listed, meter)
         try:
             if migrate:
                 _migrate(database)

@@ -7,7 +7,6 @@ from shopwindow.interface.table import Table
 from shopwindow.problems import Failure
 from shopwindow.service.database.address import server_address, sqlite_path
 from shopwindow.service.database.database import (
-    MAX_CONNECTIONS,
     Database,
     Meter,
     Unmetered,
@@ -20,12 +19,11 @@ def open_database(
     url: str,
     tables: Iterable[Table[Any]],
     meter: Meter | None = None,
-    connections: int = MAX_CONNECTIONS,
 ) -> Database:
     """Return the database of a URL: `sqlite:///path` or `postgresql://…`.
 
     ``tables`` are what actions write there (Interface.tables); the engine's own are
-    added. ``connections`` is the most that this process opens to a server.
+    added.
 
     Raises Failure where the address is malformed, or the database cannot be opened.
     """
@@ -39,4 +37,4 @@ def open_database(
         raise Failure(
             f"{error.name} is not installed, and PostgreSQL needs it: {install}"
         ) from None
-    return PostgreSQL(server_address(url), named, meter or Unmetered(), connections)
+    return PostgreSQL(server_address(url), named, meter or Unmetered())

@@ -104,8 +104,7 @@ standby, which supports nothing SERIALIZABLE.
 class PostgreSQL:
     """A Database on a server.
 
-    ``url`` is its address (`address.server_address`), and ``connections`` the most that
-    this process opens.
+    ``url`` is its address (`address.server_address`).
     """
 
     def __init__(
@@ -113,14 +112,12 @@ class PostgreSQL:
         url: str,
         tables: TablesByName,
         meter: Meter | None = None,
-        connections: int = MAX_CONNECTIONS,
         clock: ServerClock | None = None,
     ) -> None:
         self.tables = tables
         self._url = url
         self._clock = clock or ServerClock()
         self._meter = meter or Unmetered()
-        self._connections = connections
         self._closing = False
         self._start()
         os.register_at_fork(after_in_child=self._after_fork)
@@ -351,7 +348,7 @@ class PostgreSQL:
             connection_class=WatchedConnection,
             kwargs={**LIBPQ, "prepare_threshold": 0},
             min_size=1,
-            max_size=self._connections,
+            max_size=MAX_CONNECTIONS,
             configure=self._configure,
             reconnect_timeout=RECONNECT_SECONDS,
             open=True,
