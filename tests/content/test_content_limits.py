@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from shopwindow.catalog import foreign, mapping
 from shopwindow.cli import main
 from shopwindow.content import expressions, records
 from shopwindow.content.expressions import MAX_COMPILED, MAX_EXPRESSION, MAX_IN_TEXT, Unreadable, evaluate
@@ -20,7 +19,6 @@ from shopwindow.content.listing import Source, scan
 from shopwindow.content.records import FeedLines, blocks
 from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Malformed
-from shopwindow.problems import Failure
 from shopwindow.release.released import NoRelease, documents
 from shopwindow.retail.sharing.addresses import address
 from shopwindow.shop import INTERFACE
@@ -156,32 +154,6 @@ def test_content_is_regular_files(minimal: Path) -> None:
         ("events/three.yaml", "tree.link"),
         ("events/two.yaml", "tree.file"),
     ]
-
-
-# -- feeds of others ---------------------------------------------------------------------------------------------
-
-MAPPED = mapping.read({"kind": "brand", "fields": {"name": {"from": "name"}}})
-
-
-def test_a_foreign_feed_is_a_regular_file(tmp_path: Path) -> None:
-    for name in ("a.jsonl", "a.csv", "a.json", "a.jsonl.gz"):
-        os.mkfifo(tmp_path / name)
-        with pytest.raises(Failure, match=r"no file; a feed is a regular file"):
-            list(foreign.rows(tmp_path / name, MAPPED))
-    (tmp_path / "zero.csv").symlink_to("/dev/zero")
-    with pytest.raises(Failure, match="no file"):
-        list(foreign.rows(tmp_path / "zero.csv", MAPPED))
-
-
-def test_a_foreign_feed_has_a_size(tmp_path: Path) -> None:
-    with open(tmp_path / "a.csv", "wb") as file:
-        file.truncate(512 * 1024 * 1024)
-    with pytest.raises(Failure, match=r"a.csv:1: a line that is too long; at most 1,048,576 bytes"):
-        list(foreign.rows(tmp_path / "a.csv", MAPPED))
-    with open(tmp_path / "a.json", "wb") as file:
-        file.truncate(foreign.MAX_WHOLE + 1)
-    with pytest.raises(Failure, match=r"a.json: holds 536,870,913 bytes; at most 536,870,912"):
-        list(foreign.rows(tmp_path / "a.json", MAPPED))
 
 
 # -- check --against ---------------------------------------------------------------------------------------------

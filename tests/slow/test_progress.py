@@ -13,14 +13,10 @@ import pytest
 
 from checkout import ROOT
 from releases import copied, shopwindow
-from shopwindow.catalog.feed_files import FeedFiles
-from shopwindow.catalog.marks import FeedMarks
 from trees import write
 
 CONTENT = ROOT / "content"
-MAPPING = "kind: inventory\nfields: {upc: {from: upc}, site: {from: site}}\n"
-STOCK = "content/catalog/inventory"
-CHANGES = '{"kind": "inventory", "since": "m1", "mark": "m2"}\n{"end": 0}\n'
+SQL = "SELECT upc, site FROM rows"
 
 COUNTED = r"\[[# ]{30}\] [0-9,]+ of [0-9,]+"
 
@@ -29,11 +25,7 @@ COMMANDS: list[tuple[list[str], list[str]]] = [
     (["build"], [f"checking {COUNTED}", "indexing …", f"rendering {COUNTED}"]),
     (["catalog", "stats", "--unbuilt"], [f"checking {COUNTED}", "indexing …", f"counting {COUNTED}"]),
     (["catalog", "explain", "coat", "--unbuilt"], [f"checking {COUNTED}", "indexing …"]),
-    (["catalog", "import", "rows.jsonl", "--map", "map.yaml", "--out", "out.jsonl"], [r"importing: [0-9,]+ rows"]),
-    (
-        ["catalog", "import", "--changes", "changes.jsonl", "--out", f"{STOCK}/feed.jsonl"],
-        [r"importing changes: [0-9,]+ rows"],
-    ),
+    (["catalog", "import", "inventory.sql", "rows.jsonl"], [r"importing: [0-9,]+ rows"]),
 ]
 
 
@@ -44,7 +36,7 @@ def rows(count: int) -> str:
 def prepared(folder: Path) -> Path:
     """The sample, and a feed that takes some tenths of a second to read."""
     copied(CONTENT, folder / "content")
-    write(folder, {"rows.jsonl": rows(10_000), "map.yaml": MAPPING, "changes.jsonl": CHANGES})
+    write(folder, {"rows.jsonl": rows(10_000), "inventory.sql": SQL})
     return folder
 
 
@@ -63,22 +55,12 @@ def on_a_terminal(folder: Path, arguments: Sequence[str]) -> tuple[int, str]:
     return process.wait(), drawn.decode()
 
 
-def marked_feed(folder: Path) -> None:
-    """Put rows where changes are applied, with a mark; rows that are not mapped are read faster."""
-    feed = folder / STOCK / "feed.jsonl"
-    feed.write_text(rows(100_000))
-    FeedMarks(feed).add("m1", FeedFiles(feed).digest())
-
-
 NAMES = [" ".join(arguments[:3]) for arguments, _ in COMMANDS]
 
 
 @pytest.mark.parametrize(("arguments", "drawings"), COMMANDS, ids=NAMES)
 def test_a_terminal_shows_each_step_and_is_cleared(tmp_path: Path, arguments: list[str], drawings: list[str]) -> None:
-    folder = prepared(tmp_path)
-    if "--changes" in arguments:
-        marked_feed(folder)
-    status, drawn = on_a_terminal(folder, arguments)
+    status, drawn = on_a_terminal(prepared(tmp_path), arguments)
     assert status == 0
     at = 0
     for drawing in drawings:

@@ -1,114 +1,114 @@
-"""Converts a foreign feed to documents, row by row, as a mapping file says.
+"""Foreign feeds become documents of the catalog: DuckDB runs one SQL file over them.
 
-Each row is read (`foreign`), mapped (`mapping`) and checked by the schema of its kind.
-A row that fails one of these steps is reported with its place and left out; the caller
-decides whether the others are written. Only names and keys of rows are in memory, so a
-feed may have millions of rows.
+Each feed is a table, and the rows of the file's last query are the documents. Readers
+that guess lose data without an error: DuckDB reads a table with one row too wide as
+empty, leaves out a JSON key that its sample lacks, and takes a list that breaks off
+behind a comma for whole. So nothing is guessed here. JSON goes through the reader of
+our own feeds, and its columns follow from all rows; the columns of a table are those
+of its first line, and hold text. When all feeds are read, DuckDB is locked, so that the
+SQL reaches no file, no network and no extension.
 """
 
-import json
-from collections.abc import Callable, Iterator
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from shopwindow.catalog import foreign
-from shopwindow.catalog.mapping import BadRow, Mapped
-from shopwindow.catalog.mapping_paths import FeedRow, path
+import duckdb
+import orjson
+
+from shopwindow.catalog.kinds import PRODUCT
+from shopwindow.content import feed, yaml
 from shopwindow.content.characters import not_xml
+from shopwindow.content.files import MAX_LINE
 from shopwindow.content.finding import Finding, shown
+from shopwindow.content.kinds import Kind
+from shopwindow.content.listing import COMPRESSED, Source
+from shopwindow.content.records import FeedBlock, FeedLines
 from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Json, Malformed
-from shopwindow.problems import Problem, sentence
+from shopwindow.problems import Failure, Misuse, Problem, sentence
+
+LINES = (".jsonl", *COMPRESSED, ".ndjson")
+TABLES = (".csv", ".tsv")
+ENDINGS = (*LINES, ".json", *TABLES)
+
+DELIMITERS = ",;|\t"
+"""Of these, the one that the first line of a table has most often separates its cells."""
+
+MAX_WHOLE = 512 * 1024 * 1024
+"""Bytes of a file that is one value. It takes up to ten times as much memory; larger
+feeds are JSON lines, which are read one by one.
+"""
+
+MAX_ROW = 64 * 1024 * 1024
+"""Bytes of a row in JSON: a whole export as one object, whose query unnests its rows.
+DuckDB takes up to eight times as much memory for it.
+"""
+
+MEMORY, THREADS = "1GB", 2
+"""What DuckDB may use. Rows that need more memory go to the disk: sorting 768 MB under a
+limit of 200 took 300. Each thread has buffers of its own for a row.
+"""
+
+_END = re.compile(r";\s*(--[^\n]*\s*)*\Z")
+"""What ends a query, and cannot stand in one that is part of another."""
+
+_MACROS = Path(__file__).with_suffix(".sql")
 
 
-class FeedImport:
-    """One conversion of a feed.
+def kind_of(sql: Path, kinds: Iterable[Kind]) -> Kind:
+    """Return the kind of document that an SQL file makes, which its name begins with.
 
-    ``report`` is called for each bad row with its place, such as `line 7`, and with
-    what is wrong. ``progress`` is called with the number of rows read. The counts grow
-    as `documents` goes on: rows ``read``, documents ``written``, rows ``skipped`` as the
-    mapping says, and ``bad`` rows.
+    As in the content folder, `products.sql` makes products, and so does
+    `products-shoes.sql`. Raises Misuse.
     """
+    names = {Path(kind.folder).name: kind for kind in kinds if kind.streamed}
+    for name, kind in names.items():
+        if re.fullmatch(rf"{re.escape(name)}(-.*)?\.sql", sql.name):
+            return kind
+    allowed = ", ".join(f"{name}.sql" for name in sorted(names))
+    message = f"{sql}: its name says no kind of document; allowed: {allowed}"
+    raise Misuse("", f"{message}, or a name such as products-shoes.sql")
 
-    def __init__(
-        self,
-        feed: Path,
-        mapped: Mapped,
-        schemas: Schemas,
-        report: Callable[[str, str], None],
-        progress: Callable[[int], None] = lambda rows: None,
-    ) -> None:
-        self._feed, self._mapped, self._schemas = feed, mapped, schemas
-        self._report, self._progress = report, progress
-        self.read = self.written = self.skipped = self.bad = 0
 
-    def documents(self) -> Iterator[Json]:
-        """Yield the documents of the good rows, in the order of the feed.
+def documents(sql: Path, feeds: Sequence[Path]) -> Iterator[Json]:
+    """Yield the documents that an SQL file makes of feeds, in the order of its query.
 
-        Raises Failure for a feed that cannot be read, and UnusableMapping for a mapping
-        that does not fit it.
-        """
-        names = self._names()
-        seen: set[str] = set()
-        for where, row in foreign.rows(self._feed, self._mapped):
-            if self.written == self._mapped.limit:
-                break
-            self.read += 1
-            self._progress(self.read)
-            if isinstance(row, Malformed):
-                self._bad(where, f"{row.found}; allowed: {row.allowed}")
-                continue
-            if not isinstance(row, dict):
-                self._bad(where, f"{shown(row)} where an object should be")
-                continue
+    A feed is the table that is called as its file, up to the first dot. What is NULL
+    or empty in a row is left out of its document. Raises Failure.
+    """
+    with (
+        TemporaryDirectory(prefix="shopwindow-import-") as folder,
+        duckdb.connect(
+            config={
+                "memory_limit": MEMORY,
+                "threads": THREADS,
+                "temp_directory": folder,
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                "python_enable_replacements": False,
+            }
+        ) as database,
+    ):
+        for path in feeds:
             try:
-                if self._mapped.skipped(row) or self._is_repeated(row, seen):
-                    self.skipped += 1
-                    continue
-                document = self._mapped.document(row, names)
-            except BadRow as bad:
-                self._bad(where, str(bad))
-                continue
-            if faults := document_faults(self._schemas, self._mapped.kind, document):
-                self._bad(where, "; ".join(faults))
-                continue
-            self.written += 1
-            yield document
-
-    def _names(self) -> frozenset[Json]:
-        """Return what the rows are called, if a row may refer to another by its name.
-
-        A row's name is the value that its `id` is made from. All names are needed
-        before the first reference is, so the feed is read twice.
-        """
-        if not self._mapped.references:
-            return frozenset()
-        name_of = path(self._mapped.own, ())
-        rows = foreign.rows(self._feed, self._mapped)
-        names = (name_of(row) for _, row in rows if isinstance(row, dict))
-        return frozenset(name for name in names if isinstance(name, (str, int)))
-
-    def _is_repeated(self, row: FeedRow, seen: set[str]) -> bool:
-        """Return whether an earlier row had the same key, if the mapping names one.
-
-        ``seen`` are the keys so far. Of equal keys the mapping wants the first row
-        only.
-        """
-        if not self._mapped.once:
-            return False
-        key = json.dumps(self._mapped.once(row), sort_keys=True)
-        if key in seen:
-            return True
-        seen.add(key)
-        return False
-
-    def _bad(self, where: str, fault: str) -> None:
-        self.bad += 1
-        self._report(where, fault)
+                database.execute(_loading(database, path, Path(folder)))
+            except duckdb.Error as error:
+                raise _failure(path, error) from None
+        database.execute("SET enable_external_access = false")
+        database.execute("SET lock_configuration = true")
+        database.execute(_MACROS.read_text(encoding="utf-8"))
+        try:
+            yield from _rows(database, sql)
+        except duckdb.Error as error:
+            raise _failure(sql, error) from None
 
 
-def document_faults(schemas: Schemas, kind: str, document: Json) -> list[str]:
+def faults(schemas: Schemas, kind: Kind, document: Json) -> list[str]:
     """Return what its kind's schema finds in a document, and characters that XML lacks."""
-    findings = schemas.findings(f"catalog/{kind}.json", document)
+    findings = schemas.findings(kind.schema, document)
     faults = [sentence(_problem(finding)) for finding in findings]
     for pointer, fault, _ in not_xml(document):
         faults.append(f"{'/'.join(map(str, pointer))}: {fault}")
@@ -126,3 +126,197 @@ def _problem(finding: Finding) -> Problem:
         nearest=finding.nearest,
         pointer=finding.pointer,
     )
+
+
+# -- the query -------------------------------------------------------------------------
+
+
+def _rows(database: duckdb.DuckDBPyConnection, sql: Path) -> Iterator[Json]:
+    """Yield the documents of a query. Raises Failure, and duckdb.Error."""
+    try:
+        text = yaml.decode(sql.read_bytes())
+    except Malformed as fault:
+        raise Failure(f"{sql}:{fault.place.line}: {fault.found}") from None
+    statements = database.extract_statements(text)
+    if not statements or statements[-1].type != duckdb.StatementType.SELECT:
+        raise Failure(f"{sql}: no query; its last statement is a SELECT or WITH")
+    lines = 0
+    for statement in statements[:-1]:
+        # DuckDB counts lines from the beginning of what it is to execute.
+        database.execute("\n" * lines + statement.query)
+        lines += statement.query.count("\n")
+    query = "\n" * lines + _END.sub("", statements[-1].query)
+    result = database.execute(
+        f'SELECT to_json("a row")::VARCHAR FROM ({query}\n) AS "a row"'
+    )
+    for number, (row,) in enumerate(iter(result.fetchone, None), 1):
+        try:
+            yield _without_empty(orjson.loads(row))
+        except orjson.JSONDecodeError:
+            found = "a number that JSON lacks, such as NaN or infinity"
+            raise Failure(f"{sql}: row {number}: {found}") from None
+
+
+def _without_empty(value: Json) -> Json:
+    """Return a value without the members that say nothing, and 4 for 4.0: a column of
+    SQL has one type for all rows.
+    """
+    if isinstance(value, dict):
+        members = {key: _without_empty(item) for key, item in value.items()}
+        return {key: item for key, item in members.items() if not _is_empty(item)}
+    if isinstance(value, list):
+        items = [_without_empty(item) for item in value]
+        return [item for item in items if not _is_empty(item)]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _is_empty(value: Json) -> bool:
+    return value is None or value in ("", [], {})
+
+
+def _failure(path: Path, error: duckdb.Error) -> Failure:
+    """Return DuckDB's error as a sentence, with the line of the file that it names."""
+    text = str(error)
+    place = re.search(r"(?:^LINE |CSV Error on Line: )(\d+)", text, re.MULTILINE)
+    where = f"{path}:{place[1]}" if place else str(path)
+    words = re.sub(r"^.*CSV Error on Line: \d+\s", "", text)
+    words = " ".join(re.split(r"\n+(?:LINE |Possible )", words)[0].split())
+    if isinstance(error, duckdb.PermissionException):
+        words += "; SQL reads the tables of the feeds that are named, and nothing else"
+    return Failure(f"{where}: {words}")
+
+
+# -- the feeds -------------------------------------------------------------------------
+
+
+def _loading(database: duckdb.DuckDBPyConnection, path: Path, folder: Path) -> str:
+    """Return the statement that makes a table of a feed. Raises Failure, duckdb.Error."""
+    if path.name.endswith((".yaml", ".yml")):
+        convert = f"yq -o json {path} > {path.with_suffix('.json')}"
+        raise Failure(f"{path}: YAML is not read; convert it: {convert}")
+    if not path.name.endswith(ENDINGS):
+        raise Failure(f"{path}: no feed; its name must end in {', '.join(ENDINGS)}")
+    if not path.is_file():
+        raise Failure(f"{path}: there is no such file")
+    if path.name.endswith(TABLES):
+        source = _table(path)
+    else:
+        lines = folder / f"{path.name}.lines"
+        source = _objects(database, path, lines)
+    name = path.name.partition(".")[0].replace('"', '""')
+    return f'CREATE TABLE "{name}" AS FROM {source}'
+
+
+def _table(path: Path) -> str:
+    """Return what reads a table of cells in SQL. Raises Failure."""
+    with path.open("rb") as file:
+        first = file.readline(MAX_LINE)
+    try:
+        line = yaml.decode(first)
+        delimiter = max(DELIMITERS, key=line.count)
+        names = next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except (Malformed, csv.Error) as fault:
+        found = fault.found if isinstance(fault, Malformed) else fault
+        raise Failure(f"{path}:1: {found}") from None
+    folded = {name.casefold() for name in names}
+    if "" in folded or len(folded) < len(names) or not names:
+        found = "a column without a name, or two with one"
+        raise Failure(f"{path}:1: {found}; allowed: a name of its own for each column")
+    options = (
+        f"header = true, delim = {_quoted(delimiter)}, quote = '\"', escape = '\"'"
+    )
+    columns = _columns(dict.fromkeys(names, "VARCHAR"))
+    return f"read_csv({_quoted(str(path))}, auto_detect = false, {options}, {columns})"
+
+
+def _objects(database: duckdb.DuckDBPyConnection, path: Path, lines: Path) -> str:
+    """Return what reads a feed of objects in SQL; they are written to ``lines`` first.
+
+    Raises Failure, duckdb.Error.
+    """
+    largest = 0
+    with lines.open("wb") as file:
+        for row in _rows_of(path):
+            line = orjson.dumps(row) + b"\n"
+            largest = max(largest, len(line))
+            file.write(line)
+    if largest > MAX_ROW:
+        split = "such as by jq -c '.items[]'"
+        found = f"a row of {largest:,} bytes; at most {MAX_ROW:,}"
+        raise Failure(f"{path}: {found}; make rows of its parts, {split}")
+    options = f"format = 'newline_delimited', maximum_object_size = {MAX_ROW}"
+    read = f"{_quoted(str(lines))}, {options}"
+    query = f"SELECT json_group_structure(json) FROM read_json_objects({read})"
+    ((structure,),) = database.execute(query).fetchall()
+    members = orjson.loads(structure or "{}")
+    if not members:
+        raise Failure(f"{path}: it has no rows, so nothing says what its columns are")
+    columns = {name: _type(member) for name, member in members.items()}
+    return f"read_json({read}, {_columns(columns)})"
+
+
+def _type(structure: Json) -> str:
+    """Return the type of a column in SQL, of what `json_group_structure` says of it."""
+    if isinstance(structure, list):
+        return f"{_type(structure[0])}[]"
+    if isinstance(structure, dict):
+        members = [
+            '"{}" {}'.format(name.replace('"', '""'), _type(member))
+            for name, member in structure.items()
+        ]
+        return f"STRUCT({', '.join(members)})" if members else "JSON"
+    return "VARCHAR" if structure == "NULL" else str(structure)
+
+
+def _columns(types: Mapping[str, str]) -> str:
+    """Return the argument of DuckDB's readers that has the types of columns by name."""
+    typed = [f"{_quoted(name)}: {_quoted(type)}" for name, type in types.items()]
+    return f"columns = {{{', '.join(typed)}}}"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _rows_of(path: Path) -> Iterator[Json]:
+    """Yield the rows of a feed in JSON: its lines, or what is in its list; any other
+    value is one row. Raises Failure.
+    """
+    rows = _whole(path) if path.suffix == ".json" else _lines(path)
+    for where, row in rows:
+        if not isinstance(row, dict):
+            raise Failure(f"{where}: {shown(row)} where an object should be")
+        yield row
+
+
+def _whole(path: Path) -> Iterator[tuple[str, Json]]:
+    """Yield the rows of a file that is one value. Raises Failure."""
+    size = path.stat().st_size
+    if size > MAX_WHOLE:
+        found = f"{size:,} bytes; at most {MAX_WHOLE:,}"
+        raise Failure(f"{path}: {found}, and larger feeds as {LINES[0]}")
+    try:
+        value = orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError as error:
+        where = f"{path}:{error.lineno}:{error.colno}"
+        raise Failure(f"{where}: no JSON: {error.msg}") from None
+    rows = value if isinstance(value, list) else [value]
+    for number, row in enumerate(rows, 1):
+        yield f"{path}: row {number}", row
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Json]]:
+    """Yield the rows of a feed that has one on each line. Raises Failure."""
+    stat = path.stat()
+    # The kind means nothing to `FeedLines`, and this file is of none.
+    source = Source(path.name, PRODUCT, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    for number, line in FeedLines(path.parent, FeedBlock(source)):
+        try:
+            if isinstance(line, Malformed):
+                raise line
+            yield f"{path}:{number}", feed.load(line, number)
+        except Malformed as fault:
+            where = f"{path}:{fault.place.line}:{fault.place.column}"
+            allowed = f"allowed: {fault.allowed}"
+            raise Failure(f"{where}: {fault.found}; {allowed}") from None

@@ -228,21 +228,6 @@ def _opened(path: Path) -> BinaryIO:
     return open(path, "rb", buffering=BUFFER)
 
 
-def created(path: Path) -> BinaryIO:
-    """Create a file, which is packed as the ending of its name says.
-
-    The same lines give the same bytes: no time of day is written into them. Raises
-    OSError.
-    """
-    if path.name.endswith(".zst"):
-        writer: BinaryIO = zstandard.open(path, "wb")
-        return writer
-    if path.name.endswith(".gz"):
-        packed: Any = gzip.GzipFile(path, "wb", mtime=0)
-        return io.BufferedWriter(packed, BUFFER)
-    return open(path, "wb", buffering=BUFFER)
-
-
 class _Unpacked(io.RawIOBase):
     """The unpacked bytes of a .zst file.
 
