@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -189,3 +190,61 @@ def test_content_and_releases_in_the_interface_s_package_are_no_part_of_the_prog
         (within / "dist/current").unlink()
         shutil.rmtree(within / "dist/releases")
     assert programs[0] == programs[1]
+
+
+def program(folder: Path, source: Path) -> str:
+    """The program's digest as a first build records it."""
+    shutil.rmtree(folder / "dist", ignore_errors=True)
+    build(folder, source, *CHOSEN)
+    digest: str = json.loads((folder / "dist/current/build.json").read_bytes())["program"]
+    return digest
+
+
+def install(folder: Path, name: str, version: str, *files: str) -> None:
+    """Install a version of a library in place of any other, as pip does."""
+    for earlier in folder.glob(f"{name}-*.dist-info"):
+        shutil.rmtree(earlier)
+    write_texts(folder, dict.fromkeys(files, "PRICE = 7\n"))
+    record = "".join(f"{file},,\n" for file in (*files, f"{name}-{version}.dist-info/RECORD"))
+    write_texts(folder, {f"{name}-{version}.dist-info/RECORD": record})
+
+
+def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    "statement", ["from rates import PRICE", "import json, rates.net as of", "def later():\n    import rates"]
+)
+def test_a_library_makes_another_program_if_the_source_imports_it_and_its_version_changes(
+    minimal: Path, tmp_path: Path, statement: str
+) -> None:
+    company_in(tmp_path)
+    rewrite(tmp_path / "company/words.py", "GREETING", f"{statement}\nGREETING")
+    libraries = tmp_path / "site-packages"
+    path = Path(f"{libraries}{os.pathsep}{tmp_path}")
+    install(libraries, "Daily_Rates", "1.0", "rates/__init__.py", "rates/net.py")
+    first = program(tmp_path, path)
+    install(libraries, "unrelated", "3.1", "unrelated.py", "ratesheet/__init__.py")
+    assert program(tmp_path, path) == first
+    install(libraries, "Daily_Rates", "1.1", "rates/__init__.py", "rates/net.py")
+    assert program(tmp_path, path) != first
+
+
+def test_an_interface_that_is_installed_is_read_as_any_other(minimal: Path, tmp_path: Path) -> None:
+    """pip may install another state of it under the same version."""
+    libraries = company_in(tmp_path / "site-packages")
+    install(libraries, "company", "1.0", *COMPANY)
+    company_in(libraries)
+    first = program(tmp_path, libraries)
+    assert program(tmp_path, libraries) == first
+    programs = [first]
+    for edited, old, new in [
+        ("company/words.py", "morning", "evening"),
+        ("schemas/responses/hello.json", "What is said last", "What is said at the end"),
+    ]:
+        rewrite(libraries / edited, old, new)
+        programs.append(program(tmp_path, libraries))
+    assert len(set(programs)) == 3

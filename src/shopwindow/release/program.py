@@ -3,15 +3,21 @@
 The program is more than the engine. A company's own Interface brings views of its own,
 and with an edited view the program is another one. So the digest covers all that the
 Interface is put together from: the source of its modules, the files beside them in its
-packages, which a view may read, and its own schemas and templates.
+packages, which a view may read, and its own schemas and templates. Of the libraries
+that all of these import, it covers the versions.
+
+The libraries are those that the source names, not those that a process happens to have
+imported: a build and a preview that run the same program have the same digest.
 """
 
 import os
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +28,16 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 """The folder of this package, shopwindow."""
 
 _INSTALLED = ("site-packages", "dist-packages")
-"""Folders of installed libraries. Their files are not read: pip changes the folder's
-time with each installation, and that time is part of the digest.
+"""Folders of installed libraries."""
+
+_IMPORT = re.compile(rb"\n[ \t]*(?:from|import)[ \t]+([\w., \t]+)")
+_FIRST_NAMES = re.compile(rb"(?:^|,)[ \t]*(\w+)")
+"""A statement that imports, and in it what it imports from. Some more words match, which
+is harmless where no library has such a name.
 """
+
+_READ_AS_DATA = frozenset({b"tzdata"})
+"""Libraries that no statement imports: `content.schedule` reads its time zones there."""
 
 
 def program_digest(
@@ -34,7 +47,8 @@ def program_digest(
     digits.
 
     It covers this package's source, the Interface's own packages, modules, schemas and
-    templates, the Python that runs it, and when its libraries were last installed.
+    templates, the Python that runs it, and the versions of the libraries that these
+    import. What else is installed makes no difference.
 
     Args:
         interface: the Interface.
@@ -43,44 +57,89 @@ def program_digest(
         without: folders that are no part of the program, such as the content and the
             releases, wherever they lie.
     """
-    files = {name: _PACKAGE / name for name in below(_PACKAGE, ".py")}
     # unlike Path.resolve, realpath takes a loop of links as it is: reading it reports
     # the loop
     excluded = [os.path.realpath(folder) for folder in without]
-    files |= {
+    files = {
         name: path
         for name, path in _own_files(interface).items()
         if not any(path.resolve().is_relative_to(folder) for folder in excluded)
     }
     files |= {path.name: path for path in declared}
 
-    digest = sha256(sys.version.encode())
+    package, imported = _package()
+    own, imported_by_own = _read(files)
+    libraries = _libraries(imported | imported_by_own | _READ_AS_DATA)
+    return sha256(f"{sys.version}\0{package}\0{own}\0{libraries}".encode()).hexdigest()
+
+
+@cache
+def _package() -> tuple[str, frozenset[bytes]]:
+    """Return what `_read` does for this package's source.
+
+    It is read once a process: what a process has loaded, it runs until its end.
+    """
+    return _read({name: _PACKAGE / name for name in below(_PACKAGE, ".py")})
+
+
+def _read(files: Mapping[str, Path]) -> tuple[str, frozenset[bytes]]:
+    """Return a digest of files by their names, and the names from which those in Python
+    import something. A file that does not exist is left out.
+    """
+    digest = sha256()
+    statements: set[bytes] = set()
     for name, path in sorted(files.items()):
         if path.is_file():
             data = path.read_bytes()
             digest.update(f"{name}\0{len(data)}\0".encode() + data)
-    for entry in sys.path:
-        if os.path.basename(entry) in _INSTALLED and os.path.isdir(entry):
-            digest.update(f"{entry} {os.stat(entry).st_mtime_ns}".encode())
-    return digest.hexdigest()
+            if name.endswith(".py"):
+                statements.update(_IMPORT.findall(b"\n" + data))
+    names = (_FIRST_NAMES.findall(statement) for statement in statements)
+    return digest.hexdigest(), frozenset(chain.from_iterable(names))
+
+
+@cache
+def _libraries(names: frozenset[bytes]) -> list[str]:
+    """Return the installed libraries that provide some names, in order, each with its
+    version: `PyYAML-6.0.3.dist-info`.
+
+    RECORD lists the files of a library (PyPA, Recording installed projects). One without
+    it, as packages of Debian are, may provide any name.
+    """
+    libraries: set[str] = set()
+    for folder in filter(os.path.isdir, sys.path):
+        for entry in os.listdir(folder):
+            if entry.endswith((".dist-info", ".egg-info")):
+                provided = _provided(Path(folder, entry, "RECORD"))
+                if provided is None or not names.isdisjoint(provided):
+                    libraries.add(entry)
+    return sorted(libraries)
+
+
+def _provided(record: Path) -> set[bytes] | None:
+    """Return the first names of a library's files, such as yaml of `yaml/nodes.py`; None
+    where there is no record of them.
+    """
+    try:
+        lines = record.read_bytes().splitlines()
+    except OSError:
+        return None
+    parts = {line.partition(b"/")[0] for line in lines}
+    return {part.partition(b".")[0] for part in parts}
 
 
 def _own_files(interface: Interface) -> dict[str, Path]:
     """Return an Interface's own files, by names that do not depend on where they lie.
 
-    Files of this package and of installed libraries are not among them. All files of
-    the folders ``schemas`` and ``templates`` count.
+    Files of this package's modules are not among them. All files of the folders
+    ``schemas`` and ``templates`` count.
     """
     modules = {*_modules_with(interface), *_modules_of_parts(interface)}
     files = _files_of(modules)
     for name in ("schemas", "templates"):
         if folder := getattr(interface, name):
             files |= _below(name, Path(str(folder)))
-    return {
-        name: path
-        for name, path in files.items()
-        if not any(part in _INSTALLED for part in path.parts)
-    }
+    return files
 
 
 def _files_of(modules: Collection[str]) -> dict[str, Path]:
@@ -89,7 +148,7 @@ def _files_of(modules: Collection[str]) -> dict[str, Path]:
 
     A package counts with all of its files, since a view may import or read any of them.
     A module outside a package counts with the Python files beside it only, since its
-    folder may hold anything else.
+    folder may hold anything else. Where libraries are installed, it counts alone.
     """
     top_names = {name.partition(".")[0] for name in modules}
     roots = top_names - sys.stdlib_module_names - {"shopwindow"}
@@ -101,7 +160,9 @@ def _files_of(modules: Collection[str]) -> dict[str, Path]:
             for number, folder in enumerate(module.__path__):
                 files |= _below(f"{root}/{number}", Path(folder))
         elif file:
-            beside = Path(file).parent.glob("*.py")
+            around = Path(file).parent
+            is_alone = around.name in _INSTALLED
+            beside = [Path(file)] if is_alone else around.glob("*.py")
             files |= {f"{root}/{path.name}": path for path in beside}
     return files
 
