@@ -25,6 +25,7 @@ from shopwindow.interface.call import Call, Request, make
 from shopwindow.interface.fields import Mask
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, XML, sayable
 from shopwindow.interface.kinds import (
+    MAX_ELEMENTS,
     MAX_ID,
     Callback,
     Count,
@@ -394,7 +395,7 @@ SPELLINGS = {
         "store/v1/events?storeId=102&storeId=101,102&storeId=",
         "store/v1/events?storeId=101,102,101",
         "store/v1/events?storeId=0101,000000000000000000102",
-        f"store/v1/events?storeId=101,{'0' * 6000}102",
+        f"store/v1/events?storeId=101,{'0' * 997}102",
         "store/v1/events?storeId=101,%20102",
         "store/v1/events?storeId=101,+102",
         "store/v1/events?&storeId=101,102&",
@@ -537,6 +538,10 @@ def not_ids(text: str) -> str:
     return f"must be whole numbers from 1 to 9007199254740991, separated by commas, not {text!r}"
 
 
+def too_long(most: int, length: int, where: str = "") -> str:
+    return f"must be at most {most} characters{where}, not {length}"
+
+
 @dataclass(frozen=True)
 class Refused:
     request: Request
@@ -602,7 +607,16 @@ REFUSED = [
     invalid("store/v1/events?storeId=1,2,", ("storeId", not_ids(""))),
     invalid("store/v1/events?storeId=1;2", ("storeId", not_ids("1;2"))),
     invalid("store/v1/events?storeId=9007199254740992", ("storeId", not_ids("9007199254740992"))),
-    invalid("store/v1/events?storeId=" + "9" * 6000, ("storeId", not_ids("9" * 40))),
+    invalid("store/v1/events?storeId=" + "9" * 1000, ("storeId", not_ids("9" * 40))),
+    invalid("store/v1/events?storeId=7," + "9" * 1001, ("storeId", too_long(1000, 1001, " in each element"))),
+    invalid("store/v1/events?storeId=" + "7," * 1000 + "7", ("storeId", "must be at most 100 elements, not 1001")),
+    invalid("v3/promotions?show=" + "x" * 1001, ("show", too_long(1000, 1001, " in each element"))),
+    invalid("v3/catalog/product/520100?imagequality=" + "0" * 8000 + "x", ("imagequality", too_long(1000, 8001))),
+    invalid(f"v4/catalog/product/7(upcs({'x' * 1000}))", ("productId", too_long(1000, 1009, " in each element"))),
+    invalid(
+        "v4/catalog/search?searchphrase=a&COLOR=" + "x," * 1000, ("COLOR", "must be at most 1000 elements, not 1001")
+    ),
+    invalid("v2/promotions?promo_code=" + "x" * 1001, ("promo_code", too_long(200, 1001))),
     invalid("store/v1/events?storeId=%D9%A1", ("storeId", not_ids("\u0661"))),
     invalid("store/v1/events?storeId=%FF", ("storeId", not_ids("\ufffd"))),
     invalid("store/v1/events?storeId=1_0", ("storeId", not_ids("1_0"))),
@@ -643,6 +657,22 @@ def test_what_is_no_call_is_refused_with_every_fault(refused: Refused) -> None:
         bind(refused.request, None, INTERFACE)
     refusal = raised.value
     assert (refusal.code, refusal.faults, refusal.headers) == (refused.code, refused.faults, refused.headers)
+
+
+def test_as_many_elements_of_1000_characters_as_a_kind_takes_are_read() -> None:
+    ids = ",".join(str(number).zfill(16) for number in range(1, 101))
+    assert bind(requested(f"v4/catalog/product/{ids}"), None, INTERFACE)["productId"].ids == tuple(range(1, 101))
+    repeated = bind(requested("store/v1/events?storeId=" + "7," * 999 + "7"), None, INTERFACE)
+    assert repeated["storeId"] == (7,)
+    message = "x" * 4000
+    query = f"deviceId=a&platform=iPhone&logLevel=INFO&logMessage={message}"
+    assert bind(requested(f"v2/utility/mobilelog?{query}"), None, INTERFACE)["logMessage"] == message
+
+
+def test_no_kind_takes_a_longer_list_than_is_read() -> None:
+    kinds = [parameter.kind for each in INTERFACE.operations for parameter in each.parameters]
+    longest = {kind.schema().get("maxItems", 0) for kind in kinds}
+    assert (max(longest), max(longest) < MAX_ELEMENTS) == (250, True)
 
 
 def test_a_parameter_of_the_path_is_not_read_from_the_query() -> None:

@@ -9,6 +9,7 @@ from shopwindow.catalog.protocol import Range
 from shopwindow.interface import fields
 from shopwindow.interface.formats import sayable
 from shopwindow.interface.kinds import (
+    MAX_VALUE_LENGTH,
     QUOTED_CHARACTERS,
     Ids,
     Schema,
@@ -43,6 +44,7 @@ class IdsSelected:
     words: tuple[str, ...]
     ids: Ids = field(default_factory=Ids)
     identifies: ClassVar[bool] = True
+    has_elements: ClassVar[bool] = True
 
     def parse(self, text: str) -> IdsWithMask:
         before, opened, rest = text.partition("(")
@@ -81,8 +83,8 @@ The price of every product of a list is compared with the ranges one after the o
 this bounds what a request costs. Larger or smaller numbers work as well.
 """
 
-MAX_VALUE_LENGTH = 1000
-"""Characters of one value, as of a search phrase."""
+MAX_FACET_LENGTH = MAX_VALUE_LENGTH - len("[]")
+"""Characters of one value. In brackets it is as long as any element of a list may be."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ class FacetValues:
     A value may hold commas within parentheses; without brackets, anywhere.
     """
 
+    has_elements: ClassVar[bool] = True
+
     def parse(self, text: str) -> tuple[str, ...]:
         inner = (
             list_items(text[1:-1])
@@ -99,7 +103,7 @@ class FacetValues:
             else [text]
         )
         found = sorted({part.strip() for part in inner}, key=list_order)
-        if not all(0 < len(value) <= MAX_VALUE_LENGTH for value in found):
+        if not all(0 < len(value) <= MAX_FACET_LENGTH for value in found):
             raise refused("must be a value, or several as [PINK,YELLOW]", text)
         if len(found) > MAX_PARAMETER_VALUES:
             raise ValueError(
@@ -124,6 +128,8 @@ class Ranges:
     """Ranges of prices, both ends included, with `*` for no limit: `[0TO50]`,
     `[*TO10,100TO*]`.
     """
+
+    has_elements: ClassVar[bool] = True
 
     def parse(self, text: str) -> tuple[Range, ...]:
         inner = text[1:-1] if text[:1] == "[" and text[-1:] == "]" else text
@@ -187,7 +193,12 @@ class Phrase(Text):
 MAX_QUALITY = 100
 """Percent. Clients send more, such as 180; URLs of images have no more than this."""
 
-_WRITTEN_QUALITY = re.compile(r"\s*0*([0-9]*)(?:\.([0-9]*))?\s*", re.ASCII)
+_WRITTEN_QUALITY = re.compile(r"\s*+0*+([0-9]*+)(?:\.([0-9]*+))?\s*+", re.ASCII)
+"""A number, with zeros and spaces that mean nothing.
+
+No part gives anything back (`*+`), since the zeros, and the spaces, can be divided
+between two parts in as many ways as there are of them.
+"""
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ _SURROGATE_PAIR = re.compile(
 )
 _KEY_END = re.compile(":(?:[ \t]|$)")
 _KEY_WITHOUT_SPACE = re.compile(
-    r"[ ]*(?:-[ ]+)*+[^:\r\n]+:(?!//)[^ \t\r\n]"
+    r"[ ]*+(?:-[ ]+)*+[^:\r\n]+:(?!//)[^ \t\r\n]"
 )  # a no-break space does not count
 LINE_END = re.compile("\r\n|\r|\n")
 

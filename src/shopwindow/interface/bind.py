@@ -25,7 +25,7 @@ from shopwindow.interface.formats import (
     accepted_formats,
 )
 from shopwindow.interface.interface import Interface
-from shopwindow.interface.kinds import is_list
+from shopwindow.interface.kinds import check_size, is_list
 from shopwindow.interface.operation import CALLBACK, Operation
 from shopwindow.interface.routes import Routed
 from shopwindow.problems import Fault, Refusal
@@ -62,7 +62,9 @@ def bind(
     arguments = {}
     for name in operation.ordered(texts):
         try:
-            arguments[name] = operation.kind(name).parse(texts[name])
+            kind = operation.kind(name)
+            check_size(kind, texts[name])
+            arguments[name] = kind.parse(texts[name])
         except ValueError as error:
             faults.append(Fault(name, str(error)))
 

@@ -52,6 +52,44 @@ def is_list(kind: ParameterKind) -> bool:
     return kind.schema().get("type") == "array"
 
 
+MAX_VALUE_LENGTH = 1000
+"""Characters of a value, and of each element of a list, where the kind's schema has no
+`maxLength`.
+
+Nothing that an operation takes is longer, but a message of the mobile log. A query of
+8 KiB would give a kind that works by the square of the length 64 times as much to do.
+"""
+
+MAX_ELEMENTS = 1000
+"""Elements of a list, each as often as it stands there.
+
+The longest list that an operation takes has 250 ids (wire-shapes 1). Four times as many
+leave room for clients that repeat ids, and for the kind to say what it takes.
+"""
+
+
+def check_size(kind: ParameterKind, text: str) -> None:
+    """Raise ValueError where a text is too long for its kind to look at.
+
+    The kind's own limits are often smaller, and are its own to check. A kind that is no
+    list by its schema and yet has elements says so by ``has_elements``.
+    """
+    if len(text) <= MAX_VALUE_LENGTH:
+        return
+    schema = kind.schema()
+    is_several = is_list(kind) or getattr(kind, "has_elements", False)
+    elements = list_items(text) if is_several else [text]
+    if len(elements) > MAX_ELEMENTS:
+        most = schema.get("maxItems", MAX_ELEMENTS)
+        raise ValueError(f"must be at most {most} elements, not {len(elements)}")
+
+    most = schema.get("items", schema).get("maxLength", MAX_VALUE_LENGTH)
+    longest = max(map(len, elements))
+    if longest > most:
+        where = " in each element" if is_several else ""
+        raise ValueError(f"must be at most {most} characters{where}, not {longest}")
+
+
 def list_items(text: str) -> list[str]:
     """Split a list at its commas, except those within parentheses.
 

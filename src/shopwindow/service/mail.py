@@ -35,7 +35,7 @@ from shopwindow.service.database.database import Database
 from shopwindow.service.letters import Letters
 from shopwindow.service.smtp import Declined, SmtpConnection, SmtpServer, Unreachable
 
-_ADDRESS = re.compile(r"\S*@\S*")
+_ADDRESS = re.compile(r"(?<!\S)\S*@\S*")
 
 SENDERS = 2
 """Connections to the mail server that are used at once: one sends while the other waits

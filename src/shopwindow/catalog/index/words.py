@@ -28,7 +28,10 @@ _WORD = re.compile(r"[^\W_]+")
 _APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ`´"))
 _POSSESSIVE = re.compile("['’ʼ`´]s(?![a-z])")
 _HYPHENS = "-‐‑–"
-_JOINED = re.compile(rf"[^\W_]+(?:[{_HYPHENS}][^\W_]+)+")
+_JOINED = re.compile(rf"(?<![^\W_])[^\W_]++(?:[{_HYPHENS}][^\W_]++)+")
+"""Words that hyphens join. It is tried at the beginning of a word only: at every letter
+of a long word it would take time by the square of the length.
+"""
 _LETTERS = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"}
 )

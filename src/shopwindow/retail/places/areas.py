@@ -68,10 +68,14 @@ _POINTS: Mapping[str, Point] = {
 }
 
 _AROUND = re.compile(
-    r"(?:the\s+)?(?:greater\s+)?(?P<place>.+?)(?:\s+metro(?:politan)?)?(?:\s+(?:area|region))?",
+    r"(?:the\s+)?(?:greater\s+)?(?P<place>.+?)"
+    r"(?:(?<!\s)\s+metro(?:politan)?)?(?:(?<!\s)\s+(?:area|region))?",
     re.IGNORECASE,
 )
-"""What may stand around the name of a place: `Greater Boston`, `the Chicago area`."""
+"""What may stand around the name of a place: `Greater Boston`, `the Chicago area`.
+
+Spaces are tried from the first of them only, so many of them take no longer.
+"""
 
 
 def find(text: str) -> Point | None:

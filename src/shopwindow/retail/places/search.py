@@ -35,7 +35,7 @@ US_STATES = {
 """The two letters of each state, by them and by its name, in lower case."""
 
 _COUNTRIES = re.compile(
-    r"[\s,]+(U\.?S\.?(A\.?)?|United States( of America)?)$", re.IGNORECASE
+    r"(?<![\s,])[\s,]++(U\.?S\.?(A\.?)?|United States( of America)?)$", re.IGNORECASE
 )
 """The country at the end of an address, which tells nothing here."""
 
