@@ -102,7 +102,7 @@ def test_a_summary_counts_problems_and_warnings(listed: list[Problem], more: rep
     ids=str,
 )
 def test_what_is_not_listed_is_counted_in_every_format(more: report.More, words: str) -> None:
-    line = f"and {words}; --max-problems N lists N of them"
+    line = f"and {words}"
     assert report.text(ProblemReport([], FOLDER, more)) == line
     assert report.github(ProblemReport([], FOLDER, more)) == f"::notice title=shopwindow::{line}"
     (run,) = json.loads(report.sarif(ProblemReport([], FOLDER, more)))["runs"]

@@ -1,7 +1,6 @@
 """What a content folder may make the program read is limited before it is read."""
 
 import gzip
-import json
 import os
 import time
 from collections.abc import Callable
@@ -94,34 +93,24 @@ def source(path: Path) -> Source:
     return Source(path.name, INTERFACE.kind["product"], path.stat().st_size, 0, 0)
 
 
-def read(path: Path, unpacked: int = records.MAX_UNPACKED_BYTES, *, shared: bool = True) -> list[tuple[int, Any]]:
+def read(path: Path, *, shared: bool = True) -> list[tuple[int, Any]]:
     """Every line of a feed in its blocks: its number there, and its bytes or what is wrong with it."""
-    lines = [
-        line for block in blocks([source(path)], shared=shared) for line in FeedLines(path.parent, block, unpacked)
-    ]
+    lines = [line for block in blocks([source(path)], shared=shared) for line in FeedLines(path.parent, block)]
     return [(number, line.found if isinstance(line, Malformed) else line) for number, line in lines]
 
 
-def test_an_option_says_how_much_a_feed_may_hold(tmp_path: Path) -> None:
+def test_a_feed_may_hold_so_many_bytes(tmp_path: Path) -> None:
     path = tmp_path / "products.jsonl"
-    line = json.dumps({"id": 1}).encode() + b"\n"
-    path.write_bytes(line * 10)
-    packed = tmp_path / "products.jsonl.gz"
-    packed.write_bytes(gzip.compress(line * 10))
-    whole = [(number, line) for number in range(1, 11)]
-    size = 10 * len(line)
-    assert read(path, size) == read(packed, size) == whole
-    assert [words for _, words in read(path, size - 1)] == [f"the feed holds {size:,} bytes"]
-    *first, last = read(packed, size - len(line))
-    assert first == whole[:9]
-    assert last[1] == f"the feed unpacks to more than {size - len(line):,} bytes"
+    with open(path, "wb") as file:
+        file.truncate(records.MAX_UNPACKED_BYTES + 1)
+    assert read(path) == [(1, "the feed holds 17,179,869,185 bytes")]
 
 
 def test_a_feed_that_is_too_much_is_a_problem(minimal: Path, schemas: Schemas) -> None:
     write(minimal, {"catalog/brands.jsonl.gz": gzip.compress(b" " * 128 * 1024 * 1024)})
     (long, problem) = sorted(problems(minimal, schemas), key=lambda each: each.rule, reverse=True)
     assert (long.rule, problem.rule, problem.path) == ("feed.line", "feed.compressed", "catalog/brands.jsonl.gz")
-    assert "--max-unpacked" in problem.allowed
+    assert problem.allowed.startswith("at most 17,179,869,184 bytes, and at most 200 times")
 
 
 @pytest.mark.parametrize("length", [MAX_LINE - 1, MAX_LINE, MAX_LINE + 1, records.BLOCK - 1, records.BLOCK + 1])

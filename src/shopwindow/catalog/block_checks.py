@@ -124,7 +124,7 @@ class _OneBlock:
         """
         block, good_chunks = self.block, self.task.good_chunks
         around, report = self.task.around, self.report
-        lines = FeedLines(around.folder, block, around.unpacked)
+        lines = FeedLines(around.folder, block)
         # a YAML file is read whole, and has no chunks
         for chunk in chunks_of(lines) if block.source.is_feed else ([],):
             digest = None

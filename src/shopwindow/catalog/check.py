@@ -122,7 +122,7 @@ def check(
     if state:
         _save_good_state(around, state)
     streams = {
-        kind: Records(around.folder, kind_sources, around.names, around.unpacked)
+        kind: Records(around.folder, kind_sources, around.names)
         for kind, kind_sources in sources_of.items()
     }
     catalog = CheckedCatalog(

@@ -356,7 +356,7 @@ class LargeCheck:
         What cannot be read was reported the first time.
         """
         block, lines_before = self.blocks[number], self.lines_before[number]
-        lines = FeedLines(self.around.folder, block, self.around.unpacked)
+        lines = FeedLines(self.around.folder, block)
         faults = LineFaults(self.around.schemas)
         for entry in entries_of(block, self.around, FeedReport(), lines, faults):
             if entry.line is not None:

@@ -36,7 +36,7 @@ def small_of(
     places, faults = RecordPlaces(around.folder), LineFaults(around.schemas)
     entries = []
     for block in records.blocks(sources, shared=False):
-        lines = FeedLines(around.folder, block, around.unpacked)
+        lines = FeedLines(around.folder, block)
         for entry in entries_of(block, around, report, lines, faults):
             entries.append(entry)
             kind = entry.source.kind.name

@@ -14,8 +14,6 @@ from shopwindow.cli.steps import (
     AT,
     CONTENT_DIR,
     JOBS,
-    LISTED_PROBLEMS,
-    MAX_UNPACKED,
     PROBLEMS,
     documents_of,
     interface,
@@ -44,8 +42,6 @@ from shopwindow.problems import Misuse
 @click.option(
     "--strict", is_flag=True, help="End with exit status 1 where there are warnings."
 )
-@LISTED_PROBLEMS
-@MAX_UNPACKED
 @click.option(
     "--format",
     "form",
@@ -78,8 +74,6 @@ def check(
     against: str | None,
     at: str | None,
     strict: bool,
-    most: int,
-    unpacked: int,
     form: str,
     fixes: bool,
     diff: bool,
@@ -106,8 +100,6 @@ def check(
         against=against,
         at=at,
         jobs=jobs,
-        most=most,
-        unpacked=unpacked * 1024**3,
     )
     if diff and form != "text":
         raise Misuse("diff", f"it prints a diff, and nothing as {form}")

@@ -18,8 +18,6 @@ from shopwindow.cli.steps import (
     CONTENT_DIR,
     DEFAULT_OUT,
     JOBS,
-    LISTED_PROBLEMS,
-    MAX_UNPACKED,
     NOT_ACTIVATED,
     OUT,
     PROBLEMS,
@@ -54,8 +52,6 @@ REASON = click.option(
 @OUT
 @AT
 @JOBS
-@LISTED_PROBLEMS
-@MAX_UNPACKED
 @click.option(
     "--list",
     "listing",
@@ -81,8 +77,6 @@ def build(
     out: str,
     at: str | None,
     jobs: int | None,
-    most: int,
-    unpacked: int,
     listing: bool,
     no_cache: bool,
     allowed: int,
@@ -105,8 +99,6 @@ def build(
         Path(out),
         at=at,
         jobs=jobs,
-        most=most,
-        unpacked=unpacked * 1024**3,
         fresh=no_cache,
         allowed=allowed,
         steps=progress_bar,

@@ -61,7 +61,7 @@ class More:
             self.count
         )
         unlisted += [number_of(self.warnings, "more warning")] * bool(self.warnings)
-        return f"and {' and '.join(unlisted)}; --max-problems N lists N of them"
+        return f"and {' and '.join(unlisted)}"
 
 
 NO_MORE = More()

@@ -14,7 +14,7 @@ import click
 from shopwindow import library
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
-from shopwindow.content.check import MAX_PROBLEMS, Checked
+from shopwindow.content.check import Checked
 from shopwindow.content.documents import Documents
 from shopwindow.content.mending import fixes_of
 from shopwindow.content.processes import Progress
@@ -117,24 +117,6 @@ JOBS = click.option(
     type=click.IntRange(1, 256),
     metavar="N",
     help="How many processes share the work; default: one for each processor.",
-)
-LISTED_PROBLEMS = click.option(
-    "--max-problems",
-    "most",
-    type=click.IntRange(min=1),
-    default=MAX_PROBLEMS,
-    show_default=True,
-    metavar="N",
-    help="List at most N problems; the others are only counted.",
-)
-MAX_UNPACKED = click.option(
-    "--max-unpacked",
-    "unpacked",
-    type=click.IntRange(1, 10_000),
-    default=16,
-    show_default=True,
-    metavar="GIB",
-    help="How much one feed of the catalog may hold once it is unpacked.",
 )
 AT = click.option(
     "--at",

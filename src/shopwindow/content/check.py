@@ -57,7 +57,6 @@ from shopwindow.content.listing import Source
 from shopwindow.content.open_maps import near_names
 from shopwindow.content.processes import Progress
 from shopwindow.content.reading import FolderReading
-from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.resolving import resolved
 from shopwindow.content.schema import Schemas
@@ -66,8 +65,8 @@ from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Absent, Level, Place, Pointer, Problem
 
 MAX_PROBLEMS = 1000
-"""Problems that are listed one by one, unless an option asks for more. Nobody reads
-more of them, and one mistake in a feed can be a million problems.
+"""Problems that are listed one by one. Nobody reads more of them, and one mistake in a
+feed can be a million problems.
 """
 
 
@@ -107,7 +106,7 @@ class CheckOptions:
     cache is void. ``remembered``: what an earlier check of this folder has read, used
     instead of the cache. ``released``: kind → identity → document of a release to
     compare with; None: of none. ``most``: how many problems are listed one by one.
-    ``unpacked``: bytes that a compressed feed may hold. ``unsaved``: path → bytes that
+    ``unsaved``: path → bytes that
     a YAML file would hold if they were written. ``problems``: those of
     `collections.yaml`; ``unread``: the folders of collections that are declared with
     faults. ``at``: the instant at which a window counts as past, as
@@ -120,7 +119,6 @@ class CheckOptions:
     program: str = ""
     released: Mapping[str, Mapping[Any, Json]] | None = None
     most: int = MAX_PROBLEMS
-    unpacked: int = MAX_UNPACKED_BYTES
     problems: Sequence[Problem] = ()
     unread: Sequence[str] = ()
     remembered: RememberedFiles | None = None
@@ -284,7 +282,6 @@ class _Check:
             options.progress,
             options.cached and options.cached.with_name(index.name),
             options.program,
-            options.unpacked,
         )
         sources = [source for source in self.sources if source.kind.name in kinds]
         feeds, report = index.check(sources, beside)

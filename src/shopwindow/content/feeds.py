@@ -19,7 +19,6 @@ from shopwindow.content.kinds import Kind
 from shopwindow.content.lines import LineCause, LineGroup, LineGroups
 from shopwindow.content.listing import Source
 from shopwindow.content.processes import Progress
-from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import Absent, Problem
 
@@ -37,8 +36,7 @@ class Unstreamed:
     none. ``case`` holds the other documents. ``limit`` is the number of problems that
     are listed with their places. ``jobs`` is how many processes share the work; None:
     one a processor. ``cached`` is the file that stores what had no problem at the
-    previous check, by the program with the digest ``program``. ``unpacked`` is the
-    number of bytes that a compressed feed may hold.
+    previous check, by the program with the digest ``program``.
     """
 
     folder: Path
@@ -50,7 +48,6 @@ class Unstreamed:
     progress: Progress | None = None
     cached: Path | None = None
     program: str = ""
-    unpacked: int = MAX_UNPACKED_BYTES
 
     def ids(self, kind: str, name: str) -> frozenset[int] | None:
         """Return the values of a property among all documents of a kind.

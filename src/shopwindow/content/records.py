@@ -52,9 +52,7 @@ knows what the rest of it would have held.
 """
 
 MAX_UNPACKED_BYTES = 16 * 1024**3
-"""Bytes of a feed once it is unpacked, unless an option says otherwise. Ten million
-products have some 12 GiB.
-"""
+"""Bytes of a feed once it is unpacked. Ten million products have some 12 GiB."""
 
 MAX_RATIO = 200
 """How many times its size a compressed feed may unpack to. JSON of a shop is packed to
@@ -118,28 +116,21 @@ class FeedLines:
     feed from the block's first line. ``count``: how many lines there were.
     """
 
-    def __init__(
-        self, folder: Path, block: FeedBlock, unpacked: int = MAX_UNPACKED_BYTES
-    ) -> None:
-        """``unpacked``: bytes that the feed may hold, once it is unpacked."""
-        self.path, self.block, self.unpacked = (
-            folder / block.source.path,
-            block,
-            unpacked,
-        )
+    def __init__(self, folder: Path, block: FeedBlock) -> None:
+        self.path, self.block = folder / block.source.path, block
         self.count = 0
 
     def __iter__(self) -> Iterator[tuple[int, bytes | Malformed]]:
         size = self.block.source.size
         is_packed = self.path.name.endswith(COMPRESSED)
-        if not is_packed and size > self.unpacked:
+        if not is_packed and size > MAX_UNPACKED_BYTES:
             if not self.block.start:
                 yield self._too_much(f"the feed holds {size:,} bytes")
             return
         most = (
-            min(self.unpacked, max(RATIO_FROM, MAX_RATIO * size))
+            min(MAX_UNPACKED_BYTES, max(RATIO_FROM, MAX_RATIO * size))
             if is_packed
-            else self.block.end or self.unpacked
+            else self.block.end or MAX_UNPACKED_BYTES
         )
         try:
             with _opened(self.path) as stream:
@@ -189,7 +180,7 @@ class FeedLines:
                 yield number, line
 
     def _too_much(self, found: str) -> tuple[int, Malformed]:
-        allowed = f"at most {self.unpacked:,} bytes (--max-unpacked)"
+        allowed = f"at most {MAX_UNPACKED_BYTES:,} bytes"
         if self.path.name.endswith(COMPRESSED):
             allowed += f", and at most {MAX_RATIO} times what the compressed file has"
         return self._fault("feed.compressed", found, allowed)
@@ -268,14 +259,11 @@ class _Unpacked(io.RawIOBase):
 class Records:
     """The checked documents of one kind, which are read again each time they are
     needed.
-
-    ``unpacked``: bytes that a feed may hold, as when it was checked.
     """
 
     folder: Path
     sources: Sequence[Source]
     names: expressions.Names
-    unpacked: int = MAX_UNPACKED_BYTES
 
     def __iter__(self) -> Iterator[Json]:
         """Yield all of them, in the order of the files."""
@@ -295,7 +283,7 @@ class Records:
         """
         try:
             if block.source.is_feed:
-                for _, line in FeedLines(self.folder, block, self.unpacked):
+                for _, line in FeedLines(self.folder, block):
                     if isinstance(line, Malformed):
                         raise line
                     yield orjson.loads(

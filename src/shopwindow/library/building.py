@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
+from shopwindow.content.check import Checked, CheckOptions
 from shopwindow.content.documents import Content, Documents
 from shopwindow.content.listing import COLLECTIONS
-from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.steps import Steps, no_steps
 from shopwindow.edge.rules import digest, rules
 from shopwindow.interface.collections import Declared
@@ -71,8 +70,6 @@ def build(
     *,
     at: str | None = None,
     jobs: int | None = None,
-    most: int = MAX_PROBLEMS,
-    unpacked: int = MAX_UNPACKED_BYTES,
     fresh: bool = False,
     allowed: int = MAX_FILES,
     steps: Steps = no_steps,
@@ -98,8 +95,6 @@ def build(
         steps("checking"),
         None if fresh else out / ".cache" / "documents",
         program,
-        most=most,
-        unpacked=unpacked,
         at=at,
     )
     work = _BuildWork(interface, content, out, options, fresh, allowed, steps, started)

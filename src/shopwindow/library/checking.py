@@ -10,7 +10,6 @@ from shopwindow.content import schedule
 from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
 from shopwindow.content.check import check as check_folder
 from shopwindow.content.documents import Documents, live
-from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.revision import commit_of, exported
 from shopwindow.content.schema import Schemas
@@ -68,7 +67,6 @@ def check(
     at: str | None = None,
     jobs: int | None = None,
     most: int = MAX_PROBLEMS,
-    unpacked: int = MAX_UNPACKED_BYTES,
     steps: Steps = no_steps,
     remembered: RememberedFiles | None = None,
     contracts: bool = True,
@@ -78,8 +76,7 @@ def check(
     ``against`` is a release, a .tar of one, or a git revision of the folder: what
     changed since is held to the rules for revisions. Windows that are past at the instant ``at``, as `moment_of`
     reads it, are warnings. ``jobs`` is the number of processes, by default one a
-    processor. At most ``most`` problems are listed; the others are counted. A feed may
-    hold ``unpacked`` bytes, once it is unpacked. A program that checks the same folder
+    processor. At most ``most`` problems are listed; the others are counted. A program that checks the same folder
     again and again hands in what is ``remembered`` of its files. Without
     ``contracts``, content that breaks one is no problem: for whoever only looks at it.
 
@@ -105,7 +102,6 @@ def check(
         steps("checking"),
         released=released,
         most=most,
-        unpacked=unpacked,
         remembered=remembered,
         at=at,
     )

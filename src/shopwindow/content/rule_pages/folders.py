@@ -116,7 +116,7 @@ place:
     RulePage(
         "feed.compressed",
         "A compressed feed cannot be unpacked",
-        "It was cut off or damaged on its way, or holds more than --max-unpacked allows.",
+        "It was cut off or damaged on its way, or holds more than 16 GiB once it is unpacked.",
         advice="Compress and copy the feed again; `gzip -t FILE` says whether it is intact.",
     ),
 )
