@@ -119,6 +119,15 @@ CASES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("promotion", COUPON_DAYS, "  effective: 2026-12-31\n  expiry: 2026-12-31", ()),
     ("promotion", SHOWN, "‸2026-11-01T04:00:00Z", ("time.order coupon/displayEndDate",)),
     ("promotion", SHOWN, "2026-11-01T04:00:01Z", ()),
+    ("promotion", SHOWN, "2026-12-31", ()),
+    ("promotion", SHOWN, "2026-12-31 6:00", ()),
+    ("promotion", SHOWN, "2026-12-31 06:00 America/Los_Angeles", ()),
+    ("promotion", SHOWN, "‸2026-12-31 06:00 America/Los_Angles", ("time.zone coupon/displayEndDate",)),
+    ("promotion", SHOWN, "‸2026-12-31 06:00 store", ("time.zone coupon/displayEndDate",)),
+    ("promotion", SHOWN, "‸2027-03-14 02:30", ("time.exists coupon/displayEndDate",)),
+    ("promotion", SHOWN, "‸2027-11-07 01:30 America/New_York", ("time.exists coupon/displayEndDate",)),
+    ("promotion", SHOWN, "‸2026-10-30", ("time.order coupon/displayEndDate",)),
+    ("promotion", SHOWN, "2026-11-01", ()),
     ("promotion", SHOWN, "‸2026-12-32T23:59:59-05:00", ("schema.pattern coupon/displayEndDate",)),
     ("promotion", SHOWN, "‸2026-11-31T23:59:59-05:00", ("time.exists coupon/displayEndDate",)),
     ("promotion", DAYS, "\neffective: ‸2026-02-29\nexpiry: 2026-12-31", ("schema.format effective",)),
@@ -736,3 +745,32 @@ def test_a_kind_that_is_named_by_its_file_has_a_file_for_each_document(
     write(minimal, {f"apps/{file}": text})
     listed = check(minimal, schemas, BY_FILE).problems
     assert [(pointer_text(each.pointer), each.found, each.allowed) for each in listed] == found
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "shown"),
+    [
+        ("2026-11-09", "2026-12-06", ("2026-11-09T00:00:00-05:00", "2026-12-07T00:00:00-05:00")),
+        ("2026-10-09 6:00", "2026-12-06 18:00", ("2026-10-09T06:00:00-04:00", "2026-12-06T18:00:00-05:00")),
+        (
+            "2026-11-09 06:00 America/Los_Angeles",
+            "2026-12-06 Asia/Tokyo",
+            ("2026-11-09T06:00:00-08:00", "2026-12-07T00:00:00+09:00"),
+        ),
+        (
+            "2026-11-09T06:00:00Z",
+            "2026-12-06T18:00:00.5-03:00",
+            ("2026-11-09T06:00:00Z", "2026-12-06T18:00:00.5-03:00"),
+        ),
+    ],
+)
+def test_a_coupon_is_displayed_between_instants_that_are_written_as_those_of_a_window(
+    minimal: Path, schemas: Schemas, start: str, end: str, shown: tuple[str, str]
+) -> None:
+    edit(minimal, ("promotions/one.yaml", "2026-11-01T00:00:00-04:00", start), ("promotions/one.yaml", SHOWN, end))
+    checked = check(minimal, schemas, INTERFACE, CheckOptions(jobs=1))
+    assert checked.problems == []
+    assert checked.documents is not None
+    (promotion,) = checked.documents.of("promotion")
+    coupon = promotion.value["coupon"]
+    assert (coupon["displayStartDate"], coupon["displayEndDate"]) == shown

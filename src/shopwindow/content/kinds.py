@@ -102,7 +102,9 @@ class Kind:
     zone, too: a publish window may end with the kind's name in place of a zone, and
     ``dates``, which are for the calendar, are read on its clocks. Without a zone they
     are read on the site's. ``clocks`` lead to times of day, which may be written with
-    one digit for the hour; a publish window needs no entry.
+    one digit for the hour; a publish window needs no entry. ``instants`` lead to instants
+    that may be written as the ends of a publish window are, each with whether a bare
+    day means its end; they are served with their offset.
 
     Three sorts of functions yield findings. ``rules`` state what no schema can:
     ``rule(case, document)``. ``revisions`` compare a document with its value in a
@@ -125,6 +127,7 @@ class Kind:
     dates: DatesOf | None = None
     zone: str = ""
     clocks: tuple[Pointer, ...] = ()
+    instants: tuple[tuple[Pointer, bool], ...] = ()
     groups: Grouping | None = None
     selections: tuple[Selection, ...] = ()
     rules: tuple[Rule, ...] = ()

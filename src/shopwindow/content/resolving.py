@@ -1,8 +1,8 @@
 """Puts what is meant into the place of what stands for it, once all files are read.
 
-Two forms mean something only beside other documents: a group of stores, and a zone
-that is that of a store. Here each becomes what it means: ids, and the name of a zone.
-Rules, answers, releases and differences see only that.
+Three forms mean something only beside other documents: a group of stores, a zone that
+is that of a store, and an instant on the clocks of the site. Here each becomes what it
+means: ids, the name of a zone, an instant with its offset. Rules, answers, releases and differences see only that.
 
 What cannot be resolved stays as it is written, and rules say why
 (`rules._selections`, `rules._windows`).
@@ -12,12 +12,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from shopwindow.content import groups, zones
+from shopwindow.content import groups, schedule, zones
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
 from shopwindow.content.groups import Groups
 from shopwindow.content.kinds import Kind
+from shopwindow.content.layers import merge
+from shopwindow.content.yaml import Json
 from shopwindow.content.zones import Zones
+from shopwindow.problems import Pointer
 
 
 def resolved(case: Case) -> Case:
@@ -81,7 +84,32 @@ class _Resolving:
             and self._case.sound(document, ("publish",))
         ):
             value = zones.named(value, self._zones(kind.name))
+        for pointer, ends in kind.instants:
+            value = self._with_offset(document, value, pointer, ends=ends)
         return document if value is document.value else document._replace(value=value)
+
+    def _with_offset(
+        self, document: Document, value: Json, pointer: Pointer, *, ends: bool
+    ) -> Json:
+        """Return a document's value with the offset of the instant at ``pointer``.
+
+        It is the value itself where an offset stands there, or no instant.
+        """
+        text, where = self._case.at(document, pointer), self._case.zone
+        if where is None or not self._case.sound(document, pointer):
+            return value
+        written = schedule.WRITTEN.fullmatch(text) if text else None
+        if written is None:
+            return value
+        try:
+            moment = schedule.instant(text, where, ends=ends)
+        except ValueError:
+            return value
+        zone = schedule.zone(written["zone"]) if written["zone"] else where
+        patch: Json = moment.astimezone(zone).isoformat()
+        for step in reversed(pointer):
+            patch = {step: patch}
+        return merge(value, patch)
 
 
 def zones_of(case: Case, kind: Kind) -> Zones:

@@ -29,6 +29,28 @@ def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
     return None
 
 
+def instant_at(
+    pointer: Pointer, text: str, where: ZoneInfo, *, ends: bool
+) -> datetime | Finding:
+    """Return the instant that stands at ``pointer``, or why there is none.
+
+    The other arguments are those of `schedule.instant`.
+    """
+    name = schedule.zone_name(text)
+    if name and (unknown := unknown_zone(pointer, name)):
+        return unknown
+    try:
+        return schedule.instant(text, where, ends=ends)
+    except schedule.OccursTwice as error:
+        allowed = f"{error.first} or {error.second}"
+        return Finding("time.exists", pointer, str(error), allowed)
+    except ValueError as error:
+        found = str(error)
+        if "clock" not in found:
+            found = f"{text!r} does not exist in the calendar"
+        return Finding("time.exists", pointer, found, "a time that exists")
+
+
 def windows(case: Case) -> RuleFindings:
     """Check that both ends of a publish window exist, and that it opens before it
     closes.
@@ -117,16 +139,11 @@ def _window(publish: Mapping[str, str], zone: ZoneInfo) -> Iterator[Finding]:
     """Yield what is wrong with the ends of a window, of which some may be left out."""
     moments: dict[str, datetime] = {}
     for end, text in publish.items():
-        try:
-            moments[end] = schedule.instant(text, zone, ends=end == "until")
-        except schedule.OccursTwice as error:
-            allowed = f"{error.first} or {error.second}"
-            yield Finding("time.exists", ("publish", end), str(error), allowed)
-        except ValueError as error:
-            found = str(error)
-            if "clock" not in found:
-                found = f"{text!r} does not exist in the calendar"
-            yield Finding("time.exists", ("publish", end), found, "a time that exists")
+        moment = instant_at(("publish", end), text, zone, ends=end == "until")
+        if isinstance(moment, Finding):
+            yield moment
+        else:
+            moments[end] = moment
     if len(moments) == 2 and moments["from"] >= moments["until"]:
         found = f"from {publish['from']} is not before until {publish['until']}"
         yield Finding("window.order", ("publish", "from"), found, "from before until")

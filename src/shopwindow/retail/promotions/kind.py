@@ -1,7 +1,7 @@
 """What editors write about a promotion and its coupon (interface 4.10, wire-shapes 4)."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -11,6 +11,7 @@ from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH, Kind, Reference
 from shopwindow.content.schedule import END, Window, first_instant
 from shopwindow.content.unique import once
+from shopwindow.content.window_rules import instant_at
 from shopwindow.problems import Pointer
 
 
@@ -31,23 +32,27 @@ def days(case: Case, promotion: Document) -> Iterator[Finding]:
             yield Finding("time.order", ends[1], found, "the same day or a later one")
 
 
+DISPLAYED: tuple[tuple[Pointer, bool], ...] = (
+    (("coupon", "displayStartDate"), False),
+    (("coupon", "displayEndDate"), True),
+)
+"""Between which instants a coupon is displayed; a bare day belongs to that time."""
+
+
 def display(case: Case, promotion: Document) -> Iterator[Finding]:
     """The times between which a coupon is displayed exist, and come in order."""
+    if case.zone is None:
+        return
     instants: dict[str, tuple[str, datetime]] = {}
-    for name in ("displayStartDate", "displayEndDate"):
-        pointer: Pointer = ("coupon", name)
+    for pointer, ends in DISPLAYED:
         text = case.at(promotion, pointer)
         if text is None or not case.sound(promotion, pointer):
             continue
-        try:
-            instants[name] = text, datetime.fromisoformat(text).astimezone(UTC)
-        except (ValueError, OverflowError):
-            yield Finding(
-                "time.exists",
-                pointer,
-                f"{text!r} does not exist in the calendar",
-                "a time that exists",
-            )
+        moment = instant_at(pointer, text, case.zone, ends=ends)
+        if isinstance(moment, Finding):
+            yield moment
+        else:
+            instants[str(pointer[-1])] = text, moment
 
     if len(instants) == 2:
         first, start = instants["displayStartDate"]
@@ -89,6 +94,7 @@ PROMOTION = Kind(
         Reference(("categoryIds", EACH), "category"),
     ),
     dates=dates,
+    instants=DISPLAYED,
     rules=(days, display),
 )
 
