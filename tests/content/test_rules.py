@@ -774,3 +774,18 @@ def test_a_coupon_is_displayed_between_instants_that_are_written_as_those_of_a_w
     (promotion,) = checked.documents.of("promotion")
     coupon = promotion.value["coupon"]
     assert (coupon["displayStartDate"], coupon["displayEndDate"]) == shown
+
+
+def test_each_clash_of_numbers_is_offered_another_that_is_free(minimal: Path, schemas: Schemas) -> None:
+    two = EVENT.replace("id: 5", "id: 8").replace("Opening", "Closing")
+    again = EVENT.replace("Opening", "Tasting")
+    write(minimal, {"events/two.yaml": two, "events/x.yaml": again, "events/y.yaml": two.replace("Closing", "Carols")})
+    offered = {problem.path: problem.allowed.rpartition("; ")[2] for problem in problems(minimal, schemas)}
+    assert offered == {"events/x.yaml": "9 is free", "events/y.yaml": "10 is free"}
+    write(minimal, {"events/x.yaml": again.replace("id: 5", "id: 9"), "events/y.yaml": two.replace("id: 8", "id: 10")})
+    assert problems(minimal, schemas) == []
+
+
+def test_a_clash_of_names_is_offered_no_other(minimal: Path, schemas: Schemas) -> None:
+    write(minimal, {"apps/two.yaml": APP.replace(DIGEST, "b" * 64)})
+    assert [(problem.rule, problem.allowed) for problem in problems(minimal, schemas)] == [("unique", "each once")]

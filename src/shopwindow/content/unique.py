@@ -30,7 +30,14 @@ def unique(case: Case) -> RuleFindings:
                 uses = (
                     (document, (name,), document.value[name]) for document in documents
                 )
-                yield from _copied(once(case, kind, name, uses))
+                clashes = _copied(once(case, kind, name, uses))
+                if not all(type(value) is int for value in values):
+                    yield from clashes
+                    continue
+                # Branches that each began a document counted on from the same one.
+                for free, (document, finding) in enumerate(clashes, max(values) + 1):
+                    allowed = f"{finding.allowed}; {free} is free"
+                    yield document, replace(finding, allowed=allowed)
 
 
 def once(
