@@ -361,6 +361,148 @@ def publish_unchecked(out: Path, id: str, target: FolderBucket) -> None:
     publish(replace(outgoing(out), files={}), target)
 
 
+def forged_at_target(tmp_path: Path, id: str, name: str, data: bytes) -> None:
+    """Give a release at the target other bytes of a part, as somebody can who may write there: digests and id fit."""
+    path, value = listing(tmp_path, id)
+    digest = sha256(data).hexdigest()
+    value["objects"].append(digest)
+    value["parts"][name]["chunks"] = [[digest, len(data), len(value["objects"]) - 1, 0]]
+    chunk = tmp_path / "target" / layout.object_key(digest)
+    chunk.parent.mkdir(exist_ok=True)
+    chunk.write_bytes(data)
+    if name == "manifest.json":
+        value["id"] = digest
+        path = tmp_path / "target" / layout.release_key(digest)
+        path.parent.mkdir()
+        pointer = tmp_path / "target" / layout.POINTER
+        pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "id": digest}))
+    path.write_bytes(orjson.dumps(value))
+
+
+ENTRY = {"when": "2026-11-01T00:00:00+00:00", "id": "0" * 64, "from": None, "who": "somebody", "why": "", "action": ""}
+
+ODD_MEMBERS: dict[str, dict[str, list[Json]]] = {
+    layout.POINTER: {
+        "format": [None, "1", []],
+        "id": [None, 7, "x", ["x"], "0" * 63],
+        "switched": [None, 5, "noon", "2026-11-01T00:00:00"],
+        "built": [None, 5, "noon", "2026-11-01"],
+        "pinned": [None, 1, "yes"],
+        "unpurged": [None, 5, "x", ["x"], [7]],
+        "pruning": [None, 5, "now"],
+        "history": [None, 5, "x", ["x"], [7], [[]], [{}], {"when": 1}]
+        + [[{**ENTRY, **odd}] for odd in ({"when": "noon"}, {"id": 7}, {"from": "x"}, {"who": None})],
+    },
+    "manifest.json": {
+        "format": [None, "1", []],
+        "id": [None, 7, "0" * 64],
+        "built": [None, 5, "noon"],
+        "files": [None, "1", -1, 1.5],
+        "size": [None, "1", -1, True],
+        "parts": [None, [], {}, {"manifest.json": []}, {"manifest.json": {"chunks": [["0" * 64, 1.5, 0, 0]]}}],
+        "objects": [None, [], {}, [7], "x"],
+    },
+}
+
+
+@pytest.mark.parametrize("name", ODD_MEMBERS)
+def test_what_a_publisher_says_is_refused_in_a_sentence_with_each_member_odd(
+    tmp_path: Path, target: FolderBucket, host: Releases, name: str
+) -> None:
+    id = published(tmp_path, target)
+    path = tmp_path / "target" / (name if name == layout.POINTER else layout.release_key(id))
+    value = orjson.loads(path.read_bytes())
+    pulls = 0
+    for member, values in ODD_MEMBERS[name].items():
+        for odd in values:
+            path.write_bytes(orjson.dumps({**value, member: odd}))
+            said = str(fault(target, host))
+            assert f"{path.relative_to(tmp_path / 'target')} is not what a publisher writes (" in said, (member, odd)
+            pulls += 1
+    path.write_bytes(orjson.dumps(value))
+    assert (pulls >= 25, pulled(target, host)) == (True, id)
+
+
+WHOLE = [b"", b"\xff", b"null", b"[]", b"7", b'"x"', b"{}", b'{"format":1}', b"[" * 100_000]
+
+
+@pytest.mark.parametrize("data", WHOLE)
+def test_a_file_that_is_none_of_a_publisher_is_refused_in_a_sentence(
+    tmp_path: Path, target: FolderBucket, host: Releases, data: bytes
+) -> None:
+    id = published(tmp_path, target)
+    for key in (layout.POINTER, layout.release_key(id)):
+        path = tmp_path / "target" / key
+        before = path.read_bytes()
+        path.write_bytes(data)
+        assert "is not what a publisher writes" in str(fault(target, host)), key
+        path.write_bytes(before)
+    ran = shopwindow("pull", target.where, "--out", host.out)
+    assert (ran.status, ran.err) == (0, "")
+
+
+ODD_MANIFESTS = [
+    (b'"private":{', b'"private":{"catalog":7,'),
+    (b'"private":{', b'"private":{"catalog":{"format":"x"},'),
+    (b'"private":{', b'"private":[],"other":{'),
+    (b'"edge":"', b'"edge":7,"other":"'),
+    (b'"size":', b'"size":-'),
+]
+
+
+@pytest.mark.parametrize(("written", "odd"), ODD_MANIFESTS)
+def test_a_manifest_that_no_build_wrote_is_refused_in_a_sentence(
+    tmp_path: Path, target: FolderBucket, host: Releases, written: bytes, odd: bytes
+) -> None:
+    id = published(tmp_path, target)
+    data = (tmp_path / "dist" / "releases" / id / "manifest.json").read_bytes()
+    assert written in data
+    forged_at_target(tmp_path, id, "manifest.json", data.replace(written, odd, 1))
+    assert fault(target, host).kind in ("damaged", "source")
+
+
+def test_a_manifest_with_a_file_in_the_place_of_a_folder_is_refused_in_a_sentence(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    id = published(tmp_path, target)
+    data = (tmp_path / "dist" / "releases" / id / "manifest.json").read_bytes()
+    first, second, *_ = (entry["path"] for entry in orjson.loads(data)["files"])
+    odd = data.replace(f'"path":"{first}"'.encode(), f'"path":"{second}/x"'.encode(), 1)
+    forged_at_target(tmp_path, id, "manifest.json", odd)
+    assert fault(target, host).kind in ("damaged", "host")
+
+
+@pytest.mark.parametrize("data", [b"null", b"[]", b"{}", b"x", b'{"built":7}', b'{"built":"x","catalog":7}'])
+def test_a_build_note_that_no_build_wrote_is_refused_in_a_sentence(
+    tmp_path: Path, target: FolderBucket, host: Releases, data: bytes
+) -> None:
+    id = published(tmp_path, target)
+    forged_at_target(tmp_path, id, "build.json", data)
+    assert fault(target, host).kind == "damaged"
+
+
+def test_only_files_are_opened_at_a_target(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    """A pipe has no writer, and whoever opened it would wait for one."""
+    id = published(tmp_path, target)
+    for key in (layout.POINTER, layout.release_key(id), chunk_of_manifest(tmp_path, id)):
+        path = tmp_path / "target" / key
+        path.rename(tmp_path / "away")
+        os.mkfifo(path)
+        assert str(path) in str(fault(target, host)), key
+        path.unlink()
+        path.mkdir()
+        assert fault(target, host).kind in ("damaged", "source")
+        path.rmdir()
+        (tmp_path / "away").rename(path)
+    assert pulled(target, host) == id
+
+
+def chunk_of_manifest(tmp_path: Path, id: str) -> str:
+    """The name of the object that holds the beginning of a release's manifest."""
+    _, value = listing(tmp_path, id)
+    return layout.object_key(value["objects"][value["parts"]["manifest.json"]["chunks"][0][2]])
+
+
 def test_a_manifest_of_a_newer_format_is_refused(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
     path, value = listing(tmp_path, published(tmp_path, target))
     path.write_bytes(orjson.dumps({**value, "format": layout.LISTING_FORMAT + 1}))
@@ -376,22 +518,8 @@ def test_a_release_of_a_newer_format_is_refused(tmp_path: Path, target: FolderBu
     id = release(tmp_path)
     data = (tmp_path / "dist" / "releases" / id / "manifest.json").read_bytes()
     newer = data.replace(b'"format":%d' % MANIFEST_FORMAT, b'"format":%d' % (MANIFEST_FORMAT + 1), 1)
-    forged = forge(tmp_path / "dist", id, newer)
     published(tmp_path, target)
-    path, value = listing(tmp_path, id)
-    parts = value["parts"]
-    chunk = (forged, len(newer), 0, 0)
-    value |= {"id": forged, "objects": [forged, *value["objects"]]}
-    for name, part in parts.items():
-        part["chunks"] = [[d, s, n + 1, o] for d, s, n, o in part["chunks"]]
-        if name == "manifest.json":
-            part["chunks"] = [list(chunk)]
-    (tmp_path / "target" / layout.object_key(forged)).parent.mkdir(exist_ok=True)
-    (tmp_path / "target" / layout.object_key(forged)).write_bytes(newer)
-    (path.parent.parent / forged).mkdir()
-    (path.parent.parent / forged / "manifest.json").write_bytes(orjson.dumps(value))
-    pointer = tmp_path / "target" / layout.POINTER
-    pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "id": forged}))
+    forged_at_target(tmp_path, id, "manifest.json", newer)
     raised = fault(target, host)
     assert (raised.kind, "the one that this program reads: update it" in str(raised)) == ("newer", True)
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from shopwindow.delivery.folder import FolderBucket
 from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, Log, follow, pause
 from shopwindow.delivery.layout import POINTER
 from shopwindow.delivery.pointer import POINTER_HEADERS
-from shopwindow.delivery.source import UnsignedSource
+from shopwindow.delivery.source import ReleaseSource, UnsignedSource, WantedRelease
 from shopwindow.release import pull_notes
 from shopwindow.release.releases import OutputBusy, Releases
 
@@ -56,12 +56,13 @@ class Said:
 
 
 @contextmanager
-def following(target: FolderBucket, host: Releases) -> Iterator[Said]:
+def following(source: FolderBucket | ReleaseSource, host: Releases) -> Iterator[Said]:
     """A follower that looks twenty times a second."""
     said, stopped = Said(), threading.Event()
     log = Log(said.well.append, said.reported.append)
     arguments = {"every": 0.05, "keep": 10, "log": log, "stopped": stopped}
-    thread = threading.Thread(target=follow, args=(UnsignedSource(target), host), kwargs=arguments)
+    believed = UnsignedSource(source) if isinstance(source, FolderBucket) else source
+    thread = threading.Thread(target=follow, args=(believed, host), kwargs=arguments)
     thread.start()
     try:
         yield said
@@ -114,6 +115,33 @@ def test_a_source_that_is_away_leaves_the_release_and_comes_back(
     note = pull_notes.read(host.out)
     assert note is not None
     assert (note.fault, note.kind, note.since, note.faults["source"] > 0) == ("", "", "", True)
+    assert f"{target.where} is followed again" in said.well
+
+
+def test_whatever_an_attempt_raises_is_reported_and_recorded_and_following_goes_on(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    class Odd(UnsignedSource):
+        """A source that meets what nobody thought of, the first three times."""
+
+        attempts = 0
+
+        def current(self, memory: Mapping[str, Any]) -> WantedRelease:
+            self.attempts += 1
+            if self.attempts <= 3:
+                raise RecursionError("nobody thought of it")
+            return super().current(memory)
+
+    first = published(tmp_path, target)
+    source = Odd(target)
+    with following(source, host) as said:
+        assert within(30, lambda: said.faults != [])
+        note = pull_notes.read(host.out)
+        assert within(30, lambda: host.current() == first)
+    text = "RecursionError: nobody thought of it"
+    assert said.faults == [f"{text}; `shopwindow pull` once shows where; there is no release yet"]
+    assert note is not None
+    assert (note.kind, note.fault, note.since != "") == ("program", text, True)
     assert f"{target.where} is followed again" in said.well
 
 

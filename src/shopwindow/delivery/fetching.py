@@ -158,7 +158,7 @@ def _sizes(listed: ManifestLines, id: str) -> dict[str, int]:
     for path, line in listed.files.items():
         try:
             entry: Any = orjson.loads(line)
-            stated = entry["path"], entry["size"], entry["sha256"]
+            stated = entry["path"], layout.count(entry["size"]), entry["sha256"]
             read = path, manifest.size_of(line), manifest.digest_of(line)
             if stated != read or not layout.is_digest(stated[2]):
                 raise ValueError("its entries are out of order")
@@ -191,9 +191,8 @@ def _require_parts(
     """
     try:
         note = orjson.loads(Path(stage.path(BUILD_PART)).read_bytes())
-        if not isinstance(note, dict) or not isinstance(note["built"], str):
-            raise ValueError("not what a build writes")
-    except (ValueError, KeyError) as error:
+        layout.instant(note["built"])
+    except (ValueError, KeyError, TypeError) as error:
         raise Failure(f"release {id[:12]}: {BUILD_PART}: {error}") from None
     for name, entry in listed.private.items():
         stated = entry.get("sha256") or index_note(note, Path(name).stem).get("sha256")

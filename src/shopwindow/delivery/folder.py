@@ -5,9 +5,11 @@ its name, which the system refuses where the name is taken. What is replaced, is
 compared and renamed under a lock. So a reader, and a crash, meet whole files only.
 """
 
+import errno
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -15,6 +17,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import BinaryIO
 
 from shopwindow.content.durable import synchronize
 from shopwindow.delivery.bucket import (
@@ -56,7 +59,7 @@ class FolderBucket:
     def read(self, key: str) -> Stored | None:
         with failures(self._folder, _UNCHANGED):
             try:
-                with open(self._folder / key, "rb") as file:
+                with _regular(self._folder / key) as file:
                     data = file.read(MAX_READ_BYTES + 1)
                     status = os.fstat(file.fileno())
             except FileNotFoundError:
@@ -73,7 +76,7 @@ class FolderBucket:
     def read_range(self, key: str, start: int, size: int) -> bytes | None:
         with failures(self._folder, _UNCHANGED):
             try:
-                with open(self._folder / key, "rb") as file:
+                with _regular(self._folder / key) as file:
                     file.seek(start)
                     return file.read(size)
             except FileNotFoundError:
@@ -190,6 +193,15 @@ class FolderBucket:
             self._draft(self._folder / "clock", b"") as draft,
         ):
             return datetime.fromtimestamp(draft.stat().st_mtime, UTC)
+
+
+def _regular(path: Path) -> BinaryIO:
+    """Open a file for reading. Raises OSError where it is another thing: whoever opens a
+    pipe waits for a writer, perhaps for ever.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return open(path, "rb")
 
 
 def _is_empty(path: Path) -> bool:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from shopwindow.delivery.pulling import Pulled, prune, pull
-from shopwindow.delivery.source import PullFault, ReleaseSource
+from shopwindow.delivery.source import ReleaseSource
 from shopwindow.interface.index import Index
-from shopwindow.problems import number_of
+from shopwindow.problems import Failure, number_of
 from shopwindow.release.edge_notes import stale_edges
 from shopwindow.release.releases import Releases
 
@@ -34,7 +34,7 @@ back is noticed within five minutes.
 """
 
 
-class _Stopped(Exception):
+class _Stopped(BaseException):
     """A signal has come while a release was fetched."""
 
 
@@ -58,8 +58,8 @@ def follow(
 ) -> None:
     """Pull what a source has, every ``every`` seconds, until ``stopped`` is set.
 
-    ``indexes`` are as for `pull`. ``keep``: how many of the newest releases stay. Faults are reported and recorded,
-    and never raised.
+    ``indexes`` are as for `pull`. ``keep``: how many of the newest releases stay. What
+    goes wrong, whatever it is, is reported and recorded, and never raised.
     """
     last: Pulled | None = None
     reported, failures = "", 0
@@ -81,11 +81,12 @@ def follow(
             reported, failures = "", 0
         except _Stopped:
             break
-        except PullFault as fault:
+        except Exception as error:
             failures += 1
-            if str(fault) != reported:
+            fault = _worded(error)
+            if fault != reported:
                 log.report(f"{fault}; {_served(releases)}")
-            reported = str(fault)
+            reported = fault
         stopped.wait(pause(every, failures))
 
 
@@ -110,8 +111,18 @@ def _inform(log: Log, releases: Releases, done: Pulled, last: Pulled | None) -> 
         log.report(f"release {id} is here, but this host is pinned; unpin it")
 
 
+def _worded(error: Exception) -> str:
+    """Return what to report of an attempt; of a fault of this program, its class, too."""
+    if isinstance(error, Failure):
+        return str(error)
+    return f"{type(error).__name__}: {error}; `shopwindow pull` once shows where"
+
+
 def _served(releases: Releases) -> str:
-    current = releases.current()
+    try:
+        current = releases.current()
+    except Failure as failure:
+        return str(failure)
     return f"{current[:12]} stays current" if current else "there is no release yet"
 
 

@@ -22,6 +22,7 @@ Whoever finds `releases/<id>/manifest.json` may rely on every object of the rele
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -139,20 +140,20 @@ def decode(data: bytes, id: str, where: object) -> Published:
             )
         if value["id"] != id:
             raise ValueError("it is of another release")
-        objects = value["objects"]
+        objects = [digest(one) for one in value["objects"]]
         parts = {
             _part_name(name): ReleasePart(
                 tuple(
-                    _chunk(digest, size, objects[number], offset)
-                    for digest, size, number, offset in part["chunks"]
+                    _chunk(own, size, objects[number], offset)
+                    for own, size, number, offset in part["chunks"]
                 )
             )
             for name, part in value["parts"].items()
         }
         if MANIFEST_PART not in parts:
             raise ValueError("it names no manifest")
-        counts = int(value["files"]), int(value["size"])
-        return Published(id, str(value["built"]), *counts, parts)
+        counts = count(value["files"]), count(value["size"])
+        return Published(id, instant(value["built"]), *counts, parts)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise Failure(
             f"{where}: {release_key(id)} is not what a publisher writes ({lacking(error)}); "
@@ -165,6 +166,30 @@ def is_digest(text: str) -> bool:
     return _DIGEST.fullmatch(text) is not None
 
 
+# -- what a JSON value must be: each returns it, or raises ValueError or TypeError ------
+
+
+def digest(value: Any) -> str:
+    """Return a SHA-256 in hex, as ids and digests are."""
+    if not is_digest(value):
+        raise ValueError(f"{value[:80]!r} is no digest")
+    return str(value)
+
+
+def instant(value: Any) -> str:
+    """Return an instant with its offset (RFC 3339)."""
+    if datetime.fromisoformat(value).tzinfo is None:
+        raise ValueError(f"{value!r} has no offset")
+    return str(value)
+
+
+def count(value: Any) -> int:
+    """Return a number of something."""
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{str(value)[:80]} is no number of anything")
+    return value
+
+
 def _part_name(name: str) -> str:
     """Return the name of a part, which becomes that of a file. Raises ValueError."""
     if not _PART_NAME.fullmatch(name) or name == "files":
@@ -172,13 +197,11 @@ def _part_name(name: str) -> str:
     return name
 
 
-def _chunk(digest: str, size: int, object: str, offset: int) -> PartChunk:
+def _chunk(own: Any, size: Any, object: str, offset: Any) -> PartChunk:
     """Return a chunk. Raises ValueError or TypeError where it cannot be one."""
-    if not is_digest(digest) or not is_digest(object):
-        raise ValueError("a chunk has no digest")
-    if not 0 < size <= LARGEST_CHUNK or offset < 0:
-        raise ValueError(f"a chunk of {size} bytes at {offset}")
-    return PartChunk(digest, size, object, offset)
+    if not 0 < count(size) <= LARGEST_CHUNK:
+        raise ValueError(f"a chunk of {size} bytes")
+    return PartChunk(digest(own), size, object, count(offset))
 
 
 def lacking(error: Exception) -> str:

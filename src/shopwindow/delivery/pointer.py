@@ -132,23 +132,41 @@ def _decode(data: bytes, where: str) -> TargetPointer:
                 f"{where}: {layout.POINTER} has format {value['format']}; "
                 f"this program reads up to {POINTER_FORMAT}: update it"
             )
+        is_begun = value.get("layout") == SITE and value["id"] == ""
         return TargetPointer(
-            id=str(value["id"]),
-            switched=str(value["switched"]),
-            built=str(value["built"]),
-            pinned=bool(value.get("pinned", False)),
-            unpurged=tuple(value.get("unpurged", ())),
-            pruning=str(value.get("pruning", "")),
-            history=tuple(value["history"]),
+            id="" if is_begun else layout.digest(value["id"]),
+            switched="" if is_begun else layout.instant(value["switched"]),
+            built="" if is_begun else layout.instant(value["built"]),
+            pinned=_flag(value.get("pinned", False)),
+            unpurged=tuple(map(layout.digest, value.get("unpurged", ()))),
+            pruning=layout.instant(value["pruning"]) if "pruning" in value else "",
+            history=tuple(map(_activation, value["history"])),
             layout=str(value.get("layout", OBJECTS)),
-            begun=tuple(value.get("begun", ())),
-            sending=str(value.get("sending", "")),
+            begun=tuple(map(layout.digest, value.get("begun", ()))),
+            sending=layout.instant(value["sending"]) if "sending" in value else "",
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Failure(
             f"{where}: {layout.POINTER} is not what a publisher writes ({layout.lacking(error)}); "
             "publish to a prefix of its own"
         ) from None
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{str(value)[:80]} is neither true nor false")
+    return value
+
+
+def _activation(value: Any) -> Activation:
+    """Return an entry of the history. Raises ValueError, KeyError or TypeError."""
+    layout.instant(value["when"])
+    layout.digest(value["id"])
+    if value["from"] is not None:
+        layout.digest(value["from"])
+    if not isinstance(value["who"], str):
+        raise ValueError("its history has an entry of nobody")
+    return dict(value)
 
 
 def _encode(pointer: TargetPointer) -> bytes:

@@ -86,6 +86,10 @@ def pull(
     except PullFault as fault:
         _record(releases, failed(note, fault, clock()))
         raise
+    except Exception as error:  # the host's checks say that it does not follow
+        fault = PullFault("program", f"{type(error).__name__}: {error}")
+        _record(releases, failed(note, fault, clock()))
+        raise
     _record(releases, _succeeded(note, clock(), wanted.memory))
     return done
 

@@ -152,12 +152,19 @@ def lines_of(data: bytes, id: str, where: object) -> ManifestLines:
                 f"{MANIFEST_FORMAT}, the one that this program reads: update it"
             )
         rest = orjson.loads(b"{" + data[end + 3 :])
+        private, edge = rest["private"], rest["edge"]
+        if not all(map(_is_private_entry, private.values())) or not isinstance(
+            edge, str
+        ):
+            raise ValueError("not what a build writes")
         lines = data[head:end].split(b",\n") if head < end else []
-        return ManifestLines(
-            {path_of(line): line for line in lines}, rest["private"], rest["edge"]
-        )
-    except (ValueError, KeyError, TypeError) as error:
+        return ManifestLines({path_of(line): line for line in lines}, private, edge)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Failure(f"{where}: cannot be read as a manifest: {error}") from None
+
+
+def _is_private_entry(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("format", 0), int)
 
 
 def path_of(line: bytes) -> str:

@@ -29,6 +29,7 @@ FAULT_KINDS = {
     "expired": "what is signed there has expired, or a clock is wrong",
     "damaged": "bytes are missing, or not what they must be",
     "host": "this host cannot take it: its disk, or another command at work",
+    "program": "this program fails at what is there, and should not",
 }
 """What may keep a host from a release: as metrics name it, and what it means."""
 
