@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from threading import Barrier
 
@@ -10,7 +11,7 @@ import orjson
 import pytest
 
 from delivered import current, documents, folder, memory, on_disk, read, release
-from releases import built, shopwindow, write
+from releases import SAMPLE, built, shopwindow, write
 from shopwindow.delivery import layout, pointer
 from shopwindow.delivery.bucket import Bucket, Headers, Listed, Version
 from shopwindow.delivery.outgoing import outgoing
@@ -20,6 +21,7 @@ from shopwindow.problems import Failure
 from shopwindow.release.current import POINTER_FORMAT
 from shopwindow.release.history import activation
 from shopwindow.release.manifest import MANIFEST_FORMAT
+from shopwindow.starter import begin
 
 TEXT = Headers("text/plain", "no-cache")
 
@@ -45,6 +47,30 @@ def test_a_published_release_is_read_back_byte_by_byte(bucket: Bucket, tmp_path:
     pointed = current(bucket)
     assert (pointed["format"], pointed["id"], "pinned" in pointed) == (POINTER_FORMAT, id, False)
     assert [(entry["id"], entry["from"], entry["action"]) for entry in pointed["history"]] == [(id, None, "publish")]
+
+
+KNOWN_KEYS = [
+    sha256(line.split()[1].encode()).hexdigest()
+    for path in (SAMPLE / "sample-keys.txt", Path(begin.__file__).parent / "minimal" / "sample-keys.txt")
+    for line in path.read_text().splitlines()
+    if not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize("digest", [*KNOWN_KEYS, "0" * 64])
+def test_a_key_that_everybody_knows_is_not_published(tmp_path: Path, digest: str) -> None:
+    written = documents("First")
+    written["apps/tablet.yaml"]["apiKeys"] = ["ab" * 32, digest]
+    id = built(write(tmp_path / "content", written), tmp_path / "dist")
+    ran = shopwindow("publish", f"file://{tmp_path}/target", "--out", tmp_path / "dist")
+    assert (ran.status, ran.out, ran.err) == (
+        4,
+        "",
+        f"shopwindow: release {id[:12]}: everybody knows the key of tablet whose digest is {digest[:8]}…, for it is an "
+        "example; nothing was published. `shopwindow key new tablet` prints a key of your own, and the digest to put in "
+        "its place\n",
+    )
+    assert not (tmp_path / "target").exists()
 
 
 def test_publishing_again_sends_nothing(bucket: Bucket, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 
 from checkout import ROOT
-from delivered import current, folder, release
+from delivered import current, folder, published, release
 from edges import varnish
 from negotiation import HOST, KEY_HEADER
 from nginx import ADDRESS, Answer, ask, free_port
@@ -163,10 +164,10 @@ def is_stored(answer: Answer) -> bool:
 def test_varnish_stores_answers_by_their_own_headers_until_a_publication_purges_them(
     sample: Path, tmp_path: Path
 ) -> None:
-    out, target, port = tmp_path / "dist", f"file://{tmp_path / 'target'}", free_port()
+    out, target, port = tmp_path / "dist", folder(tmp_path / "target"), free_port()
     files = out / "current" / "files"
     built(sample, out)
-    assert shopwindow("publish", target, "--out", out).status == 0
+    publish(outgoing(out), target, PublishOptions(purges=True))
     assert VCL is not None
     with granian(tmp_path / "service", out, "--workers", "1") as server:
         vcl = VCL[1].replace('"8000"', f'"{server.port}"')
@@ -189,8 +190,8 @@ def test_varnish_stores_answers_by_their_own_headers_until_a_publication_purges_
             renewed = {format: (files / f"v2/promotions.{format}").read_bytes() for format in former}
             assert within(20, lambda: asked(server.port, "/v2/promotions", key, "json").body == renewed["json"])
             assert {format: asked(port, "/v2/promotions", key, format).body for format in former} == former
-            ran = shopwindow("publish", target, "--purge", f"http://{ADDRESS}:{port}", "--out", out)
-            assert (ran.status, "URLs purged" in ran.out) == (0, True)
+            publish(outgoing(out), target, PublishOptions(purges=True))
+            assert purge(target, [purger_of(f"http://{ADDRESS}:{port}", {})]).urls > 0
             assert {format: asked(port, "/v2/promotions", key, format).body for format in former} == renewed
             assert is_stored(asked(port, own, key, "json"))  # which did not change
 
@@ -283,7 +284,8 @@ def test_a_rollback_is_purged(target: Bucket, cache: Cache) -> None:
 
 
 def test_the_command_purges_and_repeats_until_it_is_done(tmp_path: Path) -> None:
-    publishing: list[str | Path] = ["publish", f"file://{tmp_path}/target", "--out", tmp_path / "dist", "--purge"]
+    publishing: list[str | Path] = ["publish", f"file://{tmp_path}/target", "--out", tmp_path / "dist"]
+    publishing += ["--follow", "0", "--purge"]
     release(tmp_path)
     assert shopwindow(*publishing, "command:cat").status == 0
     second = release(tmp_path, "Second")
@@ -297,6 +299,19 @@ def test_the_command_purges_and_repeats_until_it_is_done(tmp_path: Path) -> None
     said, *urls, last = done.out.splitlines()
     assert (done.status, last, said.endswith("it is current already")) == (0, f"{len(urls)} URLs purged", True)
     assert shopwindow(*publishing, "command:cat").out.splitlines() == [said]
+
+
+@pytest.mark.parametrize("command", [["publish"], ["publish", "--rollback"]])
+def test_hosts_that_pull_have_twice_their_interval_before_caches_are_purged(tmp_path: Path, command: list[str]) -> None:
+    target = folder(tmp_path / "target")
+    published(tmp_path, target)
+    published(tmp_path, target, "Second")
+    release(tmp_path, "Third")
+    purging: list[str | Path] = ["--out", tmp_path / "dist", "--follow", "0.5", "--purge", "command:date +%s.%N"]
+    ran = shopwindow(command[0], target.where, *command[1:], *purging)
+    assert ran.status == 0
+    purged = next(float(line) for line in ran.out.splitlines() if line.replace(".", "").isdigit())
+    assert purged - datetime.fromisoformat(current(target)["switched"]).timestamp() >= 1.0
 
 
 @pytest.mark.parametrize("way", ["akamai", "command:", "ftp://cache", "http://", ""])

@@ -57,6 +57,7 @@ class _Order:
     reason: str
     force: bool
     purgers: Sequence["Purger"]
+    follow: float
     signing: "Signing | None" = None
     is_site: bool = False
 
@@ -138,6 +139,15 @@ class _Order:
     "'command:PROGRAM ARGUMENTS', which reads URLs. May be repeated.",
 )
 @click.option(
+    "--follow",
+    type=click.FloatRange(0, 86400),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --purge: how often hosts look that pull from TARGET. The purge waits until they have "
+    "had twice that time. 0: none pulls.",
+)
+@click.option(
     "--reason", default="", metavar="TEXT", help="Why; goes into the history."
 )
 def publish(
@@ -156,6 +166,7 @@ def publish(
     renew: bool,
     layout: str,
     ways: Sequence[str],
+    follow: float,
     reason: str,
 ) -> None:
     """Send what TARGET lacks of the current release, and make it current there.
@@ -194,7 +205,7 @@ def publish(
                 "--keys": bool(folder),
             }
         )
-    order = _ordered(target, Path(content), Path(out), reason, force, ways)
+    order = _ordered(target, Path(content), Path(out), reason, force, ways, follow)
     signing = signing_of(folder, key_command) if folder else None
     order = replace(order, is_site=layout == "site", signing=signing)
     if listing:
@@ -227,6 +238,7 @@ def _ordered(
     reason: str,
     force: bool,
     ways: Sequence[str],
+    follow: float,
 ) -> _Order:
     """Return what the arguments mean. Raises Failure without the extra `delivery`.
 
@@ -242,13 +254,14 @@ def _ordered(
         raise Failure(f"{is_missing}: {install}") from None
     bucket = opened(target_of(target, content), os.environ)
     purgers = [purger_of(way, os.environ) for way in ways]
-    return _Order(bucket, out, reason, force, purgers)
+    return _Order(bucket, out, reason, force, purgers, follow)
 
 
 def _publish(order: _Order) -> None:
-    from shopwindow.delivery.outgoing import outgoing
+    from shopwindow.delivery.outgoing import outgoing, require_secret_keys
 
     signature = None
+    require_secret_keys(order.out, interface())
     release = outgoing(order.out)
     if order.signing:
         from shopwindow.delivery import signed_publishing
@@ -327,7 +340,8 @@ def _purge(order: _Order) -> None:
 
     if not order.purgers:
         return
-    done = purge(order.bucket, order.purgers, SITE if order.is_site else OBJECTS)
+    layout = SITE if order.is_site else OBJECTS
+    done = purge(order.bucket, order.purgers, layout, order.follow)
     if done.releases:
         click.echo(f"{number_of(done.urls, 'URL')} purged")
 

@@ -12,12 +12,15 @@ from shopwindow.delivery.bucket import LARGE_BYTES, Headers, SentBody
 from shopwindow.delivery.chunks import chunks, stretches
 from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART
 from shopwindow.interface.answer import cache_control
+from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.build_notes import last_build
+from shopwindow.release.changes import content_of
 from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.recorded_digests import index_note
 from shopwindow.release.releases import Releases
+from shopwindow.starter.begin import public_keys
 
 PRIVATE_HEADERS = Headers(
     "application/octet-stream", "private, max-age=31536000, immutable"
@@ -98,6 +101,24 @@ class Object:
                 "release; `shopwindow verify` lists all that is damaged"
             )
         return body
+
+
+def require_secret_keys(out: Path, interface: Interface) -> None:
+    """Raise Failure where the current release has an API key that everybody knows."""
+    if interface.applications is None:
+        return
+    releases = Releases(out)
+    id = releases.find("current")
+    known = public_keys()
+    for name, digests in interface.keys(
+        content_of(releases.path(id), interface)
+    ).items():
+        for digest in known.intersection(digests):
+            raise Failure(
+                f"release {id[:12]}: everybody knows the key of {name} whose digest is "
+                f"{digest[:8]}…, for it is an example; nothing was published. `shopwindow "
+                f"key new {name}` prints a key of your own, and the digest to put in its place"
+            )
 
 
 @dataclass(frozen=True)

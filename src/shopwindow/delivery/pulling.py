@@ -87,8 +87,8 @@ def pull(
         _record(releases, failed(note, fault, clock()))
         raise
     except Exception as error:  # the host's checks say that it does not follow
-        fault = PullFault("program", f"{type(error).__name__}: {error}")
-        _record(releases, failed(note, fault, clock()))
+        unforeseen = PullFault("program", f"{type(error).__name__}: {error}")
+        _record(releases, failed(note, unforeseen, clock()))
         raise
     _record(releases, _succeeded(note, clock(), wanted.memory))
     return done

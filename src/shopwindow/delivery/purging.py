@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import pairwise
@@ -101,15 +102,21 @@ class Purged:
 
 
 def purge(
-    bucket: Bucket, purgers: Sequence[Purger], layout: str = pointer.OBJECTS
+    bucket: Bucket,
+    purgers: Sequence[Purger],
+    layout: str = pointer.OBJECTS,
+    follow: float = 0.0,
 ) -> Purged:
     """Purge what the activations changed that nobody has purged for yet.
 
-    ``layout``: that of the target. Raises Failure where a cache does not confirm; then the next run tries all of it.
+    ``layout``: that of the target. ``follow``: how often hosts look that pull from it,
+    in seconds: they have twice that time, counted from when the pointer moved. Raises
+    Failure where a cache does not confirm; then the next run tries all of it.
     """
     present = pointer.read(bucket, layout).pointer
     if present is None or not present.unpurged:
         return Purged(0, 0)
+    time.sleep(_still_pulling(present.switched, 2 * follow))
     chain = (*present.unpurged, present.id)
     urls = _differing(bucket, chain, layout)
     try:
@@ -123,6 +130,17 @@ def purge(
         ) from None
     _record(bucket, present.unpurged, layout)
     return Purged(len(urls), len(present.unpurged))
+
+
+def _still_pulling(switched: str, seconds: float) -> float:
+    """Return for how long hosts may still serve the release of before.
+
+    A cache that was purged earlier would fill with its answers, for a whole lifetime.
+    Chance adds a fifth to the pauses of a host, and the rest is for what it fetches.
+    Publishers' clocks may differ, so it is never more than all of ``seconds``.
+    """
+    passed = (datetime.now(UTC) - datetime.fromisoformat(switched)).total_seconds()
+    return min(max(seconds - passed, 0.0), seconds)
 
 
 def _differing(bucket: Bucket, chain: Sequence[str], layout: str) -> list[str]:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from shopwindow.content.kinds import Kind
@@ -23,6 +24,10 @@ CONTENT_FOLDER = "content"
 """The folder of content in a repository: what every command takes without an option."""
 
 STARTS = ("minimal", "sample")
+
+SAMPLE_KEYS = "sample-keys.txt"
+"""The file, in the content to start from, of a line `<application> <key>` each."""
+
 PIPELINES = {
     "github": ("github.yml", ".github/workflows/content.yml"),
     "gitlab": ("gitlab-ci.yml", ".gitlab-ci.yml"),
@@ -73,6 +78,18 @@ def content_of(start: str) -> Path:
         )
     inside = _HERE / start
     return inside if inside.is_dir() else _HERE.parents[2] / CONTENT_FOLDER
+
+
+def public_keys() -> frozenset[str]:
+    """Return the digests of API keys that everybody knows: those of the content to
+    start from, which sample-keys.txt lists, and the zeros of the schema's example.
+    """
+    known = {"0" * 64}
+    for start in STARTS:
+        lines = (content_of(start) / SAMPLE_KEYS).read_text().splitlines()
+        keys = [line.split()[1] for line in lines if line and not line.startswith("#")]
+        known |= {sha256(key.encode()).hexdigest() for key in keys}
+    return frozenset(known)
 
 
 def files_of(
