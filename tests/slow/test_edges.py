@@ -29,6 +29,7 @@ import conformance_catalog
 import edges
 import nginx
 from checkout import ROOT
+from delivered import folder as in_folder
 from negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
 from nginx import ADDRESS, Answer, ask, free_port
 from releases import built, manifest, shopwindow
@@ -36,6 +37,8 @@ from served import AS_INSTALLED, SOURCES, Server, granian
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
+from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.edge import nginx as for_nginx
 from shopwindow.edge import worker
 from shopwindow.edge.keys import read_keys
@@ -140,8 +143,7 @@ def by_worker(folder: Path, released: Released, service: str) -> Iterator[int]:
 def by_worker_of_target(folder: Path, released: Released, service: str) -> Iterator[int]:
     """A worker with what `shopwindow publish` has written."""
     port, target = free_port(), folder / "target"
-    ran = shopwindow("publish", f"file://{target}", "--out", released.out)
-    assert ran.status == 0, ran
+    publish(outgoing(released.out), in_folder(target))
     with edges.workerd(
         folder, worker.module(released.rules), port, service, **edges.store_of_disk(target, "published")
     ):
@@ -360,7 +362,7 @@ def host_of_files(folder: Path) -> Iterator[str]:
 def store(kind: str, released: Released, folder: Path) -> Iterator[dict[str, str]]:
     """What workerd's configuration says of a store with a release."""
     if kind == "a target":
-        assert shopwindow("publish", f"file://{folder}", "--out", released.out).status == 0
+        publish(outgoing(released.out), in_folder(folder))
         yield edges.store_of_disk(folder, "published")
     elif kind == "a folder":
         yield edges.store_of_disk((released.out / "current" / "files").resolve(), "files")
@@ -403,11 +405,11 @@ def test_a_worker_follows_the_pointer_of_its_target(sample: Path, tmp_path: Path
         for path in sample.glob("promotions/*.yaml"):
             path.write_text(path.read_text().replace("promotionName: ", "promotionName: Again "))
         built(sample, out)
-        assert shopwindow("publish", f"file://{target}", "--out", out).status == 0
+        publish(outgoing(out), in_folder(target))
         time.sleep(11)  # nobody asks meanwhile, and still the first answer is that of the release
         assert get(port, "/v2/promotions").body == file(out, "v2/promotions.json") != former
         assert shopwindow("rollback", "--out", out).status == 0
-        assert shopwindow("publish", f"file://{target}", "--force", "--out", out).status == 0
+        publish(outgoing(out), in_folder(target), PublishOptions(force=True))
         time.sleep(11)
         assert get(port, "/v2/promotions").body == former
 

@@ -10,8 +10,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from http.client import HTTPConnection
 from datetime import datetime
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
