@@ -65,9 +65,9 @@ def test_a_copy_of_a_checkout_is_recognized(command: str, is_copy: bool) -> None
         ("pip " + "install --quiet 'shopwindow[serve]'", True),
         ("uv " + "add shopwindow", True),
         ("pip install -e .", False),
-        ("pip install ./shopwindow-0.2.0-py3-none-any.whl", False),
-        ("pip install 'shopwindow @ https://files.example/shopwindow-0.2.0-py3-none-any.whl'", False),
-        ("pip install https://files.example/shopwindow-0.2.0-py3-none-any.whl", False),
+        ("pip install ./shopwindow-0.3.0-py3-none-any.whl", False),
+        ("pip install 'shopwindow @ https://files.example/shopwindow-0.3.0-py3-none-any.whl'", False),
+        ("pip install https://files.example/shopwindow-0.3.0-py3-none-any.whl", False),
     ],
 )
 def test_an_installation_from_an_index_is_recognized(command: str, from_an_index: bool) -> None:

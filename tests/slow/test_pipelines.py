@@ -24,7 +24,7 @@ from releases import shopwindow
 from served import SOURCES
 from shopwindow.starter.begin import PIPELINES
 
-WHEEL = f"https://files.example/shopwindow-0.2.0-py3-none-any.whl#sha256={'0123456789abcdef' * 4}"
+WHEEL = f"https://files.example/shopwindow-0.3.0-py3-none-any.whl#sha256={'0123456789abcdef' * 4}"
 EVENT = "content/events/1-open-house.yaml"
 
 # What is installed already is not installed again. `gh` is GitHub's program: here comments are a file.

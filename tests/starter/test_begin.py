@@ -17,7 +17,7 @@ from shopwindow.starter.begin import MISSING, PIPELINES, STARTS, Beginning, writ
 from shopwindow.starter.locked import requirements, wheel_of
 
 DIGEST = "0123456789abcdef" * 4
-WHEEL = f"https://files.example/shopwindow-0.2.0-py3-none-any.whl#sha256={DIGEST}"
+WHEEL = f"https://files.example/shopwindow-0.3.0-py3-none-any.whl#sha256={DIGEST}"
 AROUND = {"README.md", ".gitignore", "requirements.txt"}
 
 
