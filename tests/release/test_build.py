@@ -735,6 +735,7 @@ def test_a_build_says_what_it_made_what_changed_and_what_to_do_next_and_when(con
         "  changed: events 10, 20\n"
         f"  files: {out}/current/files\n"
         f"  next: `shopwindow diff --out {out} {former[:8]} {id[:8]}` lists what apps get and the URLs to purge\n"
+        "  edited, and in no file: promotion 9, which is live from 2026-12-01 00:00 (America/New_York)\n"
         f"{AGAIN}"
         "… s\n"
     )

@@ -784,6 +784,26 @@ def test_diff_puts_the_changes_into_words(content: Path, out: Path) -> None:
     assert shopwindow("diff", new.name, old.name, "--urls", "--out", out).out.splitlines() == urls
 
 
+def test_a_build_names_edited_documents_that_no_file_shows(content: Path, out: Path) -> None:
+    later = {**promotion(9), "publish": {"from": "2026-11-25 06:00"}}
+    over = {**promotion(10), "publish": {"until": "2026-11-20"}}
+    write(content, {"promotions/more.yaml": [later, over]})
+
+    def named() -> list[str]:
+        ran = build(content, out)
+        assert ran.status == 0, ran
+        return [line.strip() for line in ran.out.splitlines() if "in no file" in line]
+
+    assert [named(), named()] == [[], []]
+    changed = {**later, "description": "Other words."}
+    write(content, {"promotions/more.yaml": [changed, over]})
+    assert named() == ["edited, and in no file: promotion 9, which is live from 2026-11-25 06:00 (America/New_York)"]
+    write(content, {"promotions/more.yaml": [later, {**over, "description": "Other words."}]})
+    assert named() == ["edited, and in no file: promotion 10, which was live until 2026-11-21 00:00 (America/New_York)"]
+    write(content, {"promotions/more.yaml": [{**later, "publish": {"from": "2026-11-24 06:00"}}, over]})
+    assert named() == []
+
+
 def test_without_arguments_the_current_release_is_compared_with_the_one_before_it(content: Path, out: Path) -> None:
     first = built(content, out)
     ran = shopwindow("diff", "--out", out)

@@ -3,10 +3,11 @@
 import gc
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from shlex import quote
+from zoneinfo import ZoneInfo
 
 import click
 
@@ -36,6 +37,7 @@ from shopwindow.release.build import Built
 from shopwindow.release.edge_notes import ConfiguredEdge
 from shopwindow.release.order import MAX_FILES
 from shopwindow.release.releases import Release
+from shopwindow.release.waiting import Waiting
 
 LISTED_IDS = 10
 """Ids of changed documents that a build prints for each kind: a line of a terminal
@@ -167,11 +169,24 @@ def _print_next(done: Build, built: Built, out: str) -> None:
         )
     if done.checked.documents is not None:
         zone = done.checked.documents.zone
+        _print_waiting(built.waiting, zone)
         at = datetime.fromisoformat(built.next_change).astimezone(zone)
         click.echo(
             f"  build again at {at:%Y-%m-%d %H:%M} ({zone.key}): content changes by itself then"
         )
     _print_edges(done.edges)
+
+
+def _print_waiting(waiting: Sequence[Waiting], zone: ZoneInfo) -> None:
+    """Print which edited documents no file shows, and when they are live."""
+    for one in waiting[:LISTED_IDS]:
+        live = f"{one.moment.astimezone(zone):%Y-%m-%d %H:%M} ({zone.key})"
+        verb = "is" if one.live == "from" else "was"
+        click.echo(
+            f"  edited, and in no file: {one.kind} {one.name}, which {verb} live {one.live} {live}"
+        )
+    if len(waiting) > LISTED_IDS:
+        click.echo(f"  and {number_of(len(waiting) - LISTED_IDS, 'other document')}")
 
 
 def _print_edges(edges: Iterable[ConfiguredEdge]) -> None:

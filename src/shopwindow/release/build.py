@@ -38,6 +38,7 @@ from shopwindow.release.render import StagedFiles, merged, render
 from shopwindow.release.stage import staging
 from shopwindow.release.unserved import Unserved, stage_content, stage_notes
 from shopwindow.release.verify import verify
+from shopwindow.release.waiting import Waiting, edited, noted, waiting
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Built:
     written. ``documents``: kind → ids of the documents that differ from the previous
     release; of indexes alone where its content.json is not here. ``next_change``: when
     the same documents would give another release (RFC 3339). ``anew``: file of an
-    index → why nothing was taken over from the previous one.
+    index → why nothing was taken over from the previous one. ``waiting``: the documents
+    that were edited since the previous release, and that no file shows.
     """
 
     id: str
@@ -62,6 +64,7 @@ class Built:
     next_change: str
 
     anew: Mapping[str, str] = field(default_factory=dict)
+    waiting: Sequence[Waiting] = ()
 
 
 def build(order: BuildOrder, releases: Releases) -> Built:
@@ -75,6 +78,8 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         order.documents, order.moment, interface.kinds, interface.clocks
     )
     previous = previous_release(releases, interface, order.built_by, fresh=order.fresh)
+    previous_note = releases.note(previous.id) if previous.id else {}
+    hidden = list(waiting(order.documents, interface.kinds, order.moment))
 
     with (
         staging(releases.out) as stage,
@@ -111,7 +116,7 @@ def build(order: BuildOrder, releases: Releases) -> Built:
 
         release_id = manifest.release_id(manifest_bytes)
         if not existed:
-            stage_notes(order, built_indexes, manifest_bytes, stage)
+            stage_notes(order, built_indexes, manifest_bytes, noted(hidden), stage)
             releases.add(stage, release_id)
 
         # Even where the release existed: what its answers have read may differ now.
@@ -128,6 +133,7 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         documents={**changed, **built_indexes.changed},
         next_change=unserved.next_change,
         anew=built_indexes.anew,
+        waiting=edited(hidden, previous_note),
     )
 
 

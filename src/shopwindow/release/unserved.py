@@ -18,6 +18,7 @@ from shopwindow.release import manifest, stored
 from shopwindow.release.order import BuildOrder, BuiltIndexes
 from shopwindow.release.previous import Previous
 from shopwindow.release.stage import Stage
+from shopwindow.release.waiting import NOTE
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,16 @@ def _staged(stage: Stage, name: str, data: bytes) -> Mapping[str, Any]:
 
 
 def stage_notes(
-    order: BuildOrder, indexes: BuiltIndexes, listed: bytes, stage: Stage
+    order: BuildOrder,
+    indexes: BuiltIndexes,
+    listed: bytes,
+    hidden: Mapping[str, Mapping[str, str]],
+    stage: Stage,
 ) -> None:
-    """Stage sources.json, manifest.json and build.json. ``listed``: the manifest's
-    bytes.
+    """Stage sources.json, manifest.json and build.json.
+
+    ``listed``: the manifest's bytes. ``hidden``: the documents that no file shows, as
+    `waiting.noted` returns them.
     """
     stage.add("sources.json", orjson.dumps(_sources(order)))
     stage.add("manifest.json", listed)
@@ -93,6 +100,7 @@ def stage_notes(
     if order.clock:
         note["ended"] = order.clock().isoformat(timespec="milliseconds")
     note["schemas"] = order.schemas.digest
+    note[NOTE] = hidden
     stage.add("build.json", orjson.dumps(note))
 
 
