@@ -375,15 +375,17 @@ def test_featured_products_are_prerendered_and_all_where_the_site_says_so(small:
 
 
 def test_more_files_than_are_allowed_are_not_written(small: Path, out: Path) -> None:
-    ran = build(small, out, "--allow-files", "10")
+    edit(small, ("site.yaml", "time_zone:", "max_files: 10\ntime_zone:"))
+    ran = build(small, out)
     count = int(ran.err.split()[1])
     assert (ran.status, ran.err) == (
         4,
         f"shopwindow: {count} files would be written, and 10 are allowed; "
-        f"--allow-files {count} allows them, or pre-render fewer: category has the most, 8\n",
+        f"`max_files: {count}` in site.yaml allows them, or pre-render fewer: category has the most, 8\n",
     )
     assert not (out / "releases").exists()
-    assert build(small, out, "--allow-files", str(count)).status == 0
+    edit(small, ("site.yaml", "max_files: 10", f"max_files: {count}"))
+    assert build(small, out).status == 0
 
 
 # -- how the last build ended ------------------------------------------------------------------------------------
@@ -425,17 +427,20 @@ def test_a_build_of_faulty_content_leaves_a_note_and_the_next_good_one_another(s
     assert last(out) == {"format": 1, "status": "SUCCESS", "release": first}
 
 
+FEW = ("site.yaml", "time_zone:", "max_files: 1\ntime_zone:")
+
+
 def test_a_build_that_failed_leaves_a_note_even_if_then_there_is_nothing_to_do(small: Path, out: Path) -> None:
     built(small, out)
-    assert build(changed(small, PHONE), out, "--allow-files", "1").status == 4
+    assert build(changed(small, PHONE, FEW), out).status == 4
     assert last(out)["status"] == "FAILED"
-    edit(small, ("stores/one.yaml", "212-555-0102", "212-555-0101"))
+    edit(small, ("stores/one.yaml", "212-555-0102", "212-555-0101"), (FEW[0], FEW[2], FEW[1]))
     built(aged(small), out)
-    assert build(changed(small, PHONE), out, "--allow-files", "1").status == 4
+    assert build(changed(small, PHONE, FEW), out).status == 4
     assert last(out)["description"].endswith(
-        " 1 are allowed; --allow-files 48 allows them, or pre-render fewer: category has the most, 8"
+        " 1 are allowed; `max_files: 48` in site.yaml allows them, or pre-render fewer: category has the most, 8"
     )
-    edit(small, ("stores/one.yaml", "212-555-0102", "212-555-0101"))
+    edit(small, ("stores/one.yaml", "212-555-0102", "212-555-0101"), (FEW[0], FEW[2], FEW[1]))
     id = built(aged(small), out)
     assert last(out) == {"format": 1, "status": "SUCCESS", "release": id}
 

@@ -641,9 +641,15 @@ def test_a_failure_is_noted_though_the_output_directory_has_a_name_that_is_no_te
     out.write_bytes(b"")
     assert build(content, out).status == 4
     out.unlink()
-    ran = build(content, out, "--allow-files", "1")
+    write(content, {"site.yaml": site(max_files=1)})
+    ran = build(content, out)
     told = json.loads((out / "last-build.json").read_bytes())
-    assert (ran.status, told["status"], "--allow-files 44 allows them" in told["description"]) == (4, "FAILED", True)
+    assert (ran.status, told["status"], "`max_files: 44` in site.yaml allows them" in told["description"]) == (
+        4,
+        "FAILED",
+        True,
+    )
+    write(content, {"site.yaml": site(max_files=44)})
     assert build(content, out).status == 0
 
 

@@ -35,7 +35,6 @@ from shopwindow.problems import number_of
 from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
 from shopwindow.release.edge_notes import ConfiguredEdge
-from shopwindow.release.order import MAX_FILES
 from shopwindow.release.releases import Release
 from shopwindow.release.waiting import Waiting
 
@@ -65,15 +64,6 @@ REASON = click.option(
     is_flag=True,
     help="Take nothing over from earlier builds; the release is the same.",
 )
-@click.option(
-    "--allow-files",
-    "allowed",
-    type=click.IntRange(min=1),
-    default=MAX_FILES,
-    show_default=True,
-    metavar="N",
-    help="Fail where the release would have more files than this.",
-)
 def build(
     content: str,
     out: str,
@@ -81,7 +71,6 @@ def build(
     jobs: int | None,
     listing: bool,
     no_cache: bool,
-    allowed: int,
 ) -> None:
     """Check the content, write a release and activate it.
 
@@ -102,7 +91,6 @@ def build(
         at=at,
         jobs=jobs,
         fresh=no_cache,
-        allowed=allowed,
         steps=progress_bar,
     )
     if done.built is None:

@@ -24,9 +24,9 @@ from shopwindow.problems import Pointer
 CONTENT_FORMAT = 2
 """The format of content.json. A reader refuses any other."""
 
-NOT_RELEASED = ("targets",)
+NOT_RELEASED = ("targets", "max_files")
 """Entries of site.yaml that no answer shows, and that a release does not hold: where it
-is published must not change what it is.
+is published must not change what it is, nor how large it might have been.
 """
 
 TableKey = TypeVar("TableKey")

@@ -36,7 +36,7 @@ from shopwindow.release.contracts import (
 )
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
 from shopwindow.release.indexes import temporary
-from shopwindow.release.order import MAX_FILES, BuildOrder, BuiltIndexes
+from shopwindow.release.order import BuildOrder, BuiltIndexes
 from shopwindow.release.origin import origin
 from shopwindow.release.prerender import planned_operations
 from shopwindow.release.program import program_digest
@@ -71,15 +71,14 @@ def build(
     at: str | None = None,
     jobs: int | None = None,
     fresh: bool = False,
-    allowed: int = MAX_FILES,
     steps: Steps = no_steps,
 ) -> Build:
     """Check a content folder, write a release to ``out`` and activate it, unless
     `current` is pinned.
 
     ``at`` is the instant whose content counts, as `moment_of` reads it. A ``fresh``
-    build reads and writes everything again; the release is the same. ``allowed`` is how
-    many files there may be; the other arguments are those of `check`. How the build
+    build reads and writes everything again; the release is the same. The other arguments
+    are those of `check`. How the build
     ended is recorded in last-build.json, and while it is at work, in building.json.
 
     Raises Misuse, Failure (a full disk, a damaged release) or OutputBusy, where another
@@ -97,7 +96,7 @@ def build(
         program,
         at=at,
     )
-    work = _BuildWork(interface, content, out, options, fresh, allowed, steps, started)
+    work = _BuildWork(interface, content, out, options, fresh, steps, started)
     with build_notes.at_work(out, started):
         try:
             return work.done()
@@ -120,7 +119,6 @@ class _BuildWork:
     out: Path
     options: CheckOptions
     fresh: bool
-    allowed: int
     steps: Steps
     started: datetime
 
@@ -187,7 +185,6 @@ class _BuildWork:
             self.options.jobs,
             self.fresh,
             self.steps,
-            self.allowed,
             lambda: datetime.now(UTC),
             partial(self._hold_to_contracts, declared.unread),
         )

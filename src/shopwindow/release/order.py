@@ -13,8 +13,8 @@ from shopwindow.interface.index import HandedOut
 from shopwindow.interface.interface import Interface
 
 MAX_FILES = 200_000
-"""Files that a release may have unless an option allows more: nobody shall pre-render a
-million products unawares.
+"""Files that a release may have unless site.yaml allows more (`max_files`): nobody shall
+pre-render a million products unawares.
 """
 
 
@@ -60,7 +60,7 @@ class BuildOrder:
     else build.json shall say. ``jobs``: how many processes share the work; None: one a
     processor. ``fresh``: take nothing over from the previous release. ``steps``
     follows the build: "indexing" counts products, "rendering" answers and reused files.
-    ``allowed``: the most files that there may be. ``clock`` returns the time when the
+    ``clock`` returns the time when the
     build ends; None: build.json does not say it. ``accept`` looks at this order, its content and its
     indexes before anything is rendered, and raises what ends the build.
     """
@@ -75,7 +75,6 @@ class BuildOrder:
     jobs: int | None = None
     fresh: bool = False
     steps: Steps = no_steps
-    allowed: int = MAX_FILES
     clock: Callable[[], datetime] | None = None
     accept: "Callable[[BuildOrder, Content, BuiltIndexes], None] | None" = None
 

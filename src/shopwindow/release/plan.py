@@ -17,7 +17,7 @@ from shopwindow.content.documents import Content
 from shopwindow.interface.formats import JSON
 from shopwindow.problems import Failure
 from shopwindow.release import prerender
-from shopwindow.release.order import BuildOrder
+from shopwindow.release.order import MAX_FILES, BuildOrder
 from shopwindow.release.prerender import PlannedAnswer, PlannedOperation
 from shopwindow.release.previous import Previous
 from shopwindow.release.reads import Digests, ReadRecord
@@ -54,10 +54,10 @@ def planned(
 
     ``indexes``: index name → digest of its rows. ``is_same``: the previous release is of
     this very content, so no answer is outdated. Raises Failure where the release would
-    have more files than the order allows.
+    have more files than site.yaml allows.
     """
     operations = prerender.planned_operations(order.interface, content)
-    _check_size(operations, order.allowed)
+    _check_size(operations, order.documents.site.value.get("max_files", MAX_FILES))
     digests = Digests(content, indexes)
 
     # The state names all answers and their order. So a number in a record means the
@@ -88,7 +88,7 @@ def _check_size(operations: Sequence[PlannedOperation], allowed: int) -> None:
         largest = max(operations, key=lambda operation: operation.files)
         raise Failure(
             f"{files:,} files would be written, and {allowed:,} are allowed; "
-            f"--allow-files {files} allows them, or pre-render fewer: "
+            f"`max_files: {files}` in site.yaml allows them, or pre-render fewer: "
             f"{largest.operation.name} has the most, {largest.files:,}"
         )
 
