@@ -49,7 +49,7 @@ PATHS = [
     "/catalog/explain",
     "/catalog/explain?q=do+you+have+waterprof+wool+coats+for+women&product=520107",
     "/catalog/explain?q=the",
-    "/catalog/stats",
+    "/catalog/explain?count=1",
     "/calendar?month=2026-11",
     "/compare",
     "/compare?with=2026-12-20T09:00&at=2026-11-22T09:00",

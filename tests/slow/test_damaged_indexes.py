@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from releases import shopwindow
-from shopwindow.preview.pages import ask, catalog, catalog_explain, catalog_stats
+from shopwindow.preview.pages import ask, catalog, catalog_explain
 from shopwindow.preview.templates import environment
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.preview.workspace import Workspace
@@ -24,7 +24,7 @@ SAID = (
 PAGES: dict[str, tuple[Callable[[Visit], Page | None], dict[str, str]]] = {
     "/catalog": (catalog.page, {"q": "coat"}),
     "/catalog/explain": (catalog_explain.page, {"q": "coat"}),
-    "/catalog/stats": (catalog_stats.page, {}),
+    "/catalog/explain?count=1": (catalog_explain.page, {"count": "1"}),
 }
 
 

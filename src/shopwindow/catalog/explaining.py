@@ -5,9 +5,11 @@ from urllib.parse import urlencode
 
 from shopwindow.catalog.index.explaining import explain
 from shopwindow.catalog.index.opened import OpenedCatalog
-from shopwindow.catalog.index.reasons import SearchExplanation
+from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.catalog.search import search_query
 from shopwindow.content.documents import Content
+from shopwindow.content.processes import Progress
+from shopwindow.content.yaml import Json
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
 from shopwindow.interface.interface import Interface
@@ -37,17 +39,20 @@ def explained(
     filters: Sequence[tuple[str, str]],
     limit: int,
     product: int | None = None,
-) -> SearchExplanation:
-    """Return why the search operation finds what it finds.
+    progress: Progress | None = None,
+) -> Json:
+    """Return why the search operation finds what it finds; without a phrase, what the
+    catalog lacks.
 
     Args:
         interface: the one that the content is of.
         content: answers from its index of the catalog.
-        phrase: what a shopper types.
+        phrase: what a shopper types, or empty.
         filters: names and values of the operation's parameters, such as CATEGORY, and of
             facets, as a client sends them.
         limit: so many products are explained.
         product: the id of one whose place or absence is explained, too.
+        progress: where no phrase is given, called with (products read, all products).
 
     Raises Misuse for a catalog that is not there, and for what the operation refuses.
     """
@@ -55,22 +60,25 @@ def explained(
     operation = next((one for one in interface.operations if one.name == SEARCH), None)
     if catalog is None or operation is None:
         raise Misuse("", NO_CATALOG)
+    if not phrase.strip():
+        if filters or product is not None:
+            raise Misuse("", "a filter and a product go with a PHRASE")
+        return explain(catalog, "", ProductQuery(), limit, progress=progress)
     for name, _ in filters:
         if name in OF_THE_PAGE:
             raise Misuse("filter", f"{name}: is no filter, such as CATEGORY or COLOR")
         if name not in operation.named and name not in catalog.facet_names():
             raise Misuse("filter", _no_facet(name, catalog))
-    query = urlencode([("searchphrase", phrase), *filters])
-    request = Request(operation.path, query, {"accept": "application/json"})
+    asked = urlencode([("searchphrase", phrase), *filters])
+    request = Request(operation.path, asked, {"accept": "application/json"})
     application = next(iter(interface.application_names(content)), None)
     try:
         call = bind(request, application, interface, content=content)
     except Refusal as refusal:
         faults = "; ".join(map(str, refusal.faults)) or refusal.code
         raise Misuse("", f"the search refuses this: {faults}") from None
-    return explain(
-        catalog, call["searchphrase"], search_query(content, call), limit, product
-    )
+    query = search_query(content, call)
+    return explain(catalog, phrase, query, limit, product)
 
 
 def _no_facet(name: str, catalog: OpenedCatalog) -> str:

@@ -10,7 +10,6 @@ import orjson
 
 from shopwindow import library
 from shopwindow.cli.catalog_explain import explain
-from shopwindow.cli.catalog_stats import stats
 from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS, interface, row_counter
 from shopwindow.content.check import MAX_PROBLEMS
 from shopwindow.problems import Failure, number_of
@@ -18,11 +17,10 @@ from shopwindow.problems import Failure, number_of
 
 @click.group()
 def catalog() -> None:
-    """Convert feeds of the product catalog; say what it finds, and what it lacks."""
+    """Convert feeds of the product catalog; explain what it finds, and what it lacks."""
 
 
 catalog.add_command(explain)
-catalog.add_command(stats)
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 

@@ -36,7 +36,6 @@ from shopwindow.preview.pages import (
     calendar,
     catalog,
     catalog_explain,
-    catalog_stats,
     compare,
     documents,
     fixes,
@@ -99,7 +98,6 @@ PARTS: tuple[tuple[str, PageOf], ...] = (
     ("/problems/fix", fixes.page),
     ("/rules/{name}", rules.page),
     ("/catalog/explain", catalog_explain.page),
-    ("/catalog/stats", catalog_stats.page),
     ("/documents/{kind}", documents.listing),
     ("/documents/{kind}/{id:path}", documents.card),
 )

@@ -21,7 +21,7 @@ only.
 The constants below bound what a phrase costs. What one match weighs against another
 stands in `scoring`.
 
-Each step returns its reasons beside what it finds, and `explaining` puts them together.
+Each step returns its reasons beside what it finds, and `explaining` shows them.
 """
 
 import re

@@ -1,44 +1,33 @@
-"""Why a search of the catalog finds what it finds, and why in this order."""
+"""Why a search of the catalog finds what it finds; without one, what the catalog lacks."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
-from itertools import groupby
+from functools import lru_cache, partial
 from typing import Any
 
 from shopwindow.catalog.index.explaining import explain
-from shopwindow.catalog.index.reasons import (
-    GROUP_WORDS,
-    NO_WORDS,
-    ClauseReason,
-    SearchExplanation,
-)
+from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.protocol import CATEGORY_FILTER, ProductQuery
+from shopwindow.content.yaml import Json
 from shopwindow.preview.pages.catalog import KIND, ShownCatalog, drawn
 from shopwindow.preview.pages.documents import number
+from shopwindow.preview.pages.indexes import MAX_PRODUCTS
 from shopwindow.preview.visit import Page, Visit
 
 EXPLAINED_PRODUCTS = 12
 """Products that the page explains: those of a client's first page (wire-shapes 2)."""
 
-
-@dataclass(frozen=True)
-class PhraseRow:
-    """Words of a phrase that stand side by side, and what became of them.
-
-    ``clause``: what was searched for; None: they were not searched for, and ``use``
-    says what became of them.
-    """
-
-    text: str
-    clause: ClauseReason | None
-    use: str
+COUNTED_CATALOGS = 2
+"""Catalogs whose counts are remembered: the working tree's and the release's. The page
+is drawn again at every save, and only a new index has new counts.
+"""
 
 
 def page(visit: Visit) -> Page | None:
-    """Return the page; None where the interface has no catalog. Parameters: ``q`` is the
-    phrase, ``category`` the id of one that narrows it, ``product`` the id of a product
-    whose place or absence is explained.
+    """Return the page; None where the interface has no catalog.
+
+    Parameters: ``q`` is the phrase, ``category`` the id of one that narrows it,
+    ``product`` the id of a product whose place or absence is explained. Without ``q``
+    the products are counted, those of a large catalog where ``count`` asks for it:
+    every one of them is read, which takes a second for some 100,000.
     """
     if KIND not in visit.snapshot.interface.kind:
         return None
@@ -46,42 +35,33 @@ def page(visit: Visit) -> Page | None:
 
 
 def _page(visit: Visit, shown: ShownCatalog) -> Page:
+    catalog = shown.catalog
     phrase = visit.query.get("q", "").strip()
     product = number(visit.query.get("product", "").strip())
+    is_large = catalog is not None and catalog.active > MAX_PRODUCTS
     values: dict[str, Any] = {
         **shown.values,
         "q": phrase,
         "product": product or "",
         "category": None,
         "explanation": None,
-        "group_words": GROUP_WORDS,
-        "no_words": NO_WORDS,
-        "rows": (),
+        "lacks": None,
+        "waits": is_large and not phrase and "count" not in visit.query,
     }
-    if shown.catalog is not None and phrase:
-        category = shown.catalog.category(number(visit.query.get("category", "")))
+    if catalog is not None and phrase:
+        category = catalog.category(number(visit.query.get("category", "")))
         filters = {CATEGORY_FILTER: (str(category["id"]),)} if category else {}
         query = ProductQuery(filters=filters)
         values["category"] = category
-        explanation = explain(
-            shown.catalog, phrase, query, EXPLAINED_PRODUCTS, product or None
+        values["explanation"] = explain(
+            catalog, phrase, query, EXPLAINED_PRODUCTS, product or None
         )
-        values |= {"explanation": explanation, "rows": list(_rows(explanation))}
-    return Page("catalog_explain.html", "Why this is found", values)
+    elif catalog is not None and not values["waits"]:
+        values["lacks"] = _lacks(catalog)
+    title = "Why this is found" if phrase else "What the catalog lacks"
+    return Page("catalog_explain.html", title, values)
 
 
-def _rows(explanation: SearchExplanation) -> Iterator[PhraseRow]:
-    """Yield the words in their order: those of a clause together, and neighbors of which
-    the same became.
-    """
-    waiting = list(explanation.clauses)
-    for use, neighbors in groupby(explanation.words, key=lambda word: word.use):
-        if use != "searched":
-            text = " ".join(one.word for one in neighbors)
-            yield PhraseRow(text, None, explanation.use_text(use))
-            continue
-        for one in neighbors:
-            clause = next((each for each in waiting if one.word in each.words), None)
-            if clause is not None and clause.words[0] == one.word:
-                waiting.remove(clause)
-                yield PhraseRow(" ".join(clause.words), clause, "")
+@lru_cache(maxsize=COUNTED_CATALOGS)
+def _lacks(catalog: OpenedCatalog) -> Json:
+    return explain(catalog, "", ProductQuery(), 0)
