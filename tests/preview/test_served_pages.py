@@ -13,6 +13,7 @@ from previews import PATHS, Preview, preview
 from releases import shopwindow
 from shopwindow.preview import guard
 from shopwindow.preview.guard import Guard
+from trees import edit
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 INSTANT = "2026-11-22 09:00"
@@ -156,6 +157,40 @@ def test_an_address_of_the_network_is_printed_with_a_secret_without_which_it_sho
         assert (cookie.has_nonstandard_attr("HttpOnly"), cookie.get_nonstandard_attr("SameSite")) == (True, "lax")
         assert shown.get("/", Cookie=f"{cookie.name}={secret}")[0] == 200
         assert shown.get("/", Cookie=f"{cookie.name}={secret[::-1]}")[0] == 403
+
+
+def test_an_event_at_stores_of_several_zones_has_each_store_s_own_times(minimal: Path) -> None:
+    """It is live from its start at the first store to its finish at the last one."""
+    further = minimal / "stores/two.yaml"
+    further.write_text((minimal / "stores/one.yaml").read_text())
+    ids = ("storeId: 1", "storeId: 2"), ("storeNumber: 10", "storeNumber: 20"), ("Number: 100", "Number: 200")
+    edit(minimal, *(("stores/two.yaml", *each) for each in (*ids, ("America/New_York", "America/Chicago"))))
+    both = minimal / "events/two.yaml"
+    both.write_text((minimal / "events/one.yaml").read_text())
+    edit(minimal, ("events/two.yaml", "id: 5", "id: 6"), ("events/two.yaml", "storeId: [1]", "storeId: [1, 2]"))
+    with preview(minimal) as shown:
+        cards = re.findall("<article.*?</article>", shown.get("/events")[1], re.DOTALL)
+        times = {re.findall(r"event (\d)", card)[0]: re.findall("<strong>(.*?)</p>", card, re.DOTALL) for card in cards}
+        assert times == {
+            "5": ["Fri 27 Nov 2026, 6:00 AM EST</strong><br>to Fri 27 Nov 2026, 12:00 PM EST"],
+            "6": [
+                "Fri 27 Nov 2026, 6:00 AM</strong><br>to Fri 27 Nov 2026, 12:00 PM<br>"
+                "The times are each store's own: EST, CST."
+            ],
+        }
+        states = {}
+        for at in ("05:59", "06:00", "12:59", "13:00"):
+            text = shown.get(f"/events?at=2026-11-27T{at}&zone=America/New_York&store=20")[1]
+            states[at] = re.findall(r'<span class="state [a-z-]+">(.*?)</span></h2>', text)
+        assert states == {"05:59": ["to come"], "06:00": ["live"], "12:59": ["live"], "13:00": ["ended"]}
+
+        card = shown.get("/documents/event/6?zone=America/New_York")[1]
+        assert re.findall("<dt>(Starts|Ends)</dt><dd>.*?2026, (.*?)</dd>", card) == [
+            ("Starts", "6:00 AM EST"),
+            ("Starts", '7:00 AM EST <span class="id">6:00 AM CST there</span>'),
+            ("Ends", "12:00 PM EST"),
+            ("Ends", '1:00 PM EST <span class="id">12:00 PM CST there</span>'),
+        ]
 
 
 FAULTY = """

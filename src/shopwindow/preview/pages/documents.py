@@ -134,16 +134,24 @@ def card(visit: Visit) -> Page | None:
     return Page("card.html", titled(kind, document.value), values)
 
 
-def dates(kind: Kind, document: Document, visit: Visit) -> list[tuple[str, datetime]]:
-    """Return the dates that a document has beside its window: a label and an instant
-    each, on the clocks of the first of its zones.
+def dates(
+    kind: Kind, document: Document, visit: Visit
+) -> list[tuple[str, datetime, str]]:
+    """Return the dates that a document has beside its window: a label, an instant and
+    the zone on whose clocks it is, once for each of its zones.
     """
     documents = visit.snapshot.documents
     if kind.dates is None or documents is None:
         return []
     zones = Zones(kind, visit.snapshot.interface.kinds, documents.of)
-    zone, *_ = zones.of(document.value, documents.zone)
-    return sorted(kind.dates(document.value, zone), key=lambda date: date[1])
+    listed = {
+        (label, moment): zone.key
+        for zone in zones.of(document.value, documents.zone)
+        for label, moment in kind.dates(document.value, zone)
+    }
+    return sorted(
+        ((*date, zone) for date, zone in listed.items()), key=lambda date: date[1]
+    )
 
 
 def _users(visit: Visit, kind: Kind, target: Document) -> Iterator[dict[str, Any]]:

@@ -28,7 +28,9 @@ class Card:
     """An event or a promotion. ``start`` and ``end`` are in ``zone``; an open end is
     None.
 
-    ``state`` is that of its dates; ``stay`` that of its publish window.
+    At stores of several zones the same is read from the clocks of each: ``clocks`` are
+    those zones' letters, in the order in which it starts there. ``state`` is that of its
+    dates, live as long as it is live at some store; ``stay`` that of its publish window.
     """
 
     id: str
@@ -36,6 +38,7 @@ class Card:
     start: datetime | None
     end: datetime | None
     zone: ZoneInfo
+    clocks: tuple[str, ...]
     state: str
     stay: drawing.Stay
     path: str
@@ -98,9 +101,14 @@ def _cards(visit: Visit, kind: str, identity: str, dates: Any) -> Iterator[Card]
     interface = visit.snapshot.interface
     zones = Zones(interface.kind[kind], interface.kinds, documents.of)
     for document in documents.of(kind):
-        zone = zones.of(document.value, documents.zone)[0]
-        start, end = dates(document.value, zone)
-        window = Window(start or schedule.BEGINNING, end or schedule.END)
+        spans = [
+            (*dates(document.value, zone), zone)
+            for zone in zones.of(document.value, documents.zone)
+        ]
+        spans.sort(key=lambda span: span[0] or schedule.BEGINNING)
+        start, end, zone = spans[0]
+        last_end = max(end or schedule.END for _, end, _ in spans)
+        window = Window(start or schedule.BEGINNING, last_end)
         state = "live" if visit.moment in window else "ended"
         if visit.moment < window.start:
             state = "to come"
@@ -110,11 +118,17 @@ def _cards(visit: Visit, kind: str, identity: str, dates: Any) -> Iterator[Card]
             start,
             end,
             zone,
+            tuple(dict.fromkeys(_letters(start, zone) for start, _, zone in spans)),
             state,
             drawing.stay(document.value, documents.zone, visit.moment),
             document.layers[-1].path,
             _line(visit, document),
         )
+
+
+def _letters(moment: datetime | None, zone: ZoneInfo) -> str:
+    """Return the letters of a zone's clocks at an instant, such as EST."""
+    return str((moment or schedule.BEGINNING).astimezone(zone).tzname())
 
 
 def _line(visit: Visit, document: Document) -> int:
