@@ -193,6 +193,19 @@ def test_an_event_at_stores_of_several_zones_has_each_store_s_own_times(minimal:
         ]
 
 
+def test_of_two_instants_the_earlier_one_is_before_whichever_was_chosen(minimal: Path) -> None:
+    edit(minimal, ("events/one.yaml", "id: 5", "id: 5\npublish: {from: 2026-12-01}"))
+    early, late = "2026-11-22T09:00", "2026-12-20T09:00"
+    with preview(minimal) as shown:
+        for at, other in ((early, late), (late, early)):
+            text = shown.get(f"/compare?at={at}&with={other}&zone=America/New_York")[1]
+            changed = re.findall(r"<h2>.*?>(\w+)<(?:/a|/bdi)>.*?<span[^>]*>(\w+)</span>", text, re.DOTALL)
+            assert changed == [("Opening", "appears")]
+            assert "from the same files at another instant." in text
+            assert "Before is Sun 22 Nov 2026, 9:00 AM EST, after is Sun 20 Dec 2026, 9:00 AM EST." in text
+            assert "boundary" not in text
+
+
 FAULTY = """
 from dataclasses import replace
 from library.interface import INTERFACE as LIBRARY

@@ -6,16 +6,19 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from shopwindow.content import schedule
 from shopwindow.content.documents import Content, Document
 from shopwindow.content.kinds import titled
 from shopwindow.content.places import layers_stating
+from shopwindow.content.schedule import PUBLISHED
 from shopwindow.preview.drawing import text_of
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Failure, Pointer, pointer_text
-from shopwindow.release.changes import Leaf, differences
+from shopwindow.release.changes import Leaf, clock_titles, differences
+from shopwindow.release.documents_read import SITE_DOCUMENT
 from shopwindow.release.purging import Purge
 
 MAX_DOCUMENTS = 200
@@ -69,13 +72,14 @@ class Other:
     """What the working tree is compared with.
 
     ``words`` say what it is. ``is_release``: it is the current release, of which caches
-    hold answers.
+    hold answers. ``moment``: it is the same files at this instant; None: it is not.
     """
 
     content: Content | None = None
     words: str = ""
     failure: str = ""
     is_release: bool = False
+    moment: datetime | None = None
 
 
 def page(visit: Visit) -> Page:
@@ -85,15 +89,19 @@ def page(visit: Visit) -> Page:
     """
     text = visit.query.get("with", "").strip() or visit.workspace.against
     other = _other(visit, text)
+    # of two instants the earlier one is before, whichever was chosen
+    is_later = other.moment is not None and other.moment > visit.moment
     changed: list[Changed] = []
     purge: Purge | None = None
     if other.content is not None and visit.content is not None:
-        changed = _changed(visit, other.content, visit.content)
+        sides = other.content, visit.content
+        changed = _changed(visit, *(reversed(sides) if is_later else sides))
         if other.is_release and changed:
             purge = visit.workspace.purge(visit.snapshot, visit.moment)
     is_instant = bool(_INSTANT.fullmatch(text))
     values: dict[str, Any] = {
         "words": other.words,
+        "instants": sorted((other.moment, visit.moment)) if other.moment else (),
         "failure": other.failure,
         "changed": changed[:MAX_DOCUMENTS],
         "count": len(changed),
@@ -129,14 +137,18 @@ def _instant(visit: Visit, text: str) -> Other:
         content = visit.workspace.content(visit.snapshot, moment)
     except (ValueError, OverflowError):
         return Other(failure=f"{text} is no date and time in {visit.zone.key}.")
-    local = moment.astimezone(visit.zone)
-    return Other(content, f"the same files at {local:%Y-%m-%d %H:%M %Z}")
+    return Other(content, "the same files at another instant", moment=moment)
 
 
 def _changed(visit: Visit, before: Content, after: Content) -> list[Changed]:
+    """Return what differs. The latest publish boundary is left out: it moves with every
+    document that comes or goes, and no editor writes it.
+    """
+    boundary = (clock_titles(visit.snapshot.interface)[PUBLISHED],)
     leaves: dict[tuple[str, str], list[Leaf]] = defaultdict(list)
     for named, leaf in differences(before, after, visit.snapshot.interface):
-        leaves[named].append(leaf)
+        if (named, leaf[0]) != (SITE_DOCUMENT, boundary):
+            leaves[named].append(leaf)
     return [
         _document(visit, kind, id, changes) for (kind, id), changes in leaves.items()
     ]
