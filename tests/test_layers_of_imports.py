@@ -76,8 +76,8 @@ def test_each_library_has_one_home() -> None:
         "duckdb": {"catalog/importing.py"},
         "email_validator": {"retail/sharing/addresses.py"},
         "granian": {"service/worker.py"},
-        "jsonschema": {"content/explaining.py"},
-        "jsonschema_rs": {"content/explaining.py", "content/own_schema_faults.py", "content/schema.py"},
+        "jsonschema": {"content/own_schemas.py"},
+        "jsonschema_rs": {"content/own_schemas.py", "content/schema.py"},
         "jinja2": {
             "cli/differences.py",
             "content/expressions.py",
@@ -100,7 +100,6 @@ def test_each_library_has_one_home() -> None:
         },
         "psycopg_pool": {"service/database/postgresql.py"},
         "prometheus_client": {f"service/{name}.py" for name in ("admin", "figures", "metrics", "worker_notes")},
-        "referencing": {"content/schema.py"},
         "starlette": {"preview/application.py"},
         "uvicorn": {"preview/server.py"},
         "watchfiles": {"content/following.py"},

@@ -10,12 +10,10 @@ import orjson
 import pytest
 
 from checkout import ROOT
-from shopwindow.content import cache
 from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.kinds import SITE
 from shopwindow.content.listing import scan
 from shopwindow.content.schema import Schemas
-from shopwindow.content.tree import Parsed
 from shopwindow.shop import INTERFACE
 from trees import EVENT, EVERYWHERE, MINIMAL, edit, write
 
@@ -41,14 +39,8 @@ def outcome(folder: Path, schemas: Schemas, options: CheckOptions | None = None)
 def kept(options: CheckOptions) -> set[str]:
     """The files that stand in the cache."""
     assert options.cached
-    data, found = options.cached.read_bytes(), set()
-    start = data.index(b"\n") + 1
-    while start < len(data):
-        end = data.index(b"\n", start) + 1
-        _, files, *rest = orjson.loads(data[start:end])
-        found |= {path for path, *_ in orjson.loads(data[end : end + files])}
-        start = end + files + sum(rest)
-    return found
+    _, *files = options.cached.read_bytes().splitlines()
+    return {orjson.loads(line)[0][0] for line in files}
 
 
 def test_with_and_without_the_cache_a_check_is_the_same(sample: Path, schemas: Schemas, cached: CheckOptions) -> None:
@@ -121,70 +113,18 @@ def test_a_file_younger_than_two_seconds_is_read_again(minimal: Path, schemas: S
     assert documents.of("event")[0].value["name"] == "Closing"
 
 
-def test_a_file_younger_than_two_seconds_is_not_taken_from_the_cache(minimal: Path, tmp_path: Path) -> None:
-    aged(minimal)
-    os.utime(minimal / "events/one.yaml", (soon := time.time() + 3600, soon))
-    sources, _ = scan(minimal, INTERFACE.kinds)
-    with cache.adding(
-        tmp_path / "cache", "key", time.time_ns() + 10**12, new_file=True
-    ) as keep:  # a clock that was wrong
-        keep([(Parsed(source, listed=True, documents=[]), b"[]") for source in sources])
-    assert (cache.load(tmp_path / "cache", "key", sources) or {}).keys() == MINIMAL.keys() - {"events/one.yaml"}
-
-
-def test_what_is_read_anew_is_added_to_the_cache(minimal: Path, schemas: Schemas, cached: CheckOptions) -> None:
+def test_what_is_read_again_takes_its_former_place_in_the_cache(
+    minimal: Path, schemas: Schemas, cached: CheckOptions
+) -> None:
     aged(minimal)
     outcome(minimal, schemas, cached)
     assert cached.cached
-    before = cached.cached.read_bytes()
     for number in range(3):
         write(minimal, {"events/one.yaml": EVENT.replace("Opening", f"Opening {number}")})
         os.utime(minimal / "events/one.yaml", (time.time() - 9 + number,) * 2)
         plain = outcome(minimal, schemas)
         assert [outcome(minimal, schemas, cached) for _ in range(2)] == [plain, plain]
-    data = cached.cached.read_bytes()
-    assert data.startswith(before)
-    assert data.count(b'"Opening') == 4
-
-
-def test_a_cache_of_which_most_is_of_no_use_begins_anew(minimal: Path, schemas: Schemas, cached: CheckOptions) -> None:
-    sizes = []
-    for seconds in range(60, 0, -5):  # all files seem to be others each time
-        aged(minimal, seconds)
-        outcome(minimal, schemas, cached)
-        assert cached.cached
-        sizes.append(cached.cached.stat().st_size)
-    assert max(sizes) < 4 * sizes[0]
-    assert outcome(minimal, schemas, cached) == outcome(minimal, schemas)
-
-
-def test_two_checks_may_add_to_the_cache_at_once(minimal: Path, tmp_path: Path) -> None:
-    aged(minimal)
-    sources, _ = scan(minimal, INTERFACE.kinds)
-    files = [(Parsed(source, listed=True, documents=[1]), b"[1]") for source in sources]
-    path = tmp_path / "cache"
-    with cache.adding(path, "key", time.time_ns(), new_file=True) as keep:
-        keep(files[:1])
-    with (
-        cache.adding(path, "key", time.time_ns(), new_file=False) as one,
-        cache.adding(path, "key", time.time_ns(), new_file=False) as other,
-    ):
-        one(files[1:3])
-        other(files[2:])
-        one(files[:2])
-    found = cache.load(path, "key", sources)
-    assert found == {source.path: Parsed(source, True, [1]) for source in sources}
-
-
-def test_what_is_added_to_a_cache_that_another_program_replaced_is_not_believed(minimal: Path, tmp_path: Path) -> None:
-    aged(minimal)
-    sources, _ = scan(minimal, INTERFACE.kinds)
-    files = [(Parsed(source, listed=True, documents=[1]), b"[1]") for source in sources]
-    path = tmp_path / "cache"
-    for key, anew, part in (("new", True, files[:1]), ("old", False, files[1:])):
-        with cache.adding(path, key, time.time_ns(), new_file=anew) as keep:
-            keep(part)
-    assert [cache.load(path, key, sources) for key in ("new", "old")] == [None, None]
+    assert cached.cached.read_bytes().count(b'"Opening') == 1
 
 
 @pytest.mark.parametrize("change", ["program", "names", "schemas"])

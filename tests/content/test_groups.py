@@ -1,5 +1,6 @@
 """Facts about groups of stores, and about windows on the clocks of stores: each means what somebody would write out."""
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from releases import AT, built, event, live, manifest, promotion, shopwindow, si
 from shopwindow.content import groups
 from shopwindow.content.check import Checked, CheckOptions, check
 from shopwindow.content.documents import Document, Documents
-from shopwindow.content.explaining import matcher
 from shopwindow.content.kinds import values_at
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
@@ -417,8 +417,8 @@ def test_every_place_that_takes_an_hour_of_one_digit_is_a_clock_of_its_kind(kind
         pointer
         for pointer, shape in places(SCHEMAS.shape(kind.schema))
         if (pattern := shape.keyword("pattern"))
-        and not matcher(pattern)("any text")
-        and any(matcher(pattern)(text) for text in ("9:00", "2026-11-27 9:00"))
+        and not re.search(pattern, "any text")
+        and any(re.search(pattern, text) for text in ("9:00", "2026-11-27 9:00"))
     }
     windows = {("publish", "from"), ("publish", "until")} if kind.scheduled else set()
     assert taking - windows == set(kind.clocks)

@@ -89,7 +89,6 @@ def test_an_open_quote_is_the_one_fault_and_stands_where_it_opens(marked: str, e
         ('a: "b\n  c" d\n', "yaml.quote"),
         ('a: "b" c\n', "yaml.syntax"),
         ('a: ["b" c]\n', "yaml.syntax"),
-        ('a: "b\nc d"\n', "yaml.strict"),
     ],
 )
 def test_other_faults_keep_their_names(text: str, rule: str) -> None:

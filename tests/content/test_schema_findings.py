@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator as FastValidator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 
 from checkout import ROOT
 from examples import examples
@@ -15,7 +19,8 @@ from shopwindow.content import yaml
 from shopwindow.content.check import check
 from shopwindow.content.documents import at
 from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
+from shopwindow.content.schema import BASE, Schemas
+from shopwindow.content.wording import pointer_of as error_place
 from shopwindow.interface.collections import declared
 from shopwindow.problems import Failure, pointer_text
 from shopwindow.shop import INTERFACE
@@ -431,6 +436,9 @@ def test_what_is_wrong_with_an_alias_is_told_wherever_it_stands(minimal: Path, s
 
 SAMPLE = ROOT / "content"
 SHIPPED = Schemas([shipped("schemas")])
+WITNESSED = Registry().with_resources(
+    [(BASE + name, DRAFT202012.create_resource(SHIPPED[name])) for name in SHIPPED.names]
+)
 
 
 def _documents() -> list[tuple[str, Any]]:
@@ -450,16 +458,34 @@ def _documents() -> list[tuple[str, Any]]:
 DOCUMENTS = _documents()
 
 
+def witnessed(name: str, value: Any) -> set[tuple[str | int, ...]]:
+    """Where jsonschema finds a fault in a value."""
+    schema = {"$ref": BASE + name}
+    witness = Draft202012Validator(schema, registry=WITNESSED, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    return {tuple(error.absolute_path) for error in witness.iter_errors(value)}
+
+
 def agreed(name: str, value: Any) -> bool:
-    """Whether a value is valid: by both validators, and by there being no finding."""
-    fast, slow = SHIPPED.valid(name, value), SHIPPED.explainer(name).is_valid(value)
+    """Whether a value is valid: by jsonschema as well, which finds its faults at the same places."""
+    valid, places = SHIPPED.valid(name, value), witnessed(name, value)
+    assert valid == (not places)
+    assert {error_place(error, value) for error in SHIPPED.refusals(name, value)} == places
     findings = SHIPPED.findings(name, value)
-    assert fast == slow
-    assert fast == all(finding.rule == "schema.fraction" for finding in findings)
+    assert valid == all(finding.rule == "schema.fraction" for finding in findings)
     for finding in findings:
         at(value, finding.pointer if finding.missing is None else ())  # every finding is about something there
         assert finding.found
-    return fast
+    return valid
+
+
+@pytest.mark.parametrize("key", ["", "0", "00", "+1", "007", "18446744073709551615", "-1", "²", "a/b", "~0", "%25"])
+def test_a_fault_below_any_key_is_found_at_its_place(key: str) -> None:
+    schema = {"additionalProperties": {"additionalProperties": {"type": "array", "items": {"type": "string"}}}}
+    value: dict[str, Any] = {"0": {"1": ["a"]}, "": {key: ["a", 5]}, key: {key: ["a", "b", 6]}}
+    errors = FastValidator(schema).iter_errors(value)
+    assert {error_place(error, value) for error in errors} == {("", key, 1), (key, key, 2)} - (
+        {("", key, 1)} if key == "" else set()
+    )
 
 
 ODD: list[Any] = ["", " ", "\n", "a\n", "0", "TRUE", "TBD", "2026-02-30", "https://", "https://a", "ERROR|ERROR"]

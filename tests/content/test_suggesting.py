@@ -3,11 +3,23 @@
 from typing import Any
 
 import pytest
+from jsonschema_rs import Draft202012Validator
 
 from shopwindow.content import yaml
+from shopwindow.content.finding import NumberAt
+from shopwindow.content.meant import Readings
 from shopwindow.content.shape import Shape
-from shopwindow.content.suggesting import suggested
 from shopwindow.problems import Pointer
+
+
+def suggested(value: Any, wanted: str, place: Shape | None, pointer: Pointer, written: NumberAt) -> str:
+    """The words for what is meant by a value, by a judge that knows no references."""
+
+    def would_do(place: Shape, value: Any) -> bool:
+        return Draft202012Validator(place.schema).is_valid(value)
+
+    return Readings(value, place, pointer, written, would_do).meant(wanted).words
+
 
 NUMBERS = {"type": "array", "items": {"type": "integer"}}
 NAMES = {"type": "array", "items": {"type": "string"}}

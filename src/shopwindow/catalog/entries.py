@@ -20,15 +20,15 @@ from shopwindow.catalog.rules import Sound
 from shopwindow.content import feed, tree, yaml
 from shopwindow.content.case import sound
 from shopwindow.content.characters import XML_TEXT, not_xml
+from shopwindow.content.editing import YamlText
 from shopwindow.content.feeds import FeedReport, Unstreamed
-from shopwindow.content.files import malformed, spots_of
+from shopwindow.content.files import malformed, text_of
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.lines import EXAMPLES, Combination, LineCause, LineFaults, cause
 from shopwindow.content.listing import Source
 from shopwindow.content.records import FeedBlock
 from shopwindow.content.schema import Schemas
-from shopwindow.content.written import WrittenLines, of_file, of_line
 from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Place, Pointer, Problem
 
@@ -176,13 +176,17 @@ def _findings(
 ) -> tuple[Finding, ...]:
     """Return what the schema finds in a line of a feed, and characters that XML lacks."""
     by_schema = schemas.findings(
-        kind.schema, value, written=lambda at: of_line(text, line).number(at)
+        kind.schema, value, written=lambda at: _line(text).number((0, *at))
     )
     by_characters = [
         Finding("text.xml", pointer, fault, XML_TEXT, on_key=on_key)
         for pointer, fault, on_key in not_xml(value)
     ]
     return (*by_schema, *by_characters)
+
+
+def _line(text: bytes) -> YamlText:
+    return YamlText(yaml.decode(text), is_feed=True)
 
 
 def _of_yaml(
@@ -198,9 +202,7 @@ def _of_yaml(
         (*parsed.unrendered, *(pointer for _, pointer in parsed.flawed))
     )
     flaws = parsed.flaws()
-    file = cache(
-        lambda: of_file(around.folder, source, spots_of(around.folder, source))
-    )
+    file = cache(lambda: YamlText(text_of(around.folder, source)))
     for index, value in enumerate(parsed.documents):
         number = index if parsed.listed else None
         findings: tuple[Finding, ...] = ()
@@ -220,7 +222,7 @@ def _of_yaml(
 
 
 def _number(
-    file: Callable[[], WrittenLines], document: Pointer, pointer: Pointer
+    file: Callable[[], YamlText], document: Pointer, pointer: Pointer
 ) -> str | None:
     return file().number((*document, *pointer))
 
@@ -291,7 +293,7 @@ class RecordPlaces:
         source = entry.source
         if self._file is None or self._file[0] != source:
             try:
-                self._file = source, spots_of(self._folder, source)
+                self._file = source, YamlText(text_of(self._folder, source)).spots
             except (Malformed, OSError):  # changed since it was read
                 self._file = source, {}
         return self._file[1]

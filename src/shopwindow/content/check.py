@@ -23,7 +23,6 @@ already. Four words keep these apart:
 - A broken document has a finding or a flaw. Rules do not see it among the valid ones.
 """
 
-import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -36,7 +35,6 @@ from typing import Any, Protocol
 import orjson
 
 from shopwindow.content import (
-    cache,
     expressions,
     gone,
     lines,
@@ -230,38 +228,20 @@ class _Check:
             for source in self.sources
             if source.kind is not SITE and not source.kind.streamed
         ]
-        path, remembered = self.options.cached, self.options.remembered
         if names is None:
             return self._read_files(sources, names)
         state = [self.options.program, self.schemas.digest, sorted(names.items())]
         key = sha256(orjson.dumps(state)).hexdigest()
-        if remembered is not None:
-            return remembered.read(
-                sources, key, lambda files: self._read_files(files, names)
-            )
-        if path is None:
-            return self._read_files(sources, names)
-
-        started = time.time_ns()
-        cached = cache.load(path, key, sources)
-        with cache.adding(path, key, started, new_file=cached is None) as store:
-            if not cached:
-                return self._read_files(sources, names, store)
-            changed = [source for source in sources if source.path not in cached]
-            for parsed in self._read_files(changed, names, store):
-                cached[parsed.source.path] = parsed
-        return [cached[source.path] for source in sources]
+        remembered = self.options.remembered or RememberedFiles(self.options.cached)
+        return remembered.read(
+            sources, key, lambda files: self._read_files(files, names)
+        )
 
     def _read_files(
-        self,
-        sources: list[Source],
-        names: expressions.Names | None,
-        store: tree.StoreFiles = lambda files: None,
+        self, sources: list[Source], names: expressions.Names | None
     ) -> list[Parsed]:
         jobs, progress = self.options.jobs, self.options.progress
-        return tree.read(
-            self.folder, sources, names, self.schemas, jobs, progress, store
-        )
+        return tree.read(self.folder, sources, names, self.schemas, jobs, progress)
 
     def _streamed(
         self, index: Feeds, names: expressions.Names | None, case: Case

@@ -2,20 +2,17 @@
 answers by it would not be the same in JSON and XML.
 
 It must keep what every answer keeps (wire-shapes 1.2, 1.3 and 1.5): one JSON type at
-each place, no array directly in an array, names that XML can hold. A Resolver writes
-its references out, since in a release it stands alone. `as_served` leaves out what no
+each place, no array directly in an array, names that XML can hold. `as_served` leaves out what no
 answer shows, and `as_written` adds what editors may write.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urljoin
 
 import orjson
 
-from shopwindow.content.own_schema_faults import MAX_SCHEMAS
-from shopwindow.content.schema import BASE, Schemas
+from shopwindow.content.schema import BASE
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer
 
@@ -39,77 +36,6 @@ def as_served(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     if PUBLISH in schema.get("required", ()):
         shown["required"] = [name for name in schema["required"] if name != PUBLISH]
     return shown
-
-
-_DROPPED = ("$id", "$schema", "$defs", "definitions", "$comment")
-_ANNOTATING_KEYWORDS = ("description", "title", "default", "examples", "x-allowed")
-_KEYWORDS_OF_NAMED_SCHEMAS = ("properties", "patternProperties", "dependentSchemas")
-_LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
-_SINGLE = (
-    *(
-        "not",
-        "if",
-        "then",
-        "else",
-        "items",
-        "contains",
-        "additionalProperties",
-        "propertyNames",
-    ),
-    *("unevaluatedProperties", "unevaluatedItems"),
-)
-
-
-class Resolver:
-    """Writes the references of a schema out, so that it means the same wherever it
-    stands.
-    """
-
-    def __init__(self, schemas: Schemas) -> None:
-        self._schemas = schemas
-        self._left = MAX_SCHEMAS
-
-    def schema(self, schema: Json, file: str, within: tuple[str, ...] = ()) -> Any:
-        """Return a schema of ``file`` without references.
-
-        ``within``: the references that led here. Raises ValueError where a schema
-        refers to itself, or the result would have more than MAX_SCHEMAS subschemas.
-        """
-        if not isinstance(schema, dict):
-            return schema
-        self._left -= 1
-        if self._left < 0:
-            raise ValueError(
-                f"more than {MAX_SCHEMAS:,} subschemas, once its references are written out"
-            )
-        resolved = {
-            key: self._part(key, part, file, within)
-            for key, part in schema.items()
-            if key not in _DROPPED
-        }
-        if "$ref" not in resolved:
-            return resolved
-        address = urljoin(BASE + file, resolved.pop("$ref"))
-        if address in within:
-            raise ValueError(
-                "the schema refers to itself, so that documents may be nested without end"
-            )
-        base, target = self._schemas.target(address)
-        referred = self.schema(target, base.removeprefix(BASE), (*within, address))
-        merged = {**referred, **resolved}
-        # Where both say something under one keyword, both must hold.
-        if any(key in referred for key in resolved if key not in _ANNOTATING_KEYWORDS):
-            merged["allOf"] = [*resolved.get("allOf", ()), referred]
-        return merged
-
-    def _part(self, key: str, part: Json, file: str, within: tuple[str, ...]) -> Json:
-        if key in _KEYWORDS_OF_NAMED_SCHEMAS:
-            return {
-                name: self.schema(each, file, within) for name, each in part.items()
-            }
-        if key in _LISTED:
-            return [self.schema(each, file, within) for each in part]
-        return self.schema(part, file, within) if key in _SINGLE else part
 
 
 ShapeFault = tuple[Pointer, str, str]

@@ -14,7 +14,6 @@ from typing import Any
 from shopwindow.content import own_schemas, yaml
 from shopwindow.content.collection_schemas import (
     SCALARS,
-    Resolver,
     as_served,
     document_faults,
 )
@@ -265,17 +264,7 @@ class _ReaderOfCollections:
         own = own_schemas.read(self.folder / "schemas", file)
         if self.schemas.problems or isinstance(own, Problem):
             return None  # what is wrong with the folder's schemas is a problem already
-        try:
-            schema: Mapping[str, Any] = Resolver(self.schemas).schema(
-                self.schemas[file], file
-            )
-        except ValueError as error:
-            self.declared.problems.append(
-                own.problem(
-                    "collection.shape", (), str(error), "a schema without an end"
-                )
-            )
-            return None
+        schema: Mapping[str, Any] = self.schemas[file]
         faults = list(document_faults(schema))
         for pointer, found, allowed in faults:
             self.declared.problems.append(

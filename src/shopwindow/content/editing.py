@@ -18,9 +18,10 @@ from typing import Any
 
 from shopwindow.content import yaml
 from shopwindow.content.documents import at
+from shopwindow.content.files import feed_spots
 from shopwindow.content.records import BYTE_ORDER_MARK
 from shopwindow.content.syntax import LINE_END
-from shopwindow.content.yaml import Json, Malformed, Spot
+from shopwindow.content.yaml import JSON_NUMBER, Json, Malformed, Spot
 from shopwindow.problems import Failure, Place, Pointer
 
 
@@ -38,13 +39,15 @@ class Overlapping(Exception):
 
 @dataclass(frozen=True)
 class YamlText:
-    """The text of a YAML file, without a byte order mark, and what stands where in it.
+    """The text of a file, without a byte order mark, and what stands where in it.
 
     ``value`` and ``spots`` read the text, and so raise Malformed where it has a fault
-    that reading cannot go beyond.
+    that reading cannot go beyond. ``is_feed``: its lines are documents, and pointers
+    begin with their numbers; lines with faults count for nothing.
     """
 
     text: str
+    is_feed: bool = False
 
     @cached_property
     def value(self) -> Json:
@@ -74,7 +77,7 @@ class YamlText:
     @cached_property
     def spots(self) -> Mapping[Pointer, Spot]:
         """Where every value stands."""
-        return yaml.locate(self.text)
+        return feed_spots(self.text) if self.is_feed else yaml.locate(self.text)
 
     @cached_property
     def lines(self) -> Sequence[str]:
@@ -114,6 +117,16 @@ class YamlText:
     def at(self, place: Place) -> str:
         """Return the text at a place."""
         return self.text[self.start(place) : self.end(place)]
+
+    def written(self, pointer: Pointer) -> str:
+        """Return the text of a value; empty where it has no place of its own."""
+        spot = self.spots.get(pointer)
+        return self.at(spot.value) if spot else ""
+
+    def number(self, pointer: Pointer) -> str | None:
+        """Return a number as it is written; None where an alias stands there."""
+        *_, found = ["", *self.written(pointer).split()]  # behind an anchor
+        return found if JSON_NUMBER.fullmatch(found) else None
 
     def sign(self, pointer: Pointer) -> str:
         """Return the first character of a value: what it is written as."""

@@ -115,27 +115,17 @@ def feed_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def spots_of(folder: Path, source: Source) -> dict[Pointer, yaml.Spot]:
-    """Return where every value of a file stands.
-
-    In a list or a feed, the first step of a pointer is the document's number. Raises
-    Malformed or OSError where the file cannot be read.
-    """
-    if not source.path.endswith(".jsonl"):
-        return yaml.locate(text_of(folder, source))
+def feed_spots(text: str) -> dict[Pointer, yaml.Spot]:
+    """Return where every value of a feed stands, by the documents' numbers."""
     from shopwindow.content import feed
 
     spots: dict[Pointer, yaml.Spot] = {}
     index = 0
-    with open(folder / source.path, "rb") as file, suppress(Malformed):
-        for number, line in feed_lines(file):
-            try:
-                feed.load(line, number)
-            except Malformed:
-                continue
-            spots.update(
-                ((index, *pointer), spot)
-                for pointer, spot in feed.locate(line, number).items()
-            )
-            index += 1
+    for number, line in enumerate(text.split("\n"), 1):
+        with suppress(Malformed):
+            if line.strip():
+                feed.load(line.encode(), number)
+                located = feed.locate(line.encode(), number)
+                spots |= {(index, *pointer): spot for pointer, spot in located.items()}
+                index += 1
     return spots

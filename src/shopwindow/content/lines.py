@@ -1,17 +1,15 @@
 """Lines of feeds with one cause are one problem, with their number and three examples.
 
 A column that was renamed in an import is a fault in every line. Three such lines are
-explained, each at the cost of a millisecond. After that a line is recognized: a
-validator of the same schema, which admits just these faults, accepts it (`admitting`).
+put into words. After that a line is recognized by what its schema refuses, and where.
 So all lines are counted, in about the time that reading them takes, and memory does not
 grow with them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from shopwindow.content.admitting import admitting
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH
 from shopwindow.content.schema import Schemas
@@ -20,11 +18,6 @@ from shopwindow.problems import Absent, Pointer, Problem
 
 EXAMPLES = 3
 """Lines that a problem names. So many lines of one cause are reported one by one."""
-
-MAX_COMBINATIONS = 8
-"""Combinations of faults that are recognized in lines of one schema: each is one more
-look at a line.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,20 +128,11 @@ what of JSON is broken. The words hold no value of the editor's.
 
 @dataclass(eq=False)
 class Combination:
-    """Faults that lines have together.
-
-    ``unsound``: where rules must not look. ``accepts``: whether a line has no other
-    faults; ``lacks_one``: for each of the faults, whether a line has it not.
-    """
+    """Faults that lines have together. ``unsound``: where rules must not look."""
 
     causes: tuple[LineCause, ...]
     unsound: tuple[Finding, ...]
-    accepts: Callable[[Json], bool]
-    lacks_one: tuple[Callable[[Json], bool], ...]
     lines: int = 0
-
-    def is_of(self, value: Json) -> bool:
-        return self.accepts(value) and not any(lacks(value) for lacks in self.lacks_one)
 
 
 class LineFaults:
@@ -156,8 +140,8 @@ class LineFaults:
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
-        self._explained: Counter[tuple[str, frozenset[LineCause]]] = Counter()
-        self._combinations: dict[str, list[Combination]] = {}
+        self._seen: Counter[Hashable] = Counter()
+        self._known: dict[Hashable, Combination] = {}
         self.explained = 0
         """How many lines were explained."""
         self.examples: Counter[LineCause] = Counter()
@@ -167,50 +151,36 @@ class LineFaults:
 
     def of(self, schema: str, value: Json) -> Combination | None:
         """Return the faults of a line that is not valid, if they are known by now."""
-        for combination in self._combinations.get(schema, ()):
-            if combination.is_of(value):
-                combination.lines += 1
-                return combination
-        return None
+        known = self._known.get(self._refused(schema, value))
+        if known is not None:
+            known.lines += 1
+        return known
 
     def learn(
         self, kind: str, schema: str, value: Json, findings: Sequence[Finding]
     ) -> None:
         """Note the faults of a line that was explained."""
         self.explained += 1
-        causes = frozenset(cause(kind, finding) for finding in findings)
-        self._explained[schema, causes] += 1
-        known = self._combinations.setdefault(schema, [])
-        if (
-            self._explained[schema, causes] != EXAMPLES
-            or len(known) >= MAX_COMBINATIONS
-        ):
-            return
-        faults = {cause(kind, finding): finding for finding in findings}
-        combination = self._combination(schema, value, faults)
-        if combination is not None:
-            known.append(combination)
+        refused = self._refused(schema, value)
+        self._seen[refused] += 1
+        if self._seen[refused] == EXAMPLES:
+            shown = [cause(kind, one) for one in findings if not one.follows]
+            unsound = tuple(_unsound(finding) for finding in findings)
+            self._known[refused] = Combination(tuple(dict.fromkeys(shown)), unsound)
 
-    def _combination(
-        self, schema: str, value: Json, faults: Mapping[LineCause, Finding]
-    ) -> Combination | None:
-        def admits(some: Iterable[LineCause]) -> Callable[[Json], bool] | None:
-            ways = [
-                (one.pointer, one.rule.removeprefix("schema."), one.detail)
-                for one in some
-            ]
-            return admitting(self._schemas, schema, ways)
-
-        accepts = admits(faults)
-        fewer = [admits(faults.keys() - {one}) for one in faults]
-        lacks_one = tuple(lacks for lacks in fewer if lacks is not None)
-        if accepts is None or len(lacks_one) < len(faults) or not accepts(value):
-            return None
-        if any(lacks(value) for lacks in lacks_one):
-            return None
-        shown = tuple(one for one, finding in faults.items() if not finding.follows)
-        unsound = tuple(_unsound(finding) for finding in faults.values())
-        return Combination(shown, unsound, accepts, lacks_one)
+    def _refused(self, schema: str, value: Json) -> Hashable:
+        """Return what tells lines apart by what a schema refuses in them: the keywords,
+        their places, and the keys that are missing or too much.
+        """
+        return schema, frozenset(
+            (
+                error.absolute_keyword_location,
+                general(tuple(error.instance_path)),
+                str(getattr(error.kind, "property", "")),
+                tuple(getattr(error.kind, "unexpected", ())),
+            )
+            for error in self._schemas.refusals(schema, value)
+        )
 
 
 def _unsound(finding: Finding) -> Finding:

@@ -17,13 +17,11 @@ from pathlib import Path
 from shopwindow.content import expressions, rules, tree, yaml
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document, Layer
-from shopwindow.content.files import spots_of
 from shopwindow.content.finding import NOTHING, Finding
 from shopwindow.content.layers import origin
 from shopwindow.content.listing import Source
+from shopwindow.content.places import Files
 from shopwindow.content.schema import Schemas
-from shopwindow.content.written import WrittenLines, of_file
-from shopwindow.content.yaml import Malformed
 from shopwindow.problems import Level, Place, Pointer, Problem
 
 
@@ -42,11 +40,8 @@ class Locator:
         self.flaws: dict[tuple[str, int | None], list[Finding]] = {}
         self.unrendered: dict[str, set[Pointer]] = {}
         self.users: dict[str, set[str]] = {}
-        self._folder = folder
-        self._sources = {source.path: source for source in sources}
+        self.files = Files(folder, {source.path: source for source in sources})
         self._schemas = schemas
-        self._spots: dict[str, dict[Pointer, yaml.Spot]] = {}
-        self._written: dict[str, WrittenLines] = {}
 
     def flaws_of(self, document: Document) -> list[Finding]:
         """Return where the YAML of a document's layers is at fault."""
@@ -105,13 +100,13 @@ class Locator:
         problem's own pointer is the finding's, which may be missing in the file.
         """
         path = layer.path
-        spot = yaml.spot(self.spots(path), in_file)
+        spot = yaml.spot(self.files.spots(path), in_file)
         place = None
         if spot:
             place = spot.key if finding.on_key and spot.key else spot.value
         found = finding.found + self._line_beside(finding)
         if found == NOTHING:
-            written = self.written(path).text(in_file)
+            written = self.files.text(path).written(in_file)
             if expressions.EXPRESSION_START in written:
                 found = "the expression gives nothing"
         return Problem(
@@ -136,7 +131,9 @@ class Locator:
         if finding.beside is None:
             return ""
         path, index, pointer = finding.beside
-        spot = self.spots(path).get(pointer if index is None else (index, *pointer))
+        spot = self.files.spots(path).get(
+            pointer if index is None else (index, *pointer)
+        )
         return f":{spot.value.line}" if spot else ""
 
     def placeholders(self, case: Case) -> list[tuple[str, Place | None, Pointer]]:
@@ -152,7 +149,7 @@ class Locator:
         )
         placeholders = []
         for path, pointer in in_files:
-            spot = self.spots(path).get(pointer)
+            spot = self.files.spots(path).get(pointer)
             placeholders.append((path, spot.value if spot else None, pointer))
         return placeholders
 
@@ -163,7 +160,7 @@ class Locator:
 
     def described(self, problem: Problem) -> Problem:
         """Return a problem with the schema's description, where it has no other yet."""
-        source, pointer = self._sources.get(problem.path), problem.pointer
+        source, pointer = self.files.sources.get(problem.path), problem.pointer
         if problem.about or source is None or (problem.absent and not pointer):
             return problem
         in_document = (
@@ -172,25 +169,6 @@ class Locator:
         return replace(
             problem, about=self._schemas.about(source.kind.schema, in_document)
         )
-
-    def spots(self, path: str) -> dict[Pointer, yaml.Spot]:
-        """Return where every value of a file stands; nothing where it is unreadable now.
-
-        That is so where the file has changed since it was checked.
-        """
-        if path not in self._spots:
-            try:
-                self._spots[path] = spots_of(self._folder, self._sources[path])
-            except (Malformed, OSError):
-                self._spots[path] = {}
-        return self._spots[path]
-
-    def written(self, path: str) -> WrittenLines:
-        """Return a file's values as the editor wrote them."""
-        if path not in self._written:
-            source = self._sources[path]
-            self._written[path] = of_file(self._folder, source, self.spots(path))
-        return self._written[path]
 
 
 def _in_file(layer: Layer, pointer: Pointer) -> Pointer:

@@ -1,24 +1,50 @@
-"""What an editor certainly meant where a schema refuses what is written.
+"""What an editor meant by a value that a schema refuses: one that it admits in its place.
 
-A message may guess; here is only what nobody could mean in another way. Every function
-returns None where there is a doubt. `check --fix` writes these values without a
-question (`fixing`).
+How this works: a few readings turn what is written into a value of the type that is
+wanted, such as a list of the one value, or the text of a number. The schema decides
+which of them would do. A message shows the reading as the editor would write it; where
+nobody could mean another, it is certain, and `check --fix` writes it (`fixing`).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date
 
-from shopwindow.content.explaining import matcher
+import orjson
+
+from shopwindow.content.finding import NumberAt
 from shopwindow.content.shape import Shape
-from shopwindow.content.yaml import JSON_NUMBER, MAX_INTEGER_DIGITS, Json
+from shopwindow.content.yaml import CONSTANTS, JSON_NUMBER, MAX_INTEGER_DIGITS, Json
+from shopwindow.problems import LONGEST, Pointer, cut
+
+TYPES = {
+    "object": "an object",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+}
+
+WouldDo = Callable[[Shape, Json], bool]
+"""Whether a place of a schema admits a value."""
+
+_MOST_PROPERTIES = 3
+"""Properties that may be meant. Of more, any choice would be a guess."""
+
+_MOST_ITEMS = 4
+"""Items of a list that a suggestion repeats; `…` stands for the others."""
+
+_PLAIN = re.compile(r"[\w./+][\w ./+-]*")
+"""Text that needs no quotes within brackets."""
+
+_YES_AND_NO = {"yes": True, "on": True, "no": False, "off": False}
 
 SHORTEST_KEY = 3
 """Letters of a key that may have one letter wrong: of two letters, one wrong leaves
 little to recognize.
 """
-
-_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _WRITTEN_DAY = re.compile(
     r"""(?P<first>[0-9]{1,4})(?P<sign>[./-])(?P<second>[0-9]{1,2})(?P=sign)(?P<third>[0-9]{1,4})
@@ -30,94 +56,210 @@ _WRITTEN_DAY = re.compile(
 _SEVERAL = re.compile("[,;\r\n]")
 """What a person may have written between several entries of a list."""
 
-_JSON_TYPES: tuple[tuple[type, tuple[str, ...]], ...] = (
-    (bool, ("boolean",)),  # before int, of which bool is one
-    (int, ("integer", "number")),
-    (float, ("number",)),
-    (str, ("string",)),
-    (dict, ("object",)),
-    (list, ("array",)),
-)
 
-
-def fits(text: str, place: Shape | None) -> bool:
-    """Return whether a text has the form that a place wants, as far as that can be
-    decided.
+@dataclass(frozen=True)
+class Meant:
+    """What may be meant. ``words``: what to write, as a message says it; empty where
+    none can guess. ``certain``: the value that is certainly meant; None: in doubt.
     """
+
+    words: str = ""
+    certain: Json = None
+
+
+class Readings:
+    """How a value of the wrong type may be read.
+
+    ``place``: what the schema says of it. ``pointer``: the way to it. ``written``
+    returns how a number is written in the file. ``would_do`` asks the schema.
+    """
+
+    def __init__(
+        self,
+        value: Json,
+        place: Shape | None,
+        pointer: Pointer,
+        written: NumberAt,
+        would_do: WouldDo,
+    ) -> None:
+        self._value, self._place, self._would_do = value, place, would_do
+        self._key = f"{pointer[-1]}: " if isinstance([0, *pointer][-1], str) else ""
+        items = enumerate(value) if isinstance(value, list) else ()
+        places = [(pointer, value), *(((*pointer, n), item) for n, item in items)]
+        self._spelled = {
+            item: text
+            for at, item in places
+            if isinstance(item, float) and (text := written(at))
+        }
+
+    def meant(self, wanted: str) -> Meant:
+        """Return what is meant where the JSON type ``wanted`` has to stand."""
+        if wanted == "object":
+            return Meant(self._as_object())
+        if wanted == "array":
+            return self._as_list()
+        if isinstance(self._value, dict | list) or self._value in (None, ""):
+            return Meant()
+        if wanted == "string":
+            return self._as_text()
+        text = str(self._value) if isinstance(self._value, str) else ""
+        if len(text) > LONGEST:
+            return Meant()
+        return (
+            _as_truth(text, self._key) if wanted == "boolean" else _number(text, wanted)
+        )
+
+    def _as_text(self) -> Meant:
+        texts = [text for text in self._scalars() if isinstance(text, str)]
+        fitting = [text for text in texts if self._fits(self._place, text)]
+        if not fitting or len(fitting[0]) > LONGEST:
+            return Meant()
+        certain = fitting[0] if len(fitting) == 1 else None
+        return Meant(f'text: put it in quotes, "{fitting[0]}"', certain)
+
+    def _as_list(self) -> Meant:
+        value, place = self._value, self._place
+        items = place.items if place else None
+        if isinstance(value, dict):
+            lists = [name for name, part in value.items() if isinstance(part, list)]
+            if len(value) == 1 and lists and self._fits(place, value[lists[0]]):
+                part = self._flow(value[lists[0]])
+                return Meant(f"a list: `{self._key}{part}`, without {lists[0]}")
+            if items is None or items.type != "object":
+                return Meant()
+            certain = [value] if value and self._fits(place, [value]) else None
+            return Meant("a list: `- ` before the first key of each object", certain)
+        if value is None or value == "":
+            return Meant()
+        fitting = [one for one in self._scalars() if self._fits(items, one)]
+        if not fitting or len(str(fitting[0])) > LONGEST:
+            each = wanted_at(items)
+            return Meant(f"a list; each entry: {each}" if each else "")
+        entry = fitting[0]
+        is_certain = (
+            len(fitting) == 1
+            and self._fits(place, [entry])
+            and not (isinstance(entry, str) and _SEVERAL.search(entry))
+            and not (isinstance(entry, int) and isinstance(value, str))
+        )
+        return Meant(
+            f"a list: `{self._key}{self._flow([entry])}`",
+            [entry] if is_certain else None,
+        )
+
+    def _as_object(self) -> str:
+        value, place = self._value, self._place
+        if place is None:
+            return ""
+        if isinstance(value, list) and all(isinstance(item, dict) for item in value):
+            if len(value) == 1:
+                return "one object: its keys without `- ` or brackets before them"
+            if value and all(
+                len(one) == 1 and {*one} <= {*place.properties} for one in value
+            ):
+                return "an object: its keys without `- ` before them"
+            return ""
+        forms = [
+            (name, part)
+            for name in place.properties
+            if {name}.issuperset(place.required)
+            and (part := self._within(place.property(name))) is not None
+        ]
+        if not 0 < len(forms) <= _MOST_PROPERTIES:
+            return ""
+        name, part = forms[0]
+        others = "".join(f", or {other}" for other, _ in forms[1:])
+        by = f" (by {name}{others})" if others else ""
+        return f"an object: `{self._key}{{{name}: {self._flow(part)}}}`{by}"
+
+    def _within(self, inner: Shape | None) -> Json:
+        """Return the value as a property of an object may hold it, or None."""
+        if inner is None or not inner.keyword("type"):
+            return None
+        values = self._value if isinstance(self._value, list) else [self._value]
+        read = [self._entry(inner.items, value) for value in values]
+        if inner.type == "array" and None not in read and self._fits(inner, read):
+            return read
+        is_same = inner.type != "string" or isinstance(self._value, str)
+        return self._value if is_same and self._fits(inner, self._value) else None
+
+    def _entry(self, items: Shape | None, value: Json) -> Json:
+        return next(
+            (one for one in self._scalars(value) if self._fits(items, one)), None
+        )
+
+    def _scalars(self, value: Json = ...) -> Iterator[Json]:
+        """Yield what a scalar may be read as: itself, its text, its number.
+
+        Truth as a text may be TRUE or true (wire shapes §3).
+        """
+        value = self._value if value is ... else value
+        yield value
+        if isinstance(value, bool):
+            yield from (str(value).upper(), str(value).lower())
+        elif isinstance(value, int | float):
+            yield self._spelled.get(value) or orjson.dumps(value).decode()
+        elif isinstance(value, str) and re.fullmatch("-?[0-9]{1,15}", value):
+            yield int(value)
+
+    def _fits(self, place: Shape | None, value: Json) -> bool:
+        return place is not None and self._would_do(place, value)
+
+    def _flow(self, value: Json) -> str:
+        """Return a value as it is written on one line."""
+        if isinstance(value, list):
+            more = ", …" * (len(value) > _MOST_ITEMS)
+            return f"[{', '.join(map(self._flow, value[:_MOST_ITEMS]))}{more}]"
+        if not isinstance(value, str):
+            return self._spelled.get(value) or orjson.dumps(value).decode()
+        is_other = value in CONSTANTS or JSON_NUMBER.fullmatch(value)
+        if _PLAIN.fullmatch(value) and value == value.strip() and not is_other:
+            return value
+        return orjson.dumps(value).decode()
+
+
+def _as_truth(text: str, key: str) -> Meant:
+    kind = TYPES["boolean"]
+    if text.lower() in ("true", "false"):
+        words = f"{kind}, in small letters and without quotes"
+        return Meant(words, text.lower() == "true")
+    truth = _YES_AND_NO.get(text.lower())
+    return Meant("" if truth is None else f"{kind}: `{key}{str(truth).lower()}`")
+
+
+def _number(text: str, wanted: str) -> Meant:
+    """Return the number that a text looks like."""
+    kind, is_short = TYPES[wanted], len(text) <= MAX_INTEGER_DIGITS
+    if re.fullmatch(r"0+[0-9]+", text):
+        return Meant(
+            f"{kind}, without leading zeros: {int(text)}" if is_short else kind
+        )
+    if re.fullmatch(r"-?[0-9]+,[0-9]+", text) and wanted == "number":
+        return Meant(f"{kind}, with a decimal point: {text.replace(',', '.')}")
+    if not (is_short and JSON_NUMBER.fullmatch(text)):
+        return Meant()
+    if text.lstrip("-").isdigit():
+        return Meant(f"{kind}, without quotes: {text}", int(text))
+    return Meant(certain=float(text) if wanted == "number" else None)
+
+
+def wanted_at(place: Shape | None) -> str:
+    """Return what may stand at a place where nothing does."""
     if place is None:
-        return True
-    choices, pattern = place.keyword("enum"), place.keyword("pattern")
-    form = place.keyword("format")
-    if form is not None and not (form == "date" and _DAY.fullmatch(text)):
-        return False
-    if choices and text not in choices:
-        return False
-    return not pattern or bool(matcher(pattern)(text))
+        return ""
+    named, choices = place.keyword("x-allowed"), place.keyword("enum")
+    return str(named or (choices and listed(choices)) or TYPES.get(place.type, ""))
 
 
-def of_type(wanted: str, value: Json, written: str | None, place: Shape | None) -> Json:
-    """Return the value of another type that is meant by one of the wrong type.
-
-    Args:
-        wanted: the JSON type that the schema wants.
-        value: what the file says instead.
-        written: a number as its file has it, such as 5.10.
-        place: of the value in the schema.
-    """
-    if wanted == "string":
-        return _text(value, written, place)
-    if wanted == "array":
-        several = place is None or (place.keyword("minItems") or 0) > 1
-        entry = None if several else _entry(value, written, place and place.items)
-        return None if entry is None else [entry]
-    if not isinstance(value, str):
-        return None
-    if wanted == "boolean":
-        return {"true": True, "false": False}.get(value.lower())
-    is_short = len(value) <= MAX_INTEGER_DIGITS and JSON_NUMBER.fullmatch(value)
-    if wanted == "integer" and is_short and value.lstrip("-").isdigit():
-        return int(value)
-    return float(value) if wanted == "number" and is_short else None
+def listed(choices: Iterable[Json]) -> str:
+    """Return values or names, separated by commas, as many as a message may hold."""
+    choices = list(choices)
+    text = ", ".join(cut(str(choice)) for choice in choices[:_MOST_CHOICES])
+    return text + f", … ({len(choices):,} in all)" * (len(choices) > _MOST_CHOICES)
 
 
-def _text(value: Json, written: str | None, place: Shape | None) -> str | None:
-    """Return the text that is meant by a number, or by true or false.
-
-    As a text, truth may be true or TRUE (wire shapes §3). Which it is, only a schema
-    can tell that admits one of them.
-    """
-    if isinstance(value, bool):
-        text = str(value).lower()
-        admitted = [form for form in (text, text.upper()) if fits(form, place)]
-        return admitted[0] if len(admitted) == 1 else None
-    if isinstance(value, int | float) and written and fits(written, place):
-        return written
-    return None
-
-
-def _entry(value: Json, written: str | None, items: Shape | None) -> Json:
-    """Return the only entry of a list for which a value was written."""
-    if items is None or value in ("", {}, []):
-        return None
-    if isinstance(value, dict):
-        names = items.properties
-        is_entry = set(items.required) <= set(value) <= set(names)
-        return value if items.type == "object" and is_entry else None
-    if items.type == "string" and isinstance(value, str):
-        return value if fits(value, items) and not _SEVERAL.search(value) else None
-    if items.type == "string":
-        return _text(value, written, items)
-    return value if items.keyword("type") and may_hold(items, value) else None
-
-
-def may_hold(place: Shape | None, value: Json) -> bool:
-    """Return whether a value has a type that a place of a schema admits."""
-    named = place.keyword("type") if place else None
-    if named is None:
-        return True
-    admitted = named if isinstance(named, list) else [named]
-    names = next((names for kind, names in _JSON_TYPES if isinstance(value, kind)), ())
-    return any(name in admitted for name in names)
+_MOST_CHOICES = 40
+"""Allowed values or names that a message lists, which are a few lines of a terminal."""
 
 
 def choice(value: Json, choices: Iterable[Json]) -> str | None:

@@ -5,12 +5,13 @@ for any value: which layers of a document state it, and at which line each does.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from shopwindow.content.documents import Document, Layer, at
-from shopwindow.content.files import spots_of
+from shopwindow.content.editing import YamlText
+from shopwindow.content.files import text_of
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
 from shopwindow.content.yaml import Malformed, Spot, spot
@@ -32,8 +33,7 @@ class Files:
 
     folder: Path
     sources: dict[str, Source]
-    _spots: dict[str, dict[Pointer, Spot]] = field(default_factory=dict)
-    _lines: dict[str, list[str]] = field(default_factory=dict)
+    _texts: dict[str, YamlText] = field(default_factory=dict)
 
     def spot(self, layer: Layer, pointer: Pointer) -> Spot | None:
         """Return where a layer states the value at ``pointer``; None where its file
@@ -70,19 +70,10 @@ class Files:
         for source in self.sources.values():
             if source.kind.name != kind.name or source.size > MAX_SEARCHED:
                 continue
-            for number, line in enumerate(self._lines_of(source.path), 1):
+            for number, line in self.excerpt(source.path, 1, source.size):
                 if id in line and stated.search(line):
                     return source.path, number
         return kind.folder, 0
-
-    def _lines_of(self, path: str) -> list[str]:
-        if path not in self._lines:
-            try:
-                text = (self.folder / path).read_text("utf-8", errors="replace")
-            except OSError:
-                text = ""
-            self._lines[path] = text.split("\n")
-        return self._lines[path]
 
     def excerpt(self, path: str, line: int, around: int = 2) -> list[tuple[int, str]]:
         """Return the lines around a line, with their numbers; nothing of a file that is
@@ -98,16 +89,23 @@ class Files:
         first = max(1, line - around)
         return list(enumerate(lines[first - 1 : line + around], first))
 
-    def spots(self, path: str) -> dict[Pointer, Spot]:
-        """Return where every value of a file stands; nothing where the file was changed
-        or removed since the check.
+    def text(self, path: str) -> YamlText:
+        """Return the text of a file; an empty one where it was changed or removed since
+        the check, and cannot be read.
         """
-        if path not in self._spots:
+        if path not in self._texts:
             try:
-                self._spots[path] = spots_of(self.folder, self.sources[path])
+                source = self.sources[path]
+                text = YamlText(text_of(self.folder, source), path.endswith(".jsonl"))
+                self._texts[path] = text
+                _ = text.spots  # raises Malformed
             except (KeyError, Malformed, OSError):
-                self._spots[path] = {}
-        return self._spots[path]
+                self._texts[path] = YamlText("", is_feed=True)
+        return self._texts[path]
+
+    def spots(self, path: str) -> Mapping[Pointer, Spot]:
+        """Return where every value of a file stands."""
+        return self.text(path).spots
 
 
 def layers_stating(document: Document, pointer: Pointer) -> Iterator[Layer]:

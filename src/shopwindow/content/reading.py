@@ -182,7 +182,7 @@ class FolderReading:
         def written(pointer: Pointer) -> str | None:
             layer, at = origin(document, Finding("", pointer, ""))
             in_file = at if layer.index is None else (layer.index, *at)
-            return self.locator.written(layer.path).number(in_file)
+            return self.locator.files.text(layer.path).number(in_file)
 
         schema = self._by_name[document.kind].schema
         return self._schemas.findings(schema, document.value, written=written)

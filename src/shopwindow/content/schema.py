@@ -1,8 +1,7 @@
 """The JSON Schemas: is a value valid, what is wrong with it, what does a property mean.
 
-Two libraries read them. jsonschema-rs decides, in microseconds; jsonschema explains,
-slower by two orders, and so only for what is not valid (`explaining`, `wording`).
-Schemas are compiled when they are first needed, and before processes are forked.
+jsonschema-rs decides, in microseconds, and says which keyword refused what; `wording`
+puts that into an editor's words. Schemas are compiled when they are first needed, and before processes are forked.
 
 A content folder may have schemas of its own (`own_schemas`). Each stands on top of the
 program's schema of the same name, and both hold.
@@ -14,16 +13,15 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from urllib.parse import urldefrag
+from urllib.parse import unquote, urldefrag
 
 import orjson
 
-from shopwindow.content import own_schema_faults, own_schemas
+from shopwindow.content import own_schemas
 from shopwindow.content.causes import united
-from shopwindow.content.explaining import Enough, counted, explaining
 from shopwindow.content.finding import Finding, NumberAt
 from shopwindow.content.listing import below
-from shopwindow.content.own_schemas import Own
+from shopwindow.content.own_schemas import Own, WritingOut
 from shopwindow.content.shape import Shape
 from shopwindow.content.wording import about_of, explained, fractions
 from shopwindow.content.yaml import Json
@@ -38,7 +36,7 @@ OF_A_FILE = ("$schema", "$id", "description", "type")
 
 MAX_FINDINGS = 10_000
 """Findings in one document: ten times the problems that `check` lists of a whole
-folder. Each costs about 1 ms.
+folder.
 """
 
 
@@ -66,7 +64,8 @@ class Schemas:
         families: Collection[str] | None = None,
     ) -> None:
         self._files: dict[str, Any] = {}
-        self._below: Schemas | None = None
+        self._above: Schemas | None = None
+        self._opened: Schemas | None = None
         self.problems: tuple[Problem, ...] = ()
         digest = sha256()
         for folder in folders:
@@ -79,7 +78,6 @@ class Schemas:
             self._merge_parts(folder)
         self.digest = digest.hexdigest()
         self._fast: dict[str, Any] = {}
-        self._slow: dict[str, Any] = {}
         self._shapes: dict[str, Shape] = {}
 
     def _take(
@@ -131,19 +129,25 @@ class Schemas:
         results = [own_schemas.read(folder, name) for name in below(folder, ".json")]
         own = {file.name: file for file in results if isinstance(file, Own)}
         problems = [file for file in results if isinstance(file, Problem)]
-        files = {
-            name: own_schemas.linear(file.schema) | {"$id": BASE + name}
-            for name, file in own.items()
-        }
-        problems += own_schema_faults.faults(own, self._files, BASE, whole=not problems)
-        for name, file in own.items():
+        shipped = frozenset(own_schemas.patterns_in(list(self._files.values())))
+        faulty = bool(problems)  # a reference may lead to a file that cannot be read
+        for file in own.values():
+            problems += own_schemas.faults(file, shipped)
             data = file.text.encode()
-            digest.update(f"{name}\0{len(data)}\0".encode() + data)
+            digest.update(f"{file.name}\0{len(data)}\0".encode() + data)
+        files: dict[str, Any] = {}
+        schemas = {name: file.schema for name, file in own.items()}
+        writing = WritingOut(own, {**self._files, **schemas}, BASE)
+        for name in () if faulty or problems else sorted(writing.names):
+            written = writing.written_out(name)
+            if isinstance(written, list):
+                problems += written
+            elif written is not None:
+                files[name] = written | {"$id": BASE + name}
         if problems:
             self.problems = (*self.problems, *problems)
         elif files:
-            self._below = self._opened()
-            self._files = self._files | files
+            self._above, self._opened = _of(files), _of(_open(self._files))
 
     def with_files(self, files: Mapping[str, Any], state: bytes) -> "Schemas":
         """Return these schemas with others that stand in no folder.
@@ -155,30 +159,29 @@ class Schemas:
         more._files = self._files | {
             name: {**schema, "$id": BASE + name} for name, schema in files.items()
         }
-        more._below, more.problems = self._below, self.problems
+        more._above, more._opened = self._above, self._opened
+        more.problems = self.problems
         more.digest = sha256(self.digest.encode() + state).hexdigest()
         return more
 
-    def _opened(self) -> "Schemas":
-        """Return the same schemas, in which objects may have keys that these do not
-        know.
-        """
-        opened = Schemas(())
-        opened._files, opened._below = _open(self._files), self._below
-        return opened
-
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(sorted(self._files))
+        return tuple(
+            sorted({*self._files, *(self._above._files if self._above else ())})
+        )
 
     def __getitem__(self, name: str) -> Any:
-        return self._files[name]
+        return self.levels(name)[0]._files[name]
 
     def target(self, uri: str) -> tuple[str, Any]:
         """Return the base URI and the schema that an absolute `$ref` names."""
         return _target(self._files, uri)
 
     def shape(self, name: str) -> Shape:
+        """Return the place of a whole document, in the schema that stands on top."""
+        top = self.levels(name)[0]
+        if top is not self:
+            return top.shape(name)
         if name not in self._shapes:
             # Of the files, not of self: with a reference back, Python would free these
             # schemas and their compiled validators, some 8 MB, late.
@@ -196,11 +199,18 @@ class Schemas:
 
     def levels(self, name: str) -> tuple["Schemas", ...]:
         """Return the schemas that hold for a document together, by the name of its
-        schema: with those of a content folder on top, and below them the program's.
+        schema: a content folder's own on top, and below it the program's, which then
+        admits more keys.
         """
-        if self._below is None or name not in self._below._files:
+        if (
+            self._above is None
+            or self._opened is None
+            or name not in self._above._files
+        ):
             return (self,)
-        return (self, *self._below.levels(name))
+        if name not in self._opened._files:
+            return (self._above,)
+        return (self._above, self._opened)
 
     def about(self, name: str, pointer: Pointer) -> str:
         """Return the description of a place, or of the nearest around it that has one."""
@@ -211,22 +221,17 @@ class Schemas:
 
         It takes about 1 µs for a small record.
         """
-        return bool(self.validator(name).is_valid(value)) and (
-            self._below is None or self._below.admits(name, value)
-        )
-
-    def admits(self, name: str, value: Json) -> bool:
-        """Return whether ``value`` satisfies the schema ``name``, or there is no such
-        schema.
-        """
-        return name not in self._files or self.valid(name, value)
+        return self.checker(name)(value)
 
     def checker(self, name: str) -> Callable[[Json], bool]:
         """Return `valid` for one schema, without the look-up of the schema at each
         call.
         """
-        is_valid: Callable[[Json], bool] = self.validator(name).is_valid
-        return is_valid if self._below is None else partial(self.valid, name)
+        checks = [level.validator(name).is_valid for level in self.levels(name)]
+        if len(checks) == 1:
+            only: Callable[[Json], bool] = checks[0]
+            return only
+        return lambda value: all(check(value) for check in checks)
 
     def validator(self, name: str) -> Any:
         """Return the compiled jsonschema-rs validator of the schema ``name``.
@@ -245,9 +250,6 @@ class Schemas:
                 raise Failure(
                     f"the schema {name} is no JSON Schema: {str(error).splitlines()[0]}"
                 ) from None
-            # Compiled now as well, for processes that are forked from this one.
-            if self._below and name in self._below._files:
-                self._below.validator(name)
         return self._fast[name]
 
     @cached_property
@@ -256,22 +258,10 @@ class Schemas:
 
         return Registry([(BASE + name, schema) for name, schema in self._files.items()])
 
-    def explainer(self, name: str) -> Any:
-        """Return the jsonschema validator of the schema ``name``, which explains."""
-        if name not in self._slow:
-            from referencing import Registry
-            from referencing.jsonschema import DRAFT202012
-
-            files = {
-                key: _without_dialect(schema) for key, schema in self._files.items()
-            }
-            resources = [
-                (BASE + key, DRAFT202012.create_resource(schema))
-                for key, schema in files.items()
-            ]
-            registry: Any = Registry().with_resources(resources)
-            self._slow[name] = explaining()(files[name], registry=registry)
-        return self._slow[name]
+    def refusals(self, name: str, value: Json) -> Iterator[Any]:
+        """Yield what jsonschema-rs refuses in a value, by all schemas of a name."""
+        for level in self.levels(name):
+            yield from level.validator(name).iter_errors(value)
 
     def findings(
         self,
@@ -290,32 +280,34 @@ class Schemas:
         read 7, so it is a finding here. Otherwise the result is empty exactly when the
         value is valid.
         """
-        found = self._findings(name, value, limit, written)
-        if self._below and name in self._below._files:
+        found: list[Finding] = []
+        for level in self.levels(name):
             places = {(finding.pointer, finding.missing) for finding in found}
-            more = self._below.findings(name, value, limit, written)
             found += [
                 finding
-                for finding in more
+                for finding in level._findings(name, value, limit, written)
                 if (finding.pointer, finding.missing) not in places
             ]
-        return united(found, value, self.shape(name), partial(self._would_do, name))
+        would_do = partial(self._would_do, name)
+        return united(found, value, self.shape(name), would_do)
 
     def _would_do(self, name: str, pointer: Pointer, value: Json) -> bool:
         """Return whether a value satisfies a schema at a place of its documents."""
         place = self.shape(name).at(pointer)
-        if place is None:
-            return False
-        return bool(self.compiled(place.schema, place.base).is_valid(value))
+        return place is not None and self.levels(name)[0].would_do(place, value)
 
-    def compiled(self, schema: Json, base: str = BASE) -> Any:
-        """Return a validator of a schema that may refer to these; its own references
-        are relative to ``base``.
-        """
+    def would_do(self, place: Shape, value: Json) -> bool:
+        """Return whether a place of a schema admits a value."""
+        if place.validator is None:
+            place.validator = self.compiled(place.standalone)
+        return bool(place.validator.is_valid(value))
+
+    def compiled(self, schema: Json) -> Any:
+        """Return a validator of a schema that may refer to these."""
         from jsonschema_rs import Draft202012Validator
 
         return Draft202012Validator(
-            schema, registry=self._registry, base_uri=base, validate_formats=True
+            schema, registry=self._registry, validate_formats=True
         )
 
     def _findings(
@@ -324,66 +316,39 @@ class Schemas:
         """Return what is wrong by this schema, without regard to the one below it."""
         shape = self.shape(name)
         with_fraction = list(islice(fractions(shape, value, (), written), limit))
-        if self.validator(name).is_valid(value):
-            return with_fraction
-        refused = islice(self._refused(name, value, shape, written), limit)
+        refused = (
+            finding
+            for error in self.validator(name).iter_errors(value)
+            for finding in explained(
+                error, value, self._schema_at, shape, written, self.would_do
+            )
+        )
         # Of two keywords that want the same at one place, the first speaks.
         first: dict[Any, Finding] = {}
-        for finding in (*with_fraction, *refused):
+        for finding in (*with_fraction, *islice(refused, limit)):
             wanted = finding.allowed or finding.found
             place = finding.pointer, finding.missing, finding.on_key
             first.setdefault((place, wanted), finding)
         return list(first.values())
 
-    def _refused(
-        self, name: str, value: Json, shape: Shape, written: NumberAt
-    ) -> Iterator[Finding]:
-        """Yield what the explainer refuses.
+    def _schema_at(self, address: str) -> Any:
+        """Return the schema at the address that jsonschema-rs names."""
+        return self.target(address)[1]
 
-        What only the fast validator refuses follows in that one's own words.
-        """
-        silent = True
-        try:
-            with counted():
-                for error in self.explainer(name).iter_errors(value):
-                    for finding in explained(error, shape, written):
-                        silent = False
-                        yield finding
-        except Enough:
-            found = "there is more to look at here than is explained at once"
-            yield Finding(
-                "schema.budget",
-                (),
-                found,
-                "what is said of it mended first; then check again",
-            )
-        if not (silent or self._unevaluated):
-            return
-        for error in islice(self.validator(name).iter_errors(value), MAX_FINDINGS):
-            pointer = tuple(error.instance_path)
-            if silent or str([*error.schema_path, ""][-2]).startswith("unevaluated"):
-                yield Finding(
-                    "schema.other",
-                    pointer,
-                    error.message[:200],
-                    about=about_of(shape, pointer),
-                )
 
-    @cached_property
-    def _unevaluated(self) -> bool:
-        """Whether a schema may have `unevaluatedProperties` or `unevaluatedItems`,
-        which the explainer leaves out.
-        """
-        return any(
-            b'"unevaluated' in orjson.dumps(schema) for schema in self._files.values()
-        )
+def _of(files: Mapping[str, Any]) -> Schemas:
+    """Return schemas of these files alone."""
+    schemas = Schemas(())
+    schemas._files = dict(files)
+    return schemas
 
 
 def _target(files: Mapping[str, Any], uri: str) -> tuple[str, Any]:
     base, fragment = urldefrag(uri)
     schema = files[base.removeprefix(BASE)]
-    for step in filter(None, fragment.split("/")):
-        schema = schema[step.replace("~1", "/").replace("~0", "~")]
+    for step in filter(None, unquote(fragment).split("/")):
+        key: Any = step.replace("~1", "/").replace("~0", "~")
+        schema = schema[int(key) if isinstance(schema, list) else key]
     return base, schema
 
 
@@ -438,10 +403,3 @@ def _open(schema: Any) -> Any:
         for key, part in schema.items()
         if key != "additionalProperties" or part is not False
     }
-
-
-def _without_dialect(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without `$schema`, by which jsonschema would choose a class of
-    its own.
-    """
-    return {key: part for key, part in schema.items() if key != "$schema"}

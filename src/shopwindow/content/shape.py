@@ -35,6 +35,7 @@ class Shape:
             merged = {**referred, **merged}
         self.base = base
         self.schema = merged
+        self.validator: Any = None  # compiled where it is needed (`schema`)
         self._properties: dict[str, Shape | None] = {}
 
     @property
@@ -48,6 +49,17 @@ class Shape:
     @property
     def description(self) -> str:
         return cut(str(self.schema.get("description", "")), _LONGEST_ABOUT)
+
+    @cached_property
+    def typed(self) -> "Shape":
+        """The place as far as its type goes."""
+        types = {"type": self.schema["type"]} if "type" in self.schema else {}
+        return Shape(self._target, self.base, types)
+
+    @property
+    def standalone(self) -> Any:
+        """The schema with references that hold anywhere."""
+        return _absolute(self.schema, self.base)
 
     def keyword(self, name: str) -> Any:
         """Return what the schema says under a keyword at this place, or None."""
@@ -88,3 +100,14 @@ class Shape:
                 return None
             shape = shape.items if isinstance(step, int) else shape.property(step)
         return shape
+
+
+def _absolute(schema: Any, base: str) -> Any:
+    if isinstance(schema, list):
+        return [_absolute(part, base) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    copy = {key: _absolute(part, base) for key, part in schema.items() if key != "$id"}
+    if isinstance(schema.get("$ref"), str):
+        copy["$ref"] = urljoin(base, schema["$ref"])
+    return copy

@@ -14,7 +14,7 @@ is valid: explaining is slow, and `check` does it for the few documents that are
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,12 +24,12 @@ from shopwindow.content import expressions, yaml
 from shopwindow.content.allowances import AllowComment, allowances
 from shopwindow.content.characters import XML_TEXT, may_break_xml, not_xml
 from shopwindow.content.documents import at
+from shopwindow.content.editing import YamlText
 from shopwindow.content.files import (
     feed_lines,
     loaded,
     malformed,
     slips_in,
-    spots_of,
     text_of,
     unreadable,
 )
@@ -121,10 +121,6 @@ def follows(finding: Finding, flaw: Finding) -> bool:
     return pointer[: len(flaw.pointer)] == flaw.pointer
 
 
-StoreFiles = Callable[[Sequence[tuple[Parsed, bytes]]], None]
-"""Stores some files that were read, each with its documents as one JSON array."""
-
-
 def read(
     folder: Path,
     sources: Sequence[Source],
@@ -132,14 +128,12 @@ def read(
     schemas: Schemas,
     jobs: int | None = None,
     progress: Progress | None = None,
-    store: StoreFiles = lambda files: None,
 ) -> list[Parsed]:
     """Read every file, evaluate its expressions and check each document against its
     schema.
 
-    ``names``: those of site.yaml; None where site.yaml gives none. ``store`` is called
-    with each batch of files by the process that has read it. Returns the files in the
-    order of ``sources``.
+    ``names``: those of site.yaml; None where site.yaml gives none. Returns the files in
+    the order of ``sources``.
     """
     processes = min(jobs or processors(), len(sources) // FILES_A_PROCESS + 1)
     large_first = sorted(
@@ -149,12 +143,11 @@ def read(
     batches = [large_first[start : start + FILES_A_BATCH] for start in starts]
 
     for schema in {source.kind.schema for source in sources}:
-        schemas.validator(schema)  # compiled before the fork, for all processes
+        schemas.checker(schema)  # compiled before the fork, for all processes
 
     def work(own_batches: Sequence[Sequence[int]]) -> Iterator[list[_SentFile]]:
         for batch in own_batches:
             files = [_read(folder, sources[number], names, schemas) for number in batch]
-            store(files)
             yield [
                 (parsed.listed, data, None if parsed.is_plain else parsed)
                 for parsed, data in files
@@ -336,7 +329,7 @@ def _not_xml(
     """Return a problem for each text that XML cannot hold."""
     texts = not_xml(documents if listed else documents[0])
     try:
-        spots = spots_of(folder, source) if texts else {}
+        spots = _spots(folder, source) if texts else {}
     except (Malformed, OSError):  # changed since it was read
         spots = {}
     problems = []
@@ -347,3 +340,7 @@ def _not_xml(
             Problem("text.xml", source.path, found, place, pointer, XML_TEXT)
         )
     return problems
+
+
+def _spots(folder: Path, source: Source) -> Mapping[Pointer, yaml.Spot]:
+    return YamlText(text_of(folder, source), source.is_feed).spots

@@ -1,6 +1,6 @@
 """What a schema refuses, in an editor's words.
 
-jsonschema says which keyword refused which value. `explained` makes that a Finding:
+jsonschema-rs says which keyword refused which value. `explained` makes that a Finding:
 what was found, what is allowed, the nearest allowed value where it may be a typing
 error, and what to write instead where that can be guessed. A schema's own `x-allowed`
 is preferred to anything that could be derived from its keywords.
@@ -9,15 +9,16 @@ is preferred to anything that could be derived from its keywords.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import orjson
 
 from shopwindow.content import meant
-from shopwindow.content.explaining import extras, fits
+from shopwindow.content.documents import at
 from shopwindow.content.finding import NOTHING, Finding, NumberAt, shown
+from shopwindow.content.meant import TYPES, Meant, Readings, WouldDo, listed, wanted_at
 from shopwindow.content.shape import Shape
-from shopwindow.content.suggesting import TYPES, listed, suggested, wanted_at
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer, cut, nearest
 
@@ -57,10 +58,16 @@ _LEAST = {
 }
 """Keyword → what is wanted where an editor wrote nothing at all."""
 
+SchemaAt = Callable[[str], Mapping[str, Json]]
+"""Returns the schema that an absolute address names."""
+
 _MOST_COMPARED = 1000
 """Words that are compared with a misspelled one. A thousand take 20 ms, and a schema
 may allow 200,000.
 """
+
+_NUMBER = re.compile(r"\+?[0-9]{1,1000}")
+"""A key that jsonschema-rs takes for a position."""
 
 _DAY_FORM = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -101,29 +108,81 @@ def about_of(shape: Shape, pointer: Pointer) -> str:
     return ""
 
 
-def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
-    """Yield one error of jsonschema in an editor's words.
+def explained(
+    error: Any,
+    document: Json,
+    schema_at: SchemaAt,
+    shape: Shape,
+    written: NumberAt,
+    would_do: WouldDo,
+) -> Iterator[Finding]:
+    """Yield one error of jsonschema-rs in an editor's words.
 
-    ``shape``: the place of the whole document. ``written`` returns how a number is
-    written.
+    ``document`` holds it; ``schema_at`` returns the schema that an address names. ``shape``: the place of the
+    whole document. ``written`` returns how a number is written. ``would_do``
+    says whether a place admits a value.
     """
+    inner = error.kind.error if error.kind.name == "propertyNames" else error
+    address, _, keyword = inner.absolute_keyword_location.rpartition("/")
+    if keyword.isdigit():  # one of the names under `dependentRequired`
+        address, _, keyword = address.rpartition("/")
+    is_false = inner.kind.name == "falseSchema"  # its address is the schema's own
+    schema = {} if is_false else schema_at(address)
     refused = _Refused(
-        error.validator,
-        error.validator_value,
-        error.schema if isinstance(error.schema, dict) else {},
-        error.instance,
-        tuple(error.absolute_path),
-        "propertyNames" in error.absolute_schema_path,
-        str(error.message),
+        "" if is_false else keyword,
+        None if is_false else schema[keyword],
+        schema,
+        inner.instance,
+        pointer_of(error, document),
+        inner is not error,
+        inner,
         shape,
         written,
+        would_do,
     )
     if refused.keyword in _EXPLAINED:
         yield from _EXPLAINED[refused.keyword](refused)
-    elif refused.keyword is None or refused.wanted == {}:
+    elif is_false or refused.wanted == {}:
         yield from _forbidden(refused)
     else:
-        yield refused.finding(refused.message[:200], refused.named)
+        yield refused.finding(inner.message[:200], refused.named)
+
+
+def pointer_of(error: Any, document: Json) -> Pointer:
+    """Return where an error is in a document.
+
+    jsonschema-rs gives a key such as "100" as the number 100, and leaves out the key "".
+    So several places may be meant; the one with the refused value is.
+    """
+    first: Pointer | None = None
+    for pointer in _places(document, tuple(error.instance_path)):
+        if at(document, pointer) == error.instance:
+            return pointer
+        first = pointer if first is None else first
+    return first or ()
+
+
+def _places(value: Json, steps: Pointer) -> Iterator[Pointer]:
+    """Yield the pointers that jsonschema-rs may mean by its steps, likely ones first."""
+    if not steps:
+        yield ()
+    elif isinstance(value, list):
+        index = steps[0]
+        if isinstance(index, int) and index < len(value):
+            for rest in _places(value[index], steps[1:]):
+                yield (index, *rest)
+    elif isinstance(value, dict):
+        name = str(steps[0])
+        alike = value if isinstance(steps[0], int) else ()
+        numbers = (
+            key for key in alike if _NUMBER.fullmatch(key) and int(key) == steps[0]
+        )
+        for key in dict.fromkeys(chain([name] if name in value else [], numbers)):
+            for rest in _places(value[key], steps[1:]):
+                yield (key, *rest)
+    if isinstance(value, dict) and "" in value:
+        for rest in _places(value[""], steps):
+            yield ("", *rest)
 
 
 @dataclass(frozen=True)
@@ -131,23 +190,26 @@ class _Refused:
     """A value that a keyword of a schema refuses.
 
     ``wanted``: what the schema says with the keyword; ``schema``: the one around it.
-    ``in_name``: the value is a key of the object at ``pointer``. ``message``: what
-    jsonschema says. ``document``: the place of the whole document. ``written`` returns
+    ``in_name``: the value is a key of the object at ``pointer``. ``error``: what
+    jsonschema-rs says. ``document``: the place of the whole document. ``written`` returns
     how a number is written.
     """
 
-    keyword: str | None
+    keyword: str
     wanted: Json
     schema: Mapping[str, Json]
     value: Json
     pointer: Pointer
     in_name: bool
-    message: str
+    error: Any
     document: Shape
     written: NumberAt
+    would_do: WouldDo
 
     @property
     def rule(self) -> str:
+        if self.keyword.startswith("unevaluated"):
+            return "schema.other"
         return f"schema.{self.keyword or 'false'}"
 
     @property
@@ -175,6 +237,14 @@ class _Refused:
         """What the schema itself says to be allowed; empty where it does not."""
         return str(self.schema.get("x-allowed", ""))
 
+    def meant(
+        self, value: Json, wanted: Json, place: Shape | None, written: NumberAt
+    ) -> Meant:
+        """Return what is meant by a value where one type, or several, are wanted."""
+        first = wanted if isinstance(wanted, str) else [*(wanted or ()), ""][0]
+        read = Readings(value, place, self.pointer, written, self.would_do).meant(first)
+        return read if isinstance(wanted, str) else Meant(read.words)
+
     def finding(self, found: str, allowed: str, near: str = "") -> Finding:
         """Return a Finding at the value. ``near``: an allowed value like this one."""
         return Finding(
@@ -192,36 +262,35 @@ def _wrong_type(refused: _Refused) -> Iterator[Finding]:
     found = NOTHING if value == "" else f"{refused.seen} is not {kind}"
     allowed = f"{kind}: {LAYOUTS[wanted]}" if wanted in LAYOUTS else kind
     named = refused.named or str((place and place.keyword("x-allowed")) or "")
-    suggestion = suggested(value, wanted, place, pointer, refused.written)
+    read = refused.meant(value, refused.wanted, place, refused.written)
     yield Finding(
         refused.rule,
         pointer,
         found,
-        suggestion or named or allowed,
+        read.words or named or allowed,
         refused.about,
-        meant=_meant_type(refused.wanted, value, refused.written(pointer), place),
+        meant=read.certain,
     )
 
 
 def _absent(refused: _Refused) -> Iterator[Finding]:
-    for name in _missing(str(refused.keyword), refused.wanted, refused.value):
-        pointer = (*refused.pointer, name)
-        yield Finding(
-            refused.rule,
-            refused.pointer,
-            f"{shown(name)} is missing",
-            wanted_at(refused.document.at(pointer)),
-            about_of(refused.document, pointer),
-            on_key=True,
-            missing=name,
-        )
+    name = refused.error.kind.property
+    pointer = (*refused.pointer, name)
+    yield Finding(
+        refused.rule,
+        refused.pointer,
+        f"{shown(name)} is missing",
+        wanted_at(refused.document.at(pointer)),
+        about_of(refused.document, pointer),
+        on_key=True,
+        missing=name,
+    )
 
 
 def _unknown_keys(refused: _Refused) -> Iterator[Finding]:
-    value, place = refused.value, refused.place
     names = tuple(refused.schema.get("properties", ()))
-    free = [name for name in names if name not in value]
-    for name in extras(refused.schema, value):
+    free = [name for name in names if name not in refused.value]
+    for name in refused.error.kind.unexpected:
         yield Finding(
             refused.rule,
             (*refused.pointer, name),
@@ -230,7 +299,7 @@ def _unknown_keys(refused: _Refused) -> Iterator[Finding]:
             refused.about,
             _nearest(name, free) or _nearest(name, names),
             True,
-            meant=_meant_key(name, value[name], names, place),
+            meant=_meant_key(refused, name, names),
         )
 
 
@@ -246,14 +315,14 @@ def _no_choice(refused: _Refused) -> Iterator[Finding]:
 def _wrong_form(refused: _Refused) -> Iterator[Finding]:
     value, wanted = refused.value, str(refused.wanted)
     form = _FORMAT_WORDS.get(wanted, f"text of the form {cut(wanted, 200)}")
-    misfit = f"{refused.seen} {_misfit(value, refused.wanted)}"
+    misfit = f"{refused.seen} {_misfit(value, refused.schema)}"
     found = NOTHING if value == "" else misfit
     day = meant.day(value) if isinstance(value, str) else None
     is_certain = (
         day is not None
         and not refused.in_name
-        and fits(str(refused.keyword), refused.wanted, day)
-        and meant.fits(day, refused.place)
+        and refused.place is not None
+        and refused.would_do(refused.place, day)
     )
     finding = refused.finding(found, refused.named or form)
     yield replace(finding, meant=day if is_certain else None)
@@ -272,7 +341,7 @@ def _twice(refused: _Refused) -> Iterator[Finding]:
 
 
 def _out_of_bounds(refused: _Refused) -> Iterator[Finding]:
-    value, keyword = refused.value, str(refused.keyword)
+    value, keyword = refused.value, refused.keyword
     if value in ("", [], {}) and keyword in _LEAST:
         allowed = refused.named or _LEAST[keyword].format(refused.wanted)
         yield refused.finding(NOTHING, allowed)
@@ -296,7 +365,7 @@ def _forbidden(refused: _Refused) -> Iterator[Finding]:
     )
 
 
-_EXPLAINED: Mapping[str | None, Callable[[_Refused], Iterator[Finding]]] = {
+_EXPLAINED: Mapping[str, Callable[[_Refused], Iterator[Finding]]] = {
     "type": _wrong_type,
     "required": _absent,
     "dependentRequired": _absent,
@@ -324,31 +393,20 @@ def _nearest(word: str, choices: Sequence[Json]) -> str:
     return nearest(word, words)
 
 
-def _meant_type(
-    types: Json, instance: Json, written: str | None, place: Shape | None
-) -> Json:
-    """Return the value that is meant by one of the wrong type; None: nobody can say."""
-    if not isinstance(types, str):
-        return None
-    return meant.of_type(types, instance, written, place)
-
-
-def _meant_key(
-    name: str, value: Json, names: Sequence[str], place: Shape | None
-) -> str | None:
+def _meant_key(refused: _Refused, name: str, names: Sequence[str]) -> str | None:
     """Return the key that is meant by an unknown one, if it may hold the value."""
-    key = meant.key(name, names)
+    key, value, place = meant.key(name, names), refused.value[name], refused.place
     inner = place.property(key) if place and key else None
-    wanted = inner.keyword("type") if inner else None
-    is_near = (
-        meant.may_hold(inner, value)
-        or _meant_type(wanted, value, str(value), inner) is not None
-    )
-    return key if is_near else None
+    if key is None or inner is None or refused.would_do(inner.typed, value):
+        return key
+    wanted = inner.keyword("type")
+    read = refused.meant(value, wanted, inner, lambda _: str(value))
+    return key if read.certain is not None else None
 
 
-def _misfit(text: Json, wanted: Json) -> str:
-    if wanted == "date" and isinstance(text, str) and _DAY_FORM.fullmatch(text):
+def _misfit(text: Json, schema: Mapping[str, Json]) -> str:
+    is_day = isinstance(text, str) and _DAY_FORM.fullmatch(text)
+    if is_day and schema.get("format") == "date":
         return "does not exist in the calendar"
     return "does not have the right form"
 
@@ -362,16 +420,3 @@ def _second(items: list[Json]) -> Pointer:
             return (index,)
         seen.add(written)
     return ()  # 1 and 1.0, which are equal in JSON Schema and not in JSON text
-
-
-def _missing(keyword: str, value: Any, instance: Any) -> list[str]:
-    """Return the keys that an object lacks by `required` or `dependentRequired`."""
-    if keyword == "required":
-        return [name for name in value if name not in instance]
-    return [
-        name
-        for key, names in value.items()
-        if key in instance
-        for name in names
-        if name not in instance
-    ]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from shopwindow.content import quotes, strictness, syntax
+from shopwindow.content import quotes, syntax
 from shopwindow.problems import Place, Pointer
 
 Json = Any
@@ -189,6 +189,12 @@ _MERGE = (
     "the merge key <<, which is not read here",
     "the keys themselves; for applications, `extends`",
 )
+_ANCHOR_WITH_MORE = re.compile(r"&[\w-]+[^\w\s,\]}-]", re.ASCII)
+_ANCHOR = (
+    "a character directly behind the name of an anchor",
+    "a space behind the name; other text in quotes",
+)
+_QUESTION = ("text that begins with ?, in brackets or braces", "such text in quotes")
 _QUOTED_STYLES = ("'", '"')
 _TEXT_KEY = "text as a key, in quotes"
 
@@ -219,7 +225,8 @@ class _ValueReader:
         self._aliased = 0  # of the values that aliases stand for
         self._parser = parser
         self._next = parser(text).get_event
-        self._doubtful = strictness.doubtful(text)  # then `strictness` looks at it, too
+        self._has_long_quotes = False
+        self._may_hold_question = "?" in text
 
     def document(self) -> Json:
         """Return the value of the one document that the text must hold. Raises
@@ -251,13 +258,8 @@ class _ValueReader:
                 "a second document begins here",
                 "one document a file, or a list",
             )
-        if self._doubtful:
-            second_parser = self._parser(self._text)
-            faults = strictness.faults(self._text, second_parser, events)
-            for number, fault in enumerate(faults):
-                if number == 0 and (quote := self._open_quote(len(self._text))):
-                    raise quote
-                self._report(Malformed("yaml.strict", *fault))
+        if self._has_long_quotes and (quote := self._open_quote(len(self._text))):
+            raise quote
         return value
 
     def _node(self, event: Any, pointer: Pointer, key: Any, depth: int) -> Json:
@@ -276,6 +278,7 @@ class _ValueReader:
             self._report(self._malformed("yaml.tag", event, *_tag(event), pointer))
         anchor, count_before, deepest_outside = event.anchor, self._count, self._deepest
         if anchor is not None:
+            self._check_anchor(event, pointer)
             self._anchors[anchor] = None
             self._deepest = depth
         if depth > self._deepest:
@@ -288,13 +291,11 @@ class _ValueReader:
             if event.implicit[0]:  # plain: no quotes, no block
                 value = self._scalar(value, event, pointer)
             elif end.line != event.start_mark.line and event.style in _QUOTED_STYLES:
-                self._doubtful = True
+                self._has_long_quotes = True  # perhaps up to the next quote
         elif kind is events.MappingStartEvent:
             value, end = self._mapping(pointer, depth)
-            self._doubtful |= event.flow_style and end.line != event.start_mark.line
         else:
             value, end = self._sequence(pointer, depth)
-            self._doubtful |= event.flow_style and end.line != event.start_mark.line
         if self._record:
             self._record(pointer, key, (event.start_mark, end))
         if anchor is not None:
@@ -305,6 +306,21 @@ class _ValueReader:
             )
             self._deepest = max(self._deepest, deepest_outside)
         return value
+
+    def _check_anchor(self, event: Any, pointer: Pointer) -> None:
+        """Report a value that libyaml begins within the name of an anchor: YAML 1.2
+        takes `&b:c` for the anchor `b:c`, and libyaml for the anchor b of the text `:c`.
+        """
+        if _ANCHOR_WITH_MORE.match(self._text, event.start_mark.index):
+            self._report(self._malformed("yaml.strict", event, *_ANCHOR, pointer))
+
+    def _check_question(self, event: Any, pointer: Pointer) -> None:
+        """Report a key in brackets that a question mark stands directly before: it is
+        the text `?x` in YAML 1.2, and the key x to libyaml.
+        """
+        start = event.start_mark.index
+        if self._text[max(0, start - 1) : start] == "?":
+            self._report(self._malformed("yaml.strict", event, *_QUESTION, pointer))
 
     def _check_depth(self, event: Any, pointer: Pointer, depth: int) -> None:
         if depth > MAX_NESTING:
@@ -391,6 +407,8 @@ class _ValueReader:
             self._skip(event, pointer)
             return None
         key: str = event.value
+        if self._may_hold_question:
+            self._check_question(event, pointer)
         if event.tag is not None:
             self._report(
                 self._malformed("yaml.tag", event, *_tag(event), (*pointer, key))
@@ -412,6 +430,7 @@ class _ValueReader:
                 )
             )
         if event.anchor is not None:
+            self._check_anchor(event, (*pointer, key))
             self._anchors[event.anchor] = (key, 1 + len(key) // CHARACTERS_A_NODE, 0)
         elif self._anchors:
             self._count += len(key) // CHARACTERS_A_NODE

@@ -40,12 +40,6 @@ TYPE_WORDS = {
     "null": "null",
 }
 
-MAX_WRITTEN_OUT = 5_000
-"""Places of a schema that are written out. It is twenty times what our largest has:
-app.json has 243. Each reference after that leads to one definition, because a folder's
-own schema may lead to another from ten places, that one to a third from ten, and so on.
-"""
-
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _LISTS = ("minItems", "maxItems", "uniqueItems")
 _SIZES = ("minProperties", "maxProperties")
@@ -177,8 +171,6 @@ class Translation:
     """Keys of the references that are being written out, the outermost first."""
     _recursive: set[str] = field(default_factory=set)
     """Keys of references that lead to themselves."""
-    _count: int = 0
-    """How many places have been written out."""
 
     def document(self, name: str) -> EditorSchema:
         """Return the schema of a whole document."""
@@ -187,27 +179,21 @@ class Translation:
         return result
 
     def _target(self, uri: str, own: EditorSchema, *, lacks: bool) -> EditorSchema:
-        """Return the schema for a reference, written out where that is possible.
+        """Return the schema for a reference, written out.
 
         ``uri``: absolute. ``own``: the keywords that stand beside the reference. It
-        stays a reference to a definition where it leads to itself, or where
-        MAX_WRITTEN_OUT places have been written out.
+        stays a reference to a definition where it leads to itself.
         """
         key = self._key(uri) + "-whole" * (self.layered and not lacks)
         if key in self._open:
             self._recursive.add(key)
-        elif self._count <= MAX_WRITTEN_OUT:
-            self._open.append(key)
-            result = self._written_out(uri, own, lacks=lacks)
-            self._open.pop()
-            if key in self._recursive:
-                self.definitions[key] = result
-            return result
-        elif key not in self.definitions:
-            self._open.append(key)
-            self.definitions[key] = self._written_out(uri, {}, lacks=lacks)
-            self._open.pop()
-        return _with(own, {"$ref": f"#/definitions/{key}"})
+            return _with(own, {"$ref": f"#/definitions/{key}"})
+        self._open.append(key)
+        result = self._written_out(uri, own, lacks=lacks)
+        self._open.pop()
+        if key in self._recursive:
+            self.definitions[key] = result
+        return result
 
     def _written_out(self, uri: str, own: EditorSchema, *, lacks: bool) -> EditorSchema:
         """Return what a reference leads to, with the keywords that stand beside it.
@@ -230,7 +216,6 @@ class Translation:
 
         ``lacks``: a base may have what is required here, and null removes what it has.
         """
-        self._count += 1
         if "$ref" in schema:
             own = {key: part for key, part in schema.items() if key != "$ref"}
             return self._target(urljoin(base, schema["$ref"]), own, lacks=lacks)
@@ -242,9 +227,11 @@ class Translation:
                     self._part(part, base, lacks=lacks) for part in schema[key]
                 ]
         if "not" in schema and schema["not"] != {}:
-            more["not"] = self._condition(schema["not"], base)
+            more["not"] = schema["not"]
         if "if" in schema and not lacks:
-            more["if"] = self._condition(schema["if"], base)
+            more["if"] = schema[
+                "if"
+            ]  # a looser condition would hold for other documents
             for key in ("then", "else"):
                 if key in schema:
                     more[key] = self._part(schema[key], base)
@@ -325,32 +312,6 @@ class Translation:
         if schema.get("not") == {}:
             return False
         return self.place(schema, base, lacks=lacks)
-
-    def _condition(self, schema: Any, base: str) -> Any:
-        """Return the schema of a condition, which must not be loosened.
-
-        A looser condition would apply a rule to documents that it is not for. So its
-        references lead to definitions of their own.
-        """
-        if isinstance(schema, list):
-            return [self._condition(part, base) for part in schema]
-        if not isinstance(schema, dict):
-            return schema
-        parts = {
-            key: part
-            for key, part in schema.items()
-            if key not in ("$ref", "$id", "$defs")
-        }
-        result = {key: self._condition(part, base) for key, part in parts.items()}
-        if "$ref" not in schema:
-            return result
-        uri = urljoin(base, schema["$ref"])
-        key = f"{self._key(uri)}-condition"
-        if key not in self.definitions:
-            self.definitions[key] = {}  # for references that lead back here
-            target_base, target = self.schemas.target(uri)
-            self.definitions[key] = self._condition(target, target_base)
-        return _with(result, {"$ref": f"#/definitions/{key}"})
 
 
 def _both(schema: EditorSchema, others: list[EditorSchema]) -> EditorSchema:

@@ -42,8 +42,11 @@ def at_work(out: Path, started: datetime) -> Iterator[None]:
 
     draft = out / f".{BUILDING}-{os.getpid()}"
     try:
+        out.mkdir(
+            parents=True, exist_ok=True
+        )  # for what the notes say of a first build
         file = None if _other_at_work(out) else open(draft, "wb", buffering=0)  # noqa: SIM115 -- closed below
-    except OSError:  # no folder yet, or none to write into
+    except OSError:  # no folder to write into
         file = None
     if file is None:
         yield

@@ -129,7 +129,7 @@ def render(
     for schema in {
         answer.operation.schema for answers in plan.answers for answer in answers
     }:
-        schemas.validator(schema)  # compiled before the fork, for all processes
+        schemas.checker(schema)  # compiled before the fork, for all processes
     previous_files = previous.answers(previous.lines.keys() - plan.reused.keys())
 
     def work(batches: Sequence[_Batch]) -> Iterator[tuple[list[StagedFile], bytes]]:

@@ -3,45 +3,83 @@
 `check` names the rule of each problem, and the rule leads here. Families have pages of
 their own, in their packages (`Interface.pages`); both become the commands' answers,
 docs/editors/rules.md and the preview's pages. The engine's examples are notices: a
-collection, which any interface admits (FOLDER_OF_EXAMPLES). A test checks every example: the
+collection, which any interface admits (`folder_of_examples`). A test checks every example: the
 mistake is a problem or a warning of this very rule, and the fix is none.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
-from shopwindow.content.rule_pages.declared import DECLARATION_PAGES
-from shopwindow.content.rule_pages.documents import DOCUMENT_PAGES
-from shopwindow.content.rule_pages.folders import FOLDER_PAGES
-from shopwindow.content.rule_pages.notices import FOLDER_OF_EXAMPLES
-from shopwindow.content.rule_pages.page import RulePage
-from shopwindow.content.rule_pages.schemas import SCHEMA_PAGES
-from shopwindow.content.rule_pages.syntax import YAML_PAGES
-from shopwindow.content.rule_pages.warnings import WARNING_PAGES
+from shopwindow.content import yaml
 
 __all__ = [
-    "ENGINE_PAGES",
-    "FOLDER_OF_EXAMPLES",
     "Pages",
     "RulePage",
     "by_name",
     "document",
+    "engine_pages",
+    "folder_of_examples",
     "markdown",
     "remark",
     "texts",
 ]
 
-ENGINE_PAGES = (
-    *YAML_PAGES,
-    *SCHEMA_PAGES,
-    *FOLDER_PAGES,
-    *DOCUMENT_PAGES,
-    *DECLARATION_PAGES,
-    *WARNING_PAGES,
-)
-"""The engine's pages. Families show those in their documents that need a kind which no
-collection can be: layered, grouped, referred to.
-"""
+
+@dataclass(frozen=True)
+class RulePage:
+    """What there is to know about one rule.
+
+    ``title``: what is wrong, in a few words. ``why``: a sentence or two; a family that
+    only has an example of an engine's rule leaves both out. ``wrong`` and ``right``: the
+    mistake and the fix, as a part of the file ``path``: of the file that the example's
+    folder has, at its end if ``right`` is not in it yet. Without a path, they are a whole YAML file of any kind.
+    ``beside``: other files of the example, each with its path and text. ``advice``: what
+    to do where no file shows the mistake or the fix: the rule is about names of files,
+    or about sizes.
+    """
+
+    name: str
+    title: str = ""
+    why: str = ""
+    wrong: str = ""
+    right: str = ""
+    path: str = ""
+    beside: tuple[tuple[str, str], ...] = ()
+    advice: str = ""
+
+    @property
+    def has_example(self) -> bool:
+        """Whether the page shows a mistake: leaving something out may be one."""
+        return bool(self.wrong or self.right)
+
+
+def pages_of(file: Path) -> tuple[RulePage, ...]:
+    """Return the pages of a package: a list in YAML, each with the names of RulePage."""
+    return tuple(
+        RulePage(**{**page, "beside": tuple(page.get("beside", {}).items())})
+        for page in yaml.load(file.read_text(encoding="utf-8"))
+    )
+
+
+@cache
+def engine_pages() -> tuple[RulePage, ...]:
+    """Return the engine's pages. Families show those in their documents that need a kind
+    which no collection can be: layered, grouped, referred to.
+    """
+    return pages_of(Path(__file__).with_name("rules.yaml"))
+
+
+@cache
+def folder_of_examples() -> Mapping[str, str]:
+    """Return the files of a content folder that has one collection, of notices. The
+    engine knows no kind of document, and any interface admits a collection.
+    """
+    text = Path(__file__).with_name("rule_examples.yaml").read_text(encoding="utf-8")
+    examples: Mapping[str, str] = yaml.load(text)
+    return examples
+
 
 Pages = Mapping[str, RulePage]
 """Pages by the names of their rules, in their order."""
@@ -53,7 +91,7 @@ def by_name(pages: Iterable[RulePage]) -> Pages:
     A family's page of an engine's rule takes its place. Where it has no title, it is an
     example in the family's documents, and the engine's words stay.
     """
-    by_rule = {page.name: page for page in ENGINE_PAGES}
+    by_rule = {page.name: page for page in engine_pages()}
     for page in pages:
         by_rule[page.name] = page if page.title else _shown_by(by_rule[page.name], page)
     return dict(sorted(by_rule.items()))
@@ -67,7 +105,7 @@ def document(pages: Pages) -> str:
     """Return all pages as one Markdown document: docs/editors/rules.md."""
     files = "\n\n".join(
         f"`{path}`:\n\n{_block(text, path)}"
-        for path, text in FOLDER_OF_EXAMPLES.items()
+        for path, text in folder_of_examples().items()
     )
     parts = (_INTRODUCTION, *map(markdown, pages.values()), _FOLDER_SECTION, files)
     return "\n\n".join(parts) + "\n"
