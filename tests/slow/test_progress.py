@@ -67,7 +67,9 @@ def test_a_terminal_shows_each_step_and_is_cleared(tmp_path: Path, arguments: li
         match = re.compile(rf"\r{drawing}\x1b\[K").search(drawn, at)
         assert match, (drawing, drawn[at:])
         at = match.end()
-    assert drawn.endswith("\r\x1b[K")
+    # What a command says in the end stands on a line of its own.
+    _, cleared, said = drawn.rpartition("\r\x1b[K")
+    assert (cleared, "\x1b" in said) == ("\r\x1b[K", False)
 
 
 @pytest.mark.parametrize(("arguments", "drawings"), COMMANDS[:3], ids=NAMES[:3])
