@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
+from html import unescape
 from http.cookiejar import CookieJar
 from pathlib import Path
 from urllib.request import HTTPCookieProcessor, build_opener
@@ -204,6 +205,51 @@ def test_of_two_instants_the_earlier_one_is_before_whichever_was_chosen(minimal:
             assert "from the same files at another instant." in text
             assert "Before is Sun 22 Nov 2026, 9:00 AM EST, after is Sun 20 Dec 2026, 9:00 AM EST." in text
             assert "boundary" not in text
+
+
+def questions(shown: Preview, at: str = "2026-11-22T09:00") -> dict[str, str]:
+    """The questions of the first page at an instant, and what it answers, without tags."""
+    text = shown.get(f"/?at={at}&zone=America/New_York")[1]
+    sections = re.findall(r'<h2 id="[a-z]+">(.*?)</h2>(.*?)</section>', text, re.DOTALL)
+    return {name: " ".join(unescape(re.sub("<[^>]*>", " ", body)).split()) for name, body in sections}
+
+
+def test_the_first_page_says_what_is_wrong_what_to_look_at_what_changes_and_what_is_unpublished(
+    minimal: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "dist"
+    with preview(minimal, "--out", str(out)) as quiet:
+        answers = questions(quiet)
+        to_fill_in = answers.pop("What is worth a look")
+        first = "Still TBD config / serviceEndPoints / analyticsUrl apps/one.yaml:95 "
+        assert (to_fill_in.startswith(first), to_fill_in.endswith(" All 6 values")) == (True, True)
+        assert answers == {
+            "What is wrong": f"Nothing in {len(list(minimal.rglob('*.yaml')))} files.",
+            "What changes next": "Nothing goes live or off in the next 90 days.",
+            "Not published yet": "There is no current release to compare with. shopwindow build makes one.",
+        }
+    assert shopwindow("build", "--content", minimal, "--out", out, "--at", "2026-11-22 09:00").status == 0
+    with preview(minimal, "--out", str(out)) as quiet:
+        assert questions(quiet)["Not published yet"] == "Nothing: the current release has all of it."
+    window = "id: 5\npublish: {from: 2026-11-20, until: 2026-11-26}"
+    edit(minimal, ("events/one.yaml", "id: 5", window), ("events/one.yaml", "name: Opening", "name: “Opening”"))
+    with preview(minimal, "--out", str(out)) as shown:
+        answers = questions(shown)
+        assert answers["What is wrong"].startswith("Nothing in ")
+        assert "are part of the value" in answers["What is worth a look"]
+        assert answers["What is worth a look"].endswith(" All 6 values")
+        assert answers["What changes next"] == "Fri 27 Nov 2026, 12:00 AM EST “Opening” event goes off"
+        assert answers["Not published yet"] == "“Opening” event changes The document, before and after"
+        late = questions(shown, "2026-12-02T09:00")
+        assert late["What changes next"] == "Nothing goes live or off in the next 90 days."
+        assert "“Opening” event disappears" in late["Not published yet"]
+    edit(minimal, ("events/one.yaml", "id: 5", "id: five"))
+    with preview(minimal, "--out", str(out)) as broken:
+        answers = questions(broken)
+        assert "id: 'five'" in answers["What is wrong"]
+        assert answers["What is wrong"].endswith("events/one.yaml:1 The problem, with the lines of the file")
+        unknown = "Not known until the content has no problem."
+        assert (answers["What changes next"], answers["Not published yet"]) == (unknown, unknown)
 
 
 FAULTY = """

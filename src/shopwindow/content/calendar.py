@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from shopwindow.content import schedule
 from shopwindow.content.documents import Documents
@@ -98,15 +99,36 @@ def _happenings(
     site = documents.zone
     zones = Zones(kind, kinds, documents.of)
     for document in documents.of(kind.name):
-        name, title = identity(kind, document.value), titled(kind, document.value)
-        window = schedule.window(document.value, site)
-        for moment, label in ((window.start, GOES_LIVE), (window.end, GOES_OFF)):
-            if moment not in (BEGINNING, END):
-                yield Happening(moment, kind.name, name, title, label, site.key)
+        yield from _window_ends(kind, document.value, site)
         if kind.dates is not None:
+            name, title = identity(kind, document.value), titled(kind, document.value)
             for zone in zones.of(document.value, site):
                 for label, moment in kind.dates(document.value, zone):
                     yield Happening(moment, kind.name, name, title, label, zone.key)
+
+
+def _window_ends(
+    kind: Kind, value: dict[str, Any], site: ZoneInfo
+) -> Iterator[Happening]:
+    name, title = identity(kind, value), titled(kind, value)
+    window = schedule.window(value, site)
+    for moment, label in ((window.start, GOES_LIVE), (window.end, GOES_OFF)):
+        if moment not in (BEGINNING, END):
+            yield Happening(moment, kind.name, name, title, label, site.key)
+
+
+def upcoming(
+    documents: Documents, kinds: Iterable[Kind], start: datetime, end: datetime
+) -> list[Happening]:
+    """Return what goes live and off after ``start`` and before ``end``, in order."""
+    return sorted(
+        happening
+        for kind in kinds
+        if not kind.streamed
+        for document in documents.of(kind.name)
+        for happening in _window_ends(kind, document.value, documents.zone)
+        if start < happening.moment < end
+    )
 
 
 def identity(kind: Kind, value: Mapping[str, Any]) -> str:

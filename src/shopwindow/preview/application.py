@@ -40,6 +40,7 @@ from shopwindow.preview.pages import (
     documents,
     fixes,
     offers,
+    overview,
     problems,
     releases,
     rules,
@@ -79,7 +80,7 @@ class MenuPage:
 
 
 PAGES = (
-    MenuPage("/", "Documents", documents.overview),
+    MenuPage("/", "Overview", overview.page),
     MenuPage("/problems", "Problems", problems.problems),
     MenuPage("/applications", "Applications", applications.page, applications.KIND),
     MenuPage("/stores", "Stores", stores.page, stores.KIND),

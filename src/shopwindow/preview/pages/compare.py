@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from shopwindow.content import schedule
@@ -113,6 +114,31 @@ def page(visit: Visit) -> Page:
     return Page("compare.html", "Compare", values)
 
 
+@dataclass(frozen=True)
+class Since:
+    """What differs from the current release, or the revision of ``--against``: the first
+    documents, and how many in all. ``failure``: why there is nothing to compare with, as
+    a sentence; empty where there is.
+    """
+
+    documents: Sequence[Changed]
+    count: int
+    failure: str
+
+
+def since_baseline(visit: Visit, most: int) -> Since:
+    """Return what differs at the chosen instant; at most ``most`` documents with their
+    values.
+    """
+    other = _other(visit, visit.workspace.against)
+    if other.content is None or visit.content is None:
+        return Since((), 0, other.failure)
+    leaves = _differing(visit, other.content, visit.content)
+    first = islice(leaves.items(), most)
+    documents = [_document(visit, *named, changes) for named, changes in first]
+    return Since(documents, len(leaves), "")
+
+
 def _other(visit: Visit, text: str) -> Other:
     """Return what to compare with, or why there is nothing."""
     if _INSTANT.fullmatch(text):
@@ -141,17 +167,26 @@ def _instant(visit: Visit, text: str) -> Other:
 
 
 def _changed(visit: Visit, before: Content, after: Content) -> list[Changed]:
-    """Return what differs. The latest publish boundary is left out: it moves with every
-    document that comes or goes, and no editor writes it.
+    return [
+        _document(visit, kind, id, changes)
+        for (kind, id), changes in _differing(visit, before, after).items()
+    ]
+
+
+def _differing(
+    visit: Visit, before: Content, after: Content
+) -> dict[tuple[str, str], list[Leaf]]:
+    """Return kind and identity of each document that differs → its values that do.
+
+    The latest publish boundary is left out: it moves with every document that comes or
+    goes, and no editor writes it.
     """
     boundary = (clock_titles(visit.snapshot.interface)[PUBLISHED],)
     leaves: dict[tuple[str, str], list[Leaf]] = defaultdict(list)
     for named, leaf in differences(before, after, visit.snapshot.interface):
         if (named, leaf[0]) != (SITE_DOCUMENT, boundary):
             leaves[named].append(leaf)
-    return [
-        _document(visit, kind, id, changes) for (kind, id), changes in leaves.items()
-    ]
+    return leaves
 
 
 def _document(visit: Visit, kind: str, id: str, leaves: Sequence[Leaf]) -> Changed:

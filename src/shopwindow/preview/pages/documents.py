@@ -30,22 +30,6 @@ class ListedDocument:
     path: str
 
 
-def overview(visit: Visit) -> Page:
-    """Return the page of all kinds, each with how many documents there are and are
-    live.
-    """
-    return Page("overview.html", "Documents", {"kinds": list(_counted(visit))})
-
-
-def _counted(visit: Visit) -> Iterator[tuple[Kind, int, int]]:
-    documents, content = visit.snapshot.documents, visit.content
-    for kind in visit.snapshot.interface.kinds:
-        if not kind.streamed:
-            count = len(documents.of(kind.name)) if documents else 0
-            live = len(content.documents(kind.name)) if content else 0
-            yield kind, count, live
-
-
 def listing(visit: Visit) -> Page | None:
     """Return the list of a kind's documents; None for a kind that there is not.
 

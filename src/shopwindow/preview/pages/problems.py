@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from shopwindow.content.check import Checked
 from shopwindow.content.rule_pages import by_name
 from shopwindow.preview.pages.fixes import id_of
 from shopwindow.preview.visit import Page, Visit
@@ -33,10 +34,7 @@ def problems(visit: Visit) -> Page:
     """Return the page of all problems, in the order of files and lines, and of the
     warnings at the chosen instant.
     """
-    checked = visit.snapshot.checked
-    warned = checked
-    if not visit.is_now:
-        warned = visit.workspace.checked_at(visit.snapshot, visit.moment)
+    checked, warned = visit.snapshot.checked, checked_at(visit)
     shown = list(_shown(visit, checked.problems))
     values = {
         "problems": shown,
@@ -48,6 +46,13 @@ def problems(visit: Visit) -> Page:
         "placeholders": checked.placeholders,
     }
     return Page("problems.html", "Problems", values)
+
+
+def checked_at(visit: Visit) -> Checked:
+    """Return a check as of the chosen instant, whose warnings may depend on it."""
+    if visit.is_now:
+        return visit.snapshot.checked
+    return visit.workspace.checked_at(visit.snapshot, visit.moment)
 
 
 def _shown(visit: Visit, problems: Iterable[Problem]) -> Iterator[Shown]:
