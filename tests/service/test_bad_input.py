@@ -1,5 +1,6 @@
 """What no client sends by mistake: every write answers 4xx, soon, in its own form, and nothing is written."""
 
+import gc
 import json
 import re
 import time
@@ -11,6 +12,7 @@ from lxml import etree
 
 from engines import ENGINES, Engine, engine_of
 from shops import JSON, NOW, ORDERS, SECRET, XML, Shopping, release, shopping
+from shopwindow.content.listing import shipped
 from shopwindow.interface.operation import Operation
 from shopwindow.interface.table import Tables
 from shopwindow.retail.bags.table import BAGS, Bag, Line
@@ -44,7 +46,12 @@ def shop(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     keep(database, {1: [digest("CODE", SECRET)]}, SECRET, NOW)
 
     database.write(lambda shop: shop[BAGS].put(_made(shop), [Line(1, 5, 2)]))
-    yield shopping(database, release(tmp_path_factory.mktemp("bad")))
+    shop = shopping(database, release(tmp_path_factory.mktemp("bad")))
+    for operation in WRITES:  # the first refusal of each loads what explains
+        refused(shop, operation, b'{"a":1}', JSON, JSON)
+    gc.freeze()  # as the service does once it has loaded a release
+    yield shop
+    gc.unfreeze()
     database.close()
 
 
@@ -162,8 +169,35 @@ TYPES = (
     "application/json,application/xml",
 )
 
-HURRY_SECONDS = 5.0
-"""Far more processor time than any of them takes, and far less than one that can be made to take long."""
+HURRY_SECONDS = 0.2
+"""Processor time that a body may take at most: twice to five times what these take."""
+
+
+def of_wrong_shape(operation: Operation) -> dict[str, tuple[bytes, str]]:
+    """1 MB of each wrong shape that a write's schema lets one think of, and its media type."""
+    schema = json.loads((shipped("schemas") / operation.request_schema).read_bytes())
+    bodies = {
+        f"a list of {part.decode()} at the top": (repeated(part, b"[", b"]", between=b","), JSON)
+        for part in (b"{}", b"[]", b"[[]]", b"null", json.dumps(schema["examples"][0]).encode())
+    }
+    for name in schema["properties"]:
+        for part in (b"{}", b"[]", b"[[[[]]]]", b'{"a":1}', b"1"):
+            count = (MIB - 100) // (len(part) + 1)
+            body = b'{"%s":[' % name.encode() + b",".join([part] * count) + b"]}"
+            bodies[f"{name}: {count:,} of {part.decode()}"] = body, JSON
+        item = _element(name, schema["examples"][0].get(name, ""))
+        for part in (item, b"<%s/>" % name.encode(), b"<%s><a/></%s>" % (name.encode(), name.encode())):
+            count = min(20_000, (MIB - 100) // len(part))
+            bodies[f"{count:,} times {part[:60].decode()}"] = b"<a>" + part * count + b"<b/></a>", XML
+    return bodies
+
+
+def _element(name: str, value: Any) -> bytes:
+    """A value as an element; the first of a list."""
+    if isinstance(value, list):
+        return _element(name, value[0])
+    inner = b"".join(map(_element, value, value.values())) if isinstance(value, dict) else str(value).encode()
+    return b"<%s>%s</%s>" % (name.encode(), inner, name.encode())
 
 
 def refused(shop: Shopping, operation: Operation, body: bytes, media_type: str, accept: str) -> tuple[int, bool]:
@@ -195,6 +229,19 @@ def test_nothing_comes_of_bad_bodies(shop: Shopping, operation: Operation) -> No
     }
     odd = {case: told for case, told in answered.items() if told != (400, True)}
     assert (odd, everything(shop.database) == before) == ({}, True)
+
+
+@pytest.mark.parametrize("operation", WRITES, ids=lambda operation: operation.name)
+def test_a_megabyte_of_a_wrong_shape_is_refused_soon(shop: Shopping, operation: Operation) -> None:
+    bodies = of_wrong_shape(operation)
+    answered = {name: refused(shop, operation, body, media_type, JSON) for name, (body, media_type) in bodies.items()}
+    assert {name: answer for name, answer in answered.items() if answer != (400, True)} == {}
+
+
+def test_a_body_has_no_room_for_more_right_entries_than_the_log_takes() -> None:
+    entries = json.loads((shipped("schemas") / "requests/mobilelog.json").read_bytes())["properties"]["entry"]
+    shortest = dict.fromkeys(entries["items"]["required"], "x") | {"logLevel": "INFO"}
+    assert len(json.dumps(shortest, separators=(",", ":")) + ",") * entries["maxItems"] > MIB
 
 
 @pytest.mark.parametrize("operation", WRITES, ids=lambda operation: operation.name)

@@ -38,7 +38,7 @@ class Shape:
         self.validator: Any = None  # compiled where it is needed (`schema`)
         self._properties: dict[str, Shape | None] = {}
 
-    @property
+    @cached_property
     def type(self) -> str:
         """The one JSON type of this place; the first, where the schema allows several."""
         kind = self.schema.get(
@@ -76,10 +76,18 @@ class Shape:
     def property(self, name: str) -> "Shape | None":
         """Return the place below ``name``, if the schema has one."""
         if name not in self._properties:
-            others = self.schema.get("additionalProperties")
-            schema = self.schema.get("properties", {}).get(name, others)
-            self._properties[name] = self._below(schema)
+            listed = self.schema.get("properties", {})
+            if name not in listed:
+                return self._other
+            self._properties[name] = self._below(listed[name])
         return self._properties[name]
+
+    @cached_property
+    def _other(self) -> "Shape | None":
+        """The place of each property that is not listed. Clients choose those names, so
+        no memory of them is kept.
+        """
+        return self._below(self.schema.get("additionalProperties"))
 
     @cached_property
     def items(self) -> "Shape | None":
