@@ -40,26 +40,23 @@ QUICK = {
     "test_words",
     "test_yaml",
 }
-"""Modules that start no server and take a second or two each: what `pytest -m quick` runs in half a minute.
-
-Other tests are marked where they stand.
-"""
+"""Modules that start no server and take a second or two each: what `pytest -m quick` collects and runs."""
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Every process that tests start would otherwise compile the program again, for 0.2 s of processor time."""
 
-settings.register_profile("usual", deadline=None, max_examples=USUAL, print_blob=True)  # processes share processors
-settings.register_profile("ci", settings.get_profile("usual"), max_examples=6 * USUAL // 10)  # each run tries others
-settings.register_profile("nightly", settings.get_profile("ci"), max_examples=10 * USUAL)
-settings.load_profile("ci")  # another one by `--hypothesis-profile`
+settings.register_profile("usual", deadline=None, max_examples=USUAL // 4, derandomize=True)  # no run fails by chance
+settings.register_profile("nightly", deadline=None, max_examples=10 * USUAL, print_blob=True)  # each run tries others
+settings.load_profile("usual")  # another one by `--hypothesis-profile`
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """With `-n auto`: as many processes as processors where everything runs, none where files or tests are named.
 
-    Somebody who names a test wants its output, or a debugger; and a process more costs two seconds of start.
+    Somebody who names a test wants its output, or a debugger; and a process more costs two seconds of start, which
+    the quick subset would not win back.
     """
-    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS or _is_quick(config):
         return 0
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -74,6 +71,17 @@ def pytest_configure() -> None:
         processors = sorted(os.sched_getaffinity(0))
         if len(processors) == int(workers):
             os.sched_setaffinity(0, {processors[int(worker.removeprefix("gw"))]})
+
+
+def _is_quick(config: pytest.Config) -> bool:
+    return str(config.option.markexpr) == "quick"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m quick`, leave alone what has no quick test: to import it takes as long as to run what has some."""
+    if _is_quick(config) and collection_path.suffix == ".py" and collection_path.stem not in QUICK:
+        return True
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

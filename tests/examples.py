@@ -3,9 +3,9 @@
 from hypothesis import settings
 
 USUAL = 100
-"""Examples of a test in the profile `usual`, hypothesis' own number; what a test says is meant beside this."""
+"""Examples of a test that says nothing, by hypothesis' own choice."""
 
 
 def examples(number: int) -> int:
-    """How many examples a test has that has ``number`` in `usual`: six of ten in `ci`, ten times in `nightly`."""
+    """How many examples a test gets that wants ``number``: a quarter of them in every run, ten times in `nightly`."""
     return number * settings().max_examples // USUAL
