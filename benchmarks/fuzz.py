@@ -14,7 +14,10 @@ import sys
 from pathlib import Path
 
 TEST = (
-    Path(__file__).resolve().parent.parent / "tests" / "slow" / "test_openapi_fuzzed.py"
+    Path(__file__).resolve().parent.parent
+    / "tests"
+    / "nightly"
+    / "test_openapi_fuzzed.py"
 )
 
 

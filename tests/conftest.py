@@ -1,6 +1,7 @@
 """How tests run, and what each may ask for: schemas, sample content, the smallest valid content, both engines."""
 
 import os
+import random
 import shutil
 from pathlib import Path
 
@@ -24,6 +25,7 @@ QUICK = {
     "test_catalog_conformance",
     "test_catalog_paths",
     "test_catalog_views",
+    "test_conformance",
     "test_expressions",
     "test_feed",
     "test_fields",
@@ -42,12 +44,27 @@ QUICK = {
 }
 """Modules that start no server and take a second or two each: what `pytest -m quick` collects and runs."""
 
+BOUND = 120
+"""Seconds after which a test is taken for one that hangs: thirty times what the longest takes of a processor."""
+
+BOUNDS = {"servers": BOUND, "slow": 900, "nightly": 7200}
+"""The folders that run only where they are named, and the bounds of their tests."""
+
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Every process that tests start would otherwise compile the program again, for 0.2 s of processor time."""
 
 settings.register_profile("usual", deadline=None, max_examples=USUAL // 4, derandomize=True)  # no run fails by chance
 settings.register_profile("nightly", deadline=None, max_examples=10 * USUAL, print_blob=True)  # each run tries others
 settings.load_profile("usual")  # another one by `--hypothesis-profile`
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--shuffled",
+        type=int,
+        metavar="SEED",
+        help="run the modules, and the tests of each, in an order that is drawn with this number",
+    )
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -84,11 +101,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the modules in ``QUICK``."""
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+    """Mark the tests of the modules in ``QUICK``, bound each, and put them in another order where that is asked for."""
     for item in items:
         if item.path.stem in QUICK:
             item.add_marker(pytest.mark.quick)
+        item.add_marker(pytest.mark.timeout(BOUNDS.get(item.path.parent.name, BOUND)))
+    if (seed := config.getoption("shuffled")) is not None:
+        drawn = random.Random(seed)
+        order = {item.path: drawn.random() for item in items}  # a module's tests together, for they share fixtures
+        items.sort(key=lambda item: (order[item.path], drawn.random()))
 
 
 @pytest.fixture(scope="module")

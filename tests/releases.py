@@ -70,6 +70,11 @@ def built(content: Path, out: Path, *more: str, at: str = AT, env: Mapping[str, 
     return current(out)
 
 
+def linked(out: Path, folder: Path) -> Path:
+    """A folder of releases that shares the files of another: for a test that adds to it, or only reads."""
+    return Path(shutil.copytree(out, folder, symlinks=True, copy_function=os.link))
+
+
 def current(out: Path) -> str:
     """The id of the release that `current` leads to."""
     return os.path.basename(os.readlink(out / "current"))

@@ -2,14 +2,12 @@
 
 import json
 from datetime import UTC, datetime
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
-import nginx
 from releases import manifest, shopwindow
-from served import SOURCES, granian
+from served import SOURCES
 from shopwindow.interface.call import Request
 from shopwindow.interface.loading import load as load_interface
 from shopwindow.interface.loading import program_schemas
@@ -120,15 +118,6 @@ def test_the_service_answers_each_operation(out: Path, tmp_path: Path) -> None:
         database.close()
 
 
-def test_a_server_is_given_the_interface_by_its_name(out: Path, tmp_path: Path) -> None:
-    body = json.dumps({"readingId": 11, "email": "ann@example.com", "seats": 3}).encode()
-    with granian(tmp_path / "server", out, "--workers", "1", **USING) as server:
-        listed = server.ask("/v1/readings?branch=1")
-        assert (listed.status, len(json.loads(listed.body)["readings"])) == (200, 1)
-        taken = server.ask("/v1/registrations", {"content-type": "application/json"}, "POST", body)
-        assert (taken.status, json.loads(taken.body)["seatsLeft"]) == (200, 37)
-
-
 def test_an_editor_is_offered_no_settings_of_the_department_store(tmp_path: Path) -> None:
     ran = shopwindow("schemas", "--editor", tmp_path, "--content", EXAMPLE / "content", env=USING)
     assert ran.status == 0, ran
@@ -147,29 +136,6 @@ def test_openapi_names_no_refusal_for_want_of_a_key(out: Path) -> None:
 
 def _responses(path: dict[str, dict[str, dict[str, object]]]) -> list[str]:
     return [status for operation in path.values() for status in operation["responses"]]
-
-
-def test_nginx_asks_for_no_key(out: Path, tmp_path: Path) -> None:
-    """A client with any key or none gets the files, and what no file holds comes from the service."""
-    port = nginx.free_port()
-    with nginx.echo() as service:
-        listen = f"{nginx.ADDRESS}:{port}"
-        options = ("--service", service, "--listen", listen, "--write", tmp_path / "edge.conf")
-        ran = shopwindow("edge", "nginx", "--content", EXAMPLE / "content", "--out", out, *options, env=USING)
-        assert (ran.status, ran.err) == (0, "")
-        configuration = (tmp_path / "edge.conf").read_text()
-        with nginx.running(tmp_path / "nginx", configuration, port):
-            connection = HTTPConnection(nginx.ADDRESS, port, timeout=10)
-            host = {"Host": "api.library.example"}
-            for headers in (host, {**host, "x-svc-webservice-client-id": "x" * 24}):
-                listed = nginx.ask(connection, "/v1/readings?branch=2", headers)
-                assert (listed.status, json.loads(listed.body)["readings"][0]["readingId"]) == (200, 11)
-                assert listed.headers["cache-control"] == "max-age=300"
-                for target in ("/v1/readings?branch=1,2", "/v1/nowhere"):
-                    assert nginx.ask(connection, target, headers).told["target"] == target
-            taken = nginx.ask(connection, "/v1/registrations", host, "POST", b"{}")
-            assert taken.told["method"] == "POST"
-            connection.close()
 
 
 def test_keys_of_an_interface_that_has_no_applications_are_left_out(out: Path, tmp_path: Path) -> None:

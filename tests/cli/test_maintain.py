@@ -11,16 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from mailserver import mail_server
 from releases import Ran, build, current, shopwindow
-from shopwindow.interface.outbox import OUTBOX
 from shopwindow.problems import Failure
 from shopwindow.release.releases import Releases
 from shopwindow.service import maintenance
-from shopwindow.service.database.opening import open_database
 from shopwindow.service.maintenance import MAINTENANCE_JOBS
-from shopwindow.shop import INTERFACE
-from test_share import DOCUMENT
 
 LINE = re.compile(r"([a-z-]+): (done|not due|not set up|failed): .+ \([0-9]+\.[0-9] s\)")
 
@@ -45,12 +40,12 @@ def shop(minimal: Path) -> Path:
     """A folder with small content, a release of it and an empty database."""
     folder = minimal.parent
     assert build(minimal, folder / "dist", at=_now()).status == 0
-    ran = shopwindow("migrate", "--database", f"sqlite:///{_store(folder)}", cwd=folder)
+    ran = shopwindow("migrate", "--database", f"sqlite:///{store_of(folder)}", cwd=folder)
     assert ran.status == 0, ran
     return folder
 
 
-def _store(folder: Path) -> Path:
+def store_of(folder: Path) -> Path:
     (folder / "store").mkdir(exist_ok=True)
     return folder / "store/shopwindow.sqlite"
 
@@ -168,21 +163,6 @@ def test_old_backups_go_and_other_files_stay(shop: Path) -> None:
     after = {path.name for path in copies.iterdir()}
     assert before - after == {"shopwindow-2026-01-01.sqlite", "shopwindow-2026-01-02.sqlite"}
     assert len(after - before) == 1
-
-
-def test_mail_that_is_due_is_sent(shop: Path) -> None:
-    database = open_database(f"sqlite:///{_store(shop)}", INTERFACE.tables)
-    id = os.urandom(16).hex()
-    database.write(lambda shop: shop[OUTBOX].add(id, "share", "ann@mail.example", DOCUMENT, datetime.now(UTC)))
-    database.close()
-    with mail_server() as server:
-        env = {
-            "SHOPWINDOW_SMTP_HOST": "127.0.0.1",
-            "SHOPWINDOW_SMTP_PORT": str(server.port),
-            "SHOPWINDOW_SMTP_TLS": "none",
-        }
-        assert outcomes(maintain(shop, "mail", env=env)) == {"mail": "done"}
-    assert [recipient for recipient, _ in server.taken] == ["ann@mail.example"]
 
 
 def test_a_job_that_takes_too_long_is_ended(shop: Path) -> None:

@@ -13,7 +13,6 @@ from tuf.api.metadata import Metadata, Snapshot, TargetFile, Targets, Timestamp
 
 from delivered import current, folder, memory, release
 from releases import shopwindow
-from served import granian, metric, within
 from shopwindow.delivery import (
     activation,
     layout,
@@ -629,24 +628,6 @@ def test_a_host_whose_clock_is_a_day_behind_says_so(shop: Shop) -> None:
     with pytest.raises(PullFault, match="so it would not notice what has expired; set the clock") as raised:
         pull(shop.source(clock=lambda: yesterday), shop.host)
     assert raised.value.kind == "expired"
-
-
-def test_a_service_that_verifies_says_what_is_frozen_and_serves_on(shop: Shop) -> None:
-    first = shop.publish()
-    root = ("--root", str(shop.keys / "root.json"))
-    options = ("--workers", "1", "--database", "", "--from", f"file://{shop.work}/target", *root, "--every", "0.1")
-    with granian(shop.work / "server", shop.host.out, *options) as server:
-        assert within(30, lambda: server.told("/readyz").status == 200)
-        frozen(shop)
-        assert within(30, lambda: server.told("/checks/pull").status == 503)
-        ready = server.told("/readyz")
-        said = orjson.loads(ready.body)
-        assert (ready.status, said["id"], said["pull"]["kind"]) == (200, first, "expired")
-        assert (metric(server, "shopwindow_pull_faults_total", kind="expired") or 0) > 0
-        assert metric(server, "shopwindow_pull_faults_total", kind="unsigned") == 0
-        second = shop.publish("Second")
-        assert within(30, lambda: orjson.loads(server.told("/readyz").body)["id"] == second)
-        assert within(30, lambda: metric(server, "shopwindow_pull_success") == 1)
 
 
 # -- rotation --------------------------------------------------------------------------------------------------------

@@ -1,13 +1,10 @@
 """What lies in deploy/, tried where the tools are."""
 
-import json
 import os
 import re
 import shutil
 import stat
 import subprocess
-import sys
-import time
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,6 @@ from typing import Any
 import pytest
 
 from checkout import ROOT
-from nginx import free_port
 from shopwindow.service.maintenance import MAINTENANCE_JOBS
 
 DEPLOY = ROOT / "deploy"
@@ -107,27 +103,6 @@ def test_what_the_container_file_copies_is_there() -> None:
     ]
     assert copied
     assert [name for name in copied if not (ROOT / name).exists()] == []
-
-
-def test_the_container_file_has_a_health_check_that_works(tmp_path: Path) -> None:
-    """The command, carried out by this interpreter against a service with and without life in it."""
-    (found,) = re.findall(r"HEALTHCHECK .*\\\n    CMD (\[.*\])", (DEPLOY / "Containerfile").read_text())
-    command = [sys.executable, *json.loads(found)[1:]]
-    admin = free_port()
-    command[-1] = command[-1].replace("127.0.0.1:8001", f"127.0.0.1:{admin}")
-    serve = ["serve", "--out", str(tmp_path / "dist"), "--bind", f"127.0.0.1:{free_port()}", "--workers", "1"]
-    options = ["--admin", f"127.0.0.1:{admin}", "--database", "", "--log-dir", ""]
-    assert subprocess.run(command, capture_output=True).returncode == 1
-    service = subprocess.Popen([sys.executable, "-m", "shopwindow", *serve, *options], stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 30
-        while subprocess.run(command, capture_output=True).returncode != 0:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-    finally:
-        service.terminate()
-        service.wait(30)
-    assert subprocess.run(command, capture_output=True).returncode == 1
 
 
 def test_the_container_binds_as_its_head_says() -> None:

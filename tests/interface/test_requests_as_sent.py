@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from actions import Service, service
-from conformance import PHONE
 from examples import examples
 from releases import Json
-from served import granian, printed, within
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.bind import bind
@@ -242,35 +240,6 @@ NO_TRACES = (
     TRACE.upper(),
     f"{TRACE}-x",
 )
-
-
-def test_a_line_has_the_trace_the_ignored_names_and_what_a_callback_was_refused(out: Path, tmp_path: Path) -> None:
-    key = {"x-svc-webservice-client-id": PHONE}
-    asked = {
-        "traced": ("/v2/promotions", {"traceparent": TRACE}),
-        **{f"untraced-{number}": ("/v2/promotions", {"traceparent": text}) for number, text in enumerate(NO_TRACES)},
-        "filtered": ("/v4/catalog/search?searchphrase=coat&SPECIAL_OFFERS=Sale&lower=x&NEW_ONE=1", {}),
-        "script": ("/store/v1/events?callback=cb", {}),
-        "plain": ("/store/v1/events", {}),
-    }
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
-        for id, (target, headers) in asked.items():
-            assert server.ask(target, {**key, **headers, "X-Request-Id": id}).status < 500
-
-        def lines() -> dict[str, Any]:
-            return {line["requestId"]: line for line in printed(server, "request")}
-
-        assert within(20, lambda: asked.keys() <= lines().keys())
-        found = lines()
-    extra = {id: {name: found[id].get(name) for name in ("traceparent", "ignored", "refused")} for id in asked}
-    nothing = {"traceparent": None, "ignored": None, "refused": None}
-    assert extra == {
-        **dict.fromkeys(asked, nothing),
-        "traced": {**nothing, "traceparent": TRACE},
-        "filtered": {**nothing, "ignored": extra["filtered"]["ignored"]},
-        "script": {**nothing, "refused": 400},
-    }
-    assert (found["script"]["status"], found["plain"]["status"]) == (200, 400)
 
 
 def test_ignored_names_tell_no_calls_apart() -> None:

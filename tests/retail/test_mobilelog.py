@@ -20,7 +20,6 @@ from actions import PHONE, SILENT, TABLET, XML, Service, entry_of, reasons, rele
 from checkout import ROOT
 from engines import Engine
 from releases import shopwindow
-from served import granian, metric, within
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.running import LogKeeping
 from shopwindow.retail.mobilelog import line as logline
@@ -368,16 +367,6 @@ def test_many_threads_are_written_for_together_each_in_its_own_order(tmp_path: P
     for each in range(32):
         mine = [line for line in lines if line.startswith(f"{each} ")]
         assert mine == [f"{each} {n}{more}" for n in range(50) for more in ("", " more")]
-
-
-def test_the_service_writes_below_its_log_directory_and_counts(dist: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", dist, "--workers", "2", "--log-dir", str(tmp_path / "logs")) as server:
-        for key in (PHONE, SILENT):
-            for _ in range(5):
-                assert server.ask(get(**ENTRY), {"x-svc-webservice-client-id": key}).status == 200
-        assert within(5, lambda: metric(server, "shopwindow_log_lines_total") == 5)
-        refused = metric(server, "shopwindow_log_refused_total", application="silent", reason="disabled")
-        assert (refused, len(numbered(tmp_path / "logs"))) == (5, 5)
 
 
 def test_files_are_pruned_by_their_last_entry(tmp_path: Path) -> None:

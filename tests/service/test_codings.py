@@ -10,7 +10,7 @@ import zstandard
 
 from conformance import PHONE
 from nginx import Answer
-from served import called, granian
+from served import called
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.call import Request
 from shopwindow.service.codings import CODINGS, Coding, accepted
@@ -160,13 +160,3 @@ def test_the_event_loop_does_not_compress(serving: Serving, service: Application
     packed = at_once(head("gzip"), serving)
     assert packed is not None
     assert gzip.decompress(packed.response.body) == plain.response.body
-
-
-def test_a_real_server_sends_it(out: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
-        plain, packed = (server.ask(LARGE, {**KEY, **each}) for each in ({}, {"Accept-Encoding": "gzip, deflate, br"}))
-        again = server.ask(LARGE, {**KEY, "If-None-Match": packed.headers["etag"]})
-        head = server.ask(LARGE, {**KEY, "Accept-Encoding": "br"}, "HEAD")
-    assert (packed.headers["content-encoding"], brotli.decompress(packed.body)) == ("br", plain.body)
-    assert (again.status, again.headers["etag"]) == (304, plain.headers["etag"])
-    assert head.headers["content-length"] == packed.headers["content-length"]

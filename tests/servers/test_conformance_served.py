@@ -1,0 +1,84 @@
+"""The conformance table holds over a real server and nginx; pre-rendered files are live answers."""
+
+import os
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+import nginx
+from conformance import OLD_TABLET, PHONE, TABLET, differing
+from nginx import ADDRESS, ask, free_port
+from releases import SAMPLE, Json, manifest
+from served import AS_INSTALLED, Server, granian
+from shopwindow.content.listing import shipped
+from shopwindow.content.schema import Schemas
+from shopwindow.edge.nginx import configuration
+from shopwindow.edge.rules import rules
+from shopwindow.release.changes import content_of
+from shopwindow.shop import INTERFACE
+from test_conformance import BASES, base, outputs
+
+__all__ = ["base", "outputs"]
+
+
+@pytest.fixture(scope="module")
+def live(outputs: dict[str, Path], base: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A real Granian, as customers have it."""
+    with granian(tmp_path_factory.mktemp("granian"), outputs[base], "--workers", "1", **AS_INSTALLED) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def edge(outputs: dict[str, Path], base: str, live: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a real nginx in front of the Granian."""
+    content = content_of((outputs[base] / "current").resolve(), INTERFACE)
+    keys = {PHONE: "phone", TABLET: "tablet", OLD_TABLET: "tablet"}
+    files, port = outputs[base] / "current" / "files", free_port()
+    made = rules(INTERFACE, content, Schemas([shipped("schemas")]))
+    written = configuration(made, keys, files, f"{ADDRESS}:{live.port}", f"{ADDRESS}:{port}")
+    with nginx.running(tmp_path_factory.mktemp("nginx"), written, port):
+        yield port
+
+
+def test_over_granian(live: Server, base: str) -> None:
+    assert differing(live.port, base, BASES[base]) == []
+
+
+def test_through_nginx(edge: int, base: str) -> None:
+    cases = [case for case in BASES[base] if "%00" not in case.target.partition("?")[0]]  # nginx's own 400
+    assert (len(cases) > 100, differing(edge, base, cases)) == (True, [])
+
+
+# -- pre-rendered files are live answers -------------------------------------------------------------------------------
+
+
+def keys_of_the_sample() -> dict[str, str]:
+    lines = [line.split() for line in (SAMPLE / "sample-keys.txt").read_text().splitlines()]
+    return {line[0]: line[1] for line in lines if line and line[0] != "#"}
+
+
+def test_every_prerendered_file_of_the_sample_is_the_live_answer(sample_out: Path, tmp_path: Path) -> None:
+    keys, release = keys_of_the_sample(), sample_out / "current"
+    files = manifest(release)["files"]
+    with granian(tmp_path / "server", sample_out, "--workers", "1") as server:
+        connection = server.connect()
+        other = [
+            entry["path"] for entry in files if live_answer(connection, entry, keys) != prerendered(release, entry)
+        ]
+    assert (len(files) > 200, other) == (True, [])
+
+
+def prerendered(release: Path, entry: Json) -> tuple[int, str, str, bytes]:
+    """What nginx makes of a file: status, media type, ETag of its time and size, bytes."""
+    path = release / "files" / entry["path"]
+    status = os.stat(path)
+    return 200, entry["mediaType"], f'"{int(status.st_mtime):x}-{status.st_size:x}"', path.read_bytes()
+
+
+def live_answer(connection: HTTPConnection, entry: Json, keys: dict[str, str]) -> tuple[int, str, str, bytes]:
+    key = keys[entry.get("application") or next(iter(keys))]
+    target = entry["url"].removeprefix("https://api.larkspurvane.example")
+    came = ask(connection, target, {"x-svc-webservice-client-id": key, "accept": entry["mediaType"]})
+    return came.status, came.headers["content-type"], came.headers["etag"], came.body

@@ -1,0 +1,12 @@
+"""The contracts of import-linter are all there, and kept."""
+
+import subprocess
+import sys
+
+from checkout import ROOT
+
+
+def test_imports_run_strictly_downwards() -> None:
+    command = "from importlinter.cli import lint_imports_command as lint; lint(['--no-cache'])"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, "Contracts: 4 kept, 0 broken." in done.stdout) == (0, True), done.stdout
