@@ -955,10 +955,11 @@ def _places() -> Iterator[Case]:
             f"{path}?searchAddress={quote(text)}", f"searchAddress: no place is known by '{text}'; {ask}"
         )
     yield from invalid(f"{path}?searchAddress={'x' * 200}", f"searchAddress: no place is known by '{'x' * 80}'; {ask}")
-    for length, text in ((0, "%20%20"), (201, "x" * 201), (8000, "x" * 8000)):
+    for length, text in ((0, "%20%20"), (201, "x" * 201)):
         yield from invalid(
             f"{path}?searchAddress={text}", f"searchAddress: must be text of 1 to 200 characters, not of {length}"
         )
+    yield from invalid(f"{path}?searchAddress={'x' * 8000}", "searchAddress: must be at most 200 characters, not 8000")
     for name, other, most in (("latitude", "longitude=0", 90), ("longitude", "latitude=0", 180)):
         for text in (f"{most}.1", f"-{most + 1}", "north", "1e1", "nan", "1.", ".5", "1,5", "99999999999"):
             yield from invalid(
