@@ -159,6 +159,14 @@ def test_an_item_that_the_catalog_does_not_know_is_an_error(shop: Shopping) -> N
     assert refused(shop, "POST", BAGS, items((7, 1), (5, 1))) == ["item: upcId 5 is not in the catalog"]
 
 
+def test_a_upc_in_place_of_a_skuid_is_refused_with_the_skuid(shop: Shopping) -> None:
+    assert refused(shop, "POST", BAGS, items((12345678905, 1), (17, 1), (7, 1), (5, 1))) == [
+        "item: upcId 12345678905 is a UPC; bags take its skuid, 7",
+        "item: upcId 17 is a UPC; bags take its skuid, 8",
+        "item: upcId 5 is not in the catalog",
+    ]
+
+
 def test_a_product_may_allow_fewer_than_a_bag_does(shop: Shopping) -> None:
     limit = "item: 6 pieces of upcId 7; allowed: at most 5 in a bag"
     assert refused(shop, "POST", BAGS, items((7, 6), (9, 6))) == [limit]

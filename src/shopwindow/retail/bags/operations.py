@@ -31,7 +31,7 @@ from shopwindow.interface.operation import (
 from shopwindow.interface.parameter_rules import OnlyOne
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Fault, Refusal
-from shopwindow.retail.articles import CATALOG_INDEX, most_of_one
+from shopwindow.retail.articles import CATALOG_INDEX, Articles, most_of_one, upcs
 from shopwindow.retail.bags.answers import answer_of
 from shopwindow.retail.bags.table import BAGS, Bag, Line
 
@@ -238,7 +238,7 @@ def _faults(bag: Bag, lines: Sequence[Line], content: Content) -> Iterator[Fault
             continue
         entry = None if catalog is None else catalog.product_of_sku(line.upc)
         if catalog is not None and entry is None:
-            yield Fault("item", f"upcId {line.upc} is not in the catalog")
+            yield Fault("item", _no_article(line.upc, catalog))
         limit = most_pieces
         if entry:
             product, _ = entry
@@ -249,6 +249,19 @@ def _faults(bag: Bag, lines: Sequence[Line], content: Content) -> Iterator[Fault
     if len(lines) > max(most_items, len(bag.lines)):
         different = f"{len(lines)} different items"
         yield Fault("item", f"{different}; allowed: at most {most_items} in a bag")
+
+
+def _no_article(number: int, catalog: Articles) -> str:
+    """Return why a number is no item's, in words.
+
+    It is often a UPC, since `product/upc` and `bops/upc` take one for the same item.
+    """
+    for id in catalog.product_of_upc(list(upcs([number]))).values():
+        product = catalog.product(id) or {"upcs": ()}
+        for entry in product["upcs"]:
+            if int(entry["upc"]) == number:
+                return f"upcId {number} is a UPC; bags take its skuid, {entry['sku']}"
+    return f"upcId {number} is not in the catalog"
 
 
 def _limits(content: Content) -> tuple[int, int]:
