@@ -11,17 +11,12 @@ from typing import Any
 
 import orjson
 
+from harness.program import Application, Database, released
+from harness.program import served as application_of
 from nginx import ADDRESS, Answer, ask
-from releases import app, built, coupon, promotion, site, store, write
+from releases import app, coupon, promotion, site, store, write
 from served import Server, called
-from shopwindow.content.schema import Schemas
 from shopwindow.retail.mobilelog.line import LogEntry
-from shopwindow.service.database.database import Database
-from shopwindow.service.logfile import LogFile
-from shopwindow.service.running import Backstage
-from shopwindow.service.serving import Serving, load
-from shopwindow.service.wsgi import Application, application
-from shopwindow.shop import INTERFACE
 
 Json = Any
 PHONE, TABLET, SILENT = "PhonePhonePhonePhone1234", "TabletTabletTablet123456", "SilentSilentSilent123456"
@@ -61,23 +56,20 @@ def shop(**settings: Json) -> dict[str, Json]:
 
 def release(folder: Path, **settings: Json) -> Path:
     """The output directory of a build of that content."""
-    built(write(folder / "content", shop(**settings)), folder / "dist", at=AT)
-    return folder / "dist"
+    return released(write(folder / "content", shop(**settings)), at=AT)
 
 
 @dataclass(frozen=True)
 class Service:
-    """The service in this process: what it serves, its store and the folder of its log, where it has them."""
+    """The service in this process: its folder of releases, its store and the folder of its log, where it has them."""
 
-    serving: Serving
+    release: Path
     database: Database | None = None
     logs: Path | None = None
     application: Application = field(init=False)
 
     def __post_init__(self) -> None:
-        log = LogFile(self.logs) if self.logs else None
-        made = application(lambda request: self.serving, backstage=Backstage(self.database, log))
-        object.__setattr__(self, "application", made)
+        object.__setattr__(self, "application", application_of(self.release, self.database, self.logs))
 
     def ask(self, target: str, method: str = "GET", body: bytes = b"", **headers: str) -> Answer:
         """An answer; header names have `_` for `-`. Without others the key is the phone's, and all is JSON."""
@@ -91,9 +83,9 @@ class Service:
         return self.ask(target, "POST", orjson.dumps(value), **headers)
 
 
-def service(folder: Path, schemas: Schemas, database: Database | None = None, **settings: Json) -> Service:
+def service(folder: Path, database: Database | None = None, **settings: Json) -> Service:
     """A service on a release of its own, with a mobile log in ``folder``."""
-    return Service(load(release(folder, **settings), INTERFACE, schemas), database, folder / "log")
+    return Service(release(folder, **settings), database, folder / "log")
 
 
 LOG_LINE = re.compile(

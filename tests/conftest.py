@@ -11,9 +11,8 @@ from hypothesis import settings
 import conformance
 from engines import database, engine, postgresql
 from examples import USUAL
+from harness.program import Schemas, program_schemas
 from releases import built
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from trees import MINIMAL, write
 
 __all__ = ["database", "engine", "postgresql"]
@@ -116,7 +115,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
 @pytest.fixture(scope="module")
 def schemas() -> Schemas:
     """The schemas that come with the program."""
-    return Schemas([shipped("schemas")])
+    return program_schemas()
 
 
 @pytest.fixture

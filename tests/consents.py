@@ -3,10 +3,10 @@
 import os
 from datetime import UTC, datetime
 
+from harness.program import Database
 from shopwindow.interface.operation import Outcome
 from shopwindow.interface.table import Tables
 from shopwindow.retail.consents.table import CONSENTS, Choice
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.opening import open_database
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.shop import INTERFACE

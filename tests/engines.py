@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from children import ends_with_us
+from harness.program import Database
 from nginx import ADDRESS, free_port
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from engines import Engine
+from harness.program import Database
 from mailserver import MailServer
 from nginx import ADDRESS
 from served import environment
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
-from shopwindow.service.database.database import Database
 from shopwindow.service.letters import Letters
 from shopwindow.service.mail import Patience, Senders
 from shopwindow.service.smtp import SmtpServer

@@ -7,18 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from commands import Ended, can_fork, forked
-from shopwindow.content.check import CheckOptions, check
+from shopwindow import library
 from shopwindow.content.documents import Content, Documents
-from shopwindow.content.documents import live as live_documents
-from shopwindow.content.listing import shipped
 from shopwindow.content.schedule import NEVER, PUBLISHED
-from shopwindow.content.schema import Schemas
-from shopwindow.interface.collections import declared
 from shopwindow.shop import INTERFACE
 
 SAMPLE = Path(__file__).parent.parent / "content"
@@ -128,17 +123,16 @@ def write(folder: Path, documents: Mapping[str, Json]) -> Path:
     return folder
 
 
-def documents(folder: Path, schemas: Schemas | None = None) -> Documents:
+def documents(folder: Path) -> Documents:
     """The checked documents of a content folder, which must be without fault."""
-    known = declared(folder, INTERFACE, schemas or Schemas([shipped("schemas"), folder / "schemas"]))
-    checked = check(folder, known.schemas, known.interface, CheckOptions(jobs=1, problems=known.problems))
+    checked = library.check(INTERFACE, folder, jobs=1)
     assert checked.documents is not None, checked.problems
     return checked.documents
 
 
 def live(folder: Path, at: str = AT) -> Content:
     """What is live of a content folder at an instant."""
-    return live_documents(documents(folder), datetime.fromisoformat(at), INTERFACE.kinds, INTERFACE.clocks)
+    return library.live_at(INTERFACE, documents(folder), at)
 
 
 def as_content(value: Mapping[str, Json], catalog: Any = None) -> Content:

@@ -5,25 +5,20 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from harness.program import Database, program_schemas, served
 from nginx import Answer
 from releases import app, built, promotion, site, write
 from served import called
+from shopwindow import library
 from shopwindow.content.documents import Content
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.bind import bind
 from shopwindow.interface.body import Bodies
 from shopwindow.interface.call import Request
 from shopwindow.interface.operation import FromStore, Moment, Outcome
-from shopwindow.service.database.database import Database
-from shopwindow.service.running import Backstage
-from shopwindow.service.serving import Serving, load
-from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -68,15 +63,13 @@ class Shopping:
     """A shop on a store, without a server: its actions at any time, and the callable of the service."""
 
     database: Database
+    release: Path
     content: Content
-    schemas: Schemas
     secret: bytes = SECRET
     app: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        serving = Serving("test", INTERFACE, self.content, self.schemas)
-        backstage = Backstage(self.database, secret=self.secret)
-        object.__setattr__(self, "app", application(partial(constant, serving), None, backstage))
+        object.__setattr__(self, "app", served(self.release, self.database, secret=self.secret, content=self.content))
 
     def act(
         self,
@@ -96,7 +89,7 @@ class Shopping:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         sent |= {"content-type": JSON} if data else {}
         request = Request(path, query, sent, method, len(data), data, address)
-        call = bind(request, application, INTERFACE, bodies=Bodies(self.schemas, self.content))
+        call = bind(request, application, INTERFACE, bodies=Bodies(program_schemas(), self.content))
         source = call.operation.source
         assert isinstance(source, FromStore)
         run = self.database.write if source.writes else self.database.read
@@ -115,11 +108,5 @@ class Shopping:
         return called(self.app, target, {name: value for name, value in given.items() if value}, method, data)
 
 
-def constant(serving: Serving, request: object) -> Serving:
-    """What one release serves, whatever is asked."""
-    return serving
-
-
 def shopping(database: Database, out: Path, **more: Any) -> Shopping:
-    schemas = Schemas([shipped("schemas")])
-    return Shopping(database, load(out, INTERFACE, schemas).content, schemas, **more)
+    return Shopping(database, out, library.released_content(INTERFACE, out), **more)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from harness.program import Schemas
 from shopwindow.content.check import Checked, CheckOptions, check
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.collections import declared
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Level, Problem, pointer_text

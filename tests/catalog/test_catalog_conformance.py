@@ -1,43 +1,30 @@
 """The catalog's conformance table, in process; and what no table can say: that its answers are of their schemas."""
 
-from functools import partial
+from pathlib import Path
 
 import orjson
 import pytest
 
-from catalogs import indexed
-from conformance import AT, Case, documents
+from conformance import Case
 from conformance_catalog import table
+from harness.program import Application, Request, Schemas, answered, served
 from nginx import Answer
-from releases import live
-from served import called
-from shopwindow.content.schema import Schemas
-from shopwindow.interface.call import Request
+from shopwindow.interface.call import Request as Called
 from shopwindow.interface.formats import RESPONSE_FORMATS
-from shopwindow.service.serving import Serving
-from shopwindow.service.wsgi import Application, application
 from shopwindow.shop import INTERFACE
-from trees import write
 
 TABLE = table()
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory, schemas: Schemas) -> Application:
-    folder = tmp_path_factory.mktemp("catalog")
-    content = live(write(folder / "content", documents()), AT)
-    content = content.with_indexes({"catalog": indexed(content, folder)})
-    return application(partial(constant, Serving("release", INTERFACE, content, schemas)))
-
-
-def constant(serving: Serving, request: object) -> Serving:
-    return serving
+def service(out: Path) -> Application:
+    return served(out)
 
 
 def test_every_case(service: Application) -> None:
     found = []
     for case in TABLE:
-        came = called(service, f"/{case.target}", case.sent, case.method, case.data or b"")
+        came = answered(service, Request(f"/{case.target}", case.sent, case.method, case.data or b""))
         if came != Answer(case.status, dict(case.headers), case.body):
             found.append((str(case), case.body.decode()[:3000], came.body.decode()[:3000]))
     assert found == []
@@ -46,7 +33,7 @@ def test_every_case(service: Application) -> None:
 def told(case: Case, schemas: Schemas) -> tuple[str, bytes]:
     """What a case's body is of by its operation's schema, decoded."""
     path, _, _ = case.target.partition("?")
-    schema = INTERFACE.routes.route(Request(path))[0].schema
+    schema = INTERFACE.routes.route(Called(path))[0].schema
     format = next(each for each in RESPONSE_FORMATS if each.media_type == case.headers["content-type"])
     return schema, orjson.dumps(format.decode(case.body, schemas.shape(schema)))
 

@@ -14,6 +14,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.program import Schemas
 from releases import shopwindow
 from shopwindow.catalog import categories
 from shopwindow.catalog import rules as catalog_rules
@@ -22,7 +23,6 @@ from shopwindow.catalog.columns import ColumnWriter, NumberColumns
 from shopwindow.content import records
 from shopwindow.content.check import Checked, CheckOptions, check
 from shopwindow.content.listing import scan
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.collections import declared
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem

@@ -12,12 +12,10 @@ import pytest
 import yaml
 
 from checkout import ROOT
+from harness.program import checked
 from releases import Ran, shopwindow
 from shopwindow.catalog.rules import check_digit
-from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
-from shopwindow.shop import INTERFACE
 from test_catalog_content import SETTINGS
 from trees import SITE, write
 
@@ -358,7 +356,7 @@ def brought(folder: Path, feed: str, name: str, place: str) -> list[Json]:
 
 
 @real_data
-def test_every_product_of_a_real_store_is_imported_and_without_fault(tmp_path: Path, schemas: Schemas) -> None:
+def test_every_product_of_a_real_store_is_imported_and_without_fault(tmp_path: Path) -> None:
     with open(DATA / "products.yaml", encoding="utf-8") as file:
         items = yaml.load(file, yaml.CSafeLoader)
     write(tmp_path, {"products.json": json.dumps(items)})
@@ -373,11 +371,11 @@ def test_every_product_of_a_real_store_is_imported_and_without_fault(tmp_path: P
     assert [each["reference"] for each in products if each["attributes"].get("GENDER") == ["Women"]] == women
     assert [each["site"] for each in stock] == [item["current_stock"] for item in items]
     write(tmp_path / "content", {"site.yaml": SITE + SETTINGS})
-    assert check(tmp_path / "content", schemas, INTERFACE, CheckOptions()).problems == []
+    assert checked(tmp_path / "content").problems == []
 
 
 @real_data
-def test_every_category_of_a_real_store_is_imported_and_without_fault(tmp_path: Path, schemas: Schemas) -> None:
+def test_every_category_of_a_real_store_is_imported_and_without_fault(tmp_path: Path) -> None:
     rows = json.loads((DATA / "categories.json").read_bytes())
     write(tmp_path, {"categories.json": json.dumps(rows)})
     categories = brought(tmp_path, "categories.json", "categories.sql", "categories.jsonl")
@@ -389,4 +387,4 @@ def test_every_category_of_a_real_store_is_imported_and_without_fault(tmp_path: 
         assert category.get("parent") == (ids[above[-1]] if above else None)
         assert category["name"] == (names[row["id"]] or row["id"])
     write(tmp_path / "content", {"site.yaml": SITE})
-    assert check(tmp_path / "content", schemas, INTERFACE, CheckOptions()).problems == []
+    assert checked(tmp_path / "content").problems == []

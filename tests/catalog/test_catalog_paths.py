@@ -10,9 +10,9 @@ import pytest
 from catalogs import indexed
 from conformance import AT, documents
 from conformance_catalog import BLACK, RED, table
+from harness.program import Schemas
 from releases import live
 from shopwindow.content.documents import Content
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request

@@ -16,13 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.program import Schemas, checked
 from releases import AT, aged, build, built, current, live, manifest, shopwindow, tree
 from shopwindow.catalog.index.building import CATALOG, sorted_together
 from shopwindow.catalog.index.file import PAGE_SIZE
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.content import yaml
-from shopwindow.content.check import check
-from shopwindow.content.schema import Schemas
 from shopwindow.release import indexes
 from shopwindow.release.build_notes import last_build
 from shopwindow.release.changes import content_of
@@ -307,7 +306,7 @@ def test_a_build_beside_a_release_whose_build_json_is_broken_takes_nothing_from_
 
 
 def test_the_catalog_of_another_format_is_not_looked_into(small: Path, tmp_path: Path, schemas: Schemas) -> None:
-    documents = check(small, schemas, INTERFACE).documents
+    documents = checked(small).documents
     assert documents
     foreign = tmp_path / "foreign"
     foreign.write_bytes(b"of another form")

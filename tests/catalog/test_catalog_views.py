@@ -8,10 +8,10 @@ import pytest
 
 from catalogs import PUMP, SETTINGS, indexed
 from conformance import AT, documents
+from harness.program import Schemas
 from releases import app, as_content, as_value, built, live, manifest, promotion, site, store
 from releases import write as write_tree
 from shopwindow.content.documents import Content
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import value_of
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.program import Schemas
 from shopwindow.catalog.checked_chunks import (
     MAX_CHUNK_LINES,
     NumberedLine,
@@ -20,7 +21,6 @@ from shopwindow.catalog.checked_chunks import (
 )
 from shopwindow.catalog.rules import check_digit
 from shopwindow.content.check import Checked
-from shopwindow.content.schema import Schemas
 from test_catalog_content import FILES, SMALL, checked
 from trees import edit, write
 

@@ -21,10 +21,9 @@ import pytest
 from lxml import etree
 
 from checkout import ROOT
+from harness.program import checked
 from shopwindow.cli import main
-from shopwindow.content.check import check
 from shopwindow.content.documents import live
-from shopwindow.content.schema import Schemas
 from shopwindow.interface import formats
 from shopwindow.shop import INTERFACE
 from trees import APP, edit, unmark, write
@@ -285,9 +284,9 @@ def entry(path: str, operation: str, media_type: str, application: str | None = 
 
 
 @pytest.fixture
-def release(minimal: Path, schemas: Schemas) -> Path:
+def release(minimal: Path) -> Path:
     """A release of the smallest content, made by hand."""
-    documents = check(minimal, schemas, INTERFACE).documents
+    documents = checked(minimal).documents
     assert documents is not None
     (app,) = documents.of("app")
     moment = datetime.fromisoformat("2026-11-24T12:00:00-05:00")
@@ -483,8 +482,8 @@ def test_what_is_no_release_is_said_so_in_a_sentence(
 # -- show --------------------------------------------------------------------------------------------------------
 
 
-def test_show_prints_what_an_app_would_get(minimal: Path, run: Run, schemas: Schemas) -> None:
-    documents = check(minimal, schemas, INTERFACE).documents
+def test_show_prints_what_an_app_would_get(minimal: Path, run: Run) -> None:
+    documents = checked(minimal).documents
     assert documents is not None
     ended = run("show", "v2/utility/mobileapp", "--content", minimal)
     assert (ended.status, ended.err) == (0, "")

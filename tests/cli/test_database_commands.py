@@ -14,11 +14,11 @@ import pytest
 
 from consents import NOW, choose, devices
 from engines import Engine
+from harness.program import Database
 from releases import Ran, shopwindow
 from shopwindow.cli.optins import NOT_REACHED
 from shopwindow.problems import Failure
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.opening import open_database
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.service.database.sqlite_file import NETWORK, file_system

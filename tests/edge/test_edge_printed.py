@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkout import ROOT
+from harness.program import program_schemas
 from releases import shopwindow
 from shopwindow.content.documents import Content
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.edge import worker
 from shopwindow.edge.rules import APPLICATION, Rules, place, rules
 from shopwindow.interface.bind import bind
@@ -26,7 +25,7 @@ from shopwindow.problems import Refusal
 from shopwindow.release.changes import content_of
 from shopwindow.shop import INTERFACE
 
-SCHEMAS = Schemas([shipped("schemas")])
+SCHEMAS = program_schemas()
 KEYS = [line.split()[1] for line in (ROOT / "content/sample-keys.txt").read_text().splitlines() if line[:1] != "#"]
 
 

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from checkout import ROOT
+from harness.program import program_schemas
 from releases import as_content, as_value
 from shopwindow.content.documents import Content
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.edge.keys import read_keys
 from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import APPLICATION, FileTarget, Rules, digest, rules
@@ -27,7 +26,7 @@ from shopwindow.service.requestid import ACCEPTED_ID
 from shopwindow.shop import INTERFACE
 
 SAMPLE = ROOT / "content"
-SCHEMAS = Schemas([shipped("schemas")])
+SCHEMAS = program_schemas()
 KEY_HEADER = "x-svc-webservice-client-id"
 HOST = "api.larkspurvane.example"
 IPHONE, IPHONE_NEXT, ANDROID = (

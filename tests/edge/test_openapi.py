@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,17 +11,13 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from conformance import AT, PHONE, documents
+from harness.program import Application, served
 from releases import SAMPLE, Json, built, shopwindow
 from served import called
 from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.operation import FromContent
 from shopwindow.interface.parameter_rules import AnyOf, OnlyOne
 from shopwindow.service.database.opening import open_database
-from shopwindow.service.logfile import LogFile
-from shopwindow.service.running import Backstage
-from shopwindow.service.serving import Serving, load
-from shopwindow.service.wsgi import Application, application
 from shopwindow.shop import INTERFACE
 from trees import write
 
@@ -48,17 +43,11 @@ def sample_key(application: str) -> str:
     return next(line.split()[1] for line in lines if line.startswith(f"{application} "))
 
 
-def constant(serving: Serving, request: object) -> Serving:
-    return serving
-
-
 @pytest.fixture(scope="module")
-def service(out: Path, schemas: Schemas) -> Iterator[Application]:
+def service(out: Path) -> Iterator[Application]:
     database = open_database(f"sqlite:///{out}/store.sqlite", INTERFACE.tables)
     database.migrate()
-    yield application(
-        partial(constant, load(out, INTERFACE, schemas)), backstage=Backstage(database, LogFile(out / "log"))
-    )
+    yield served(out, database, out / "log")
     database.close()
 
 
@@ -387,9 +376,9 @@ def queries(given: dict[str, str]) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def sampled(sample_out: Path, schemas: Schemas) -> Application:
+def sampled(sample_out: Path) -> Application:
     """The service over the sample content, which the examples are of."""
-    return application(partial(constant, load(sample_out, INTERFACE, schemas)))
+    return served(sample_out)
 
 
 def test_examples_are_answered(examples: dict[str, dict[str, str]], sampled: Application) -> None:

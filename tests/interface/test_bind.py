@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance import xml
+from harness.program import program_schemas
 from releases import SAMPLE, live
 from shopwindow.catalog.parameters import FacetValues, IdsSelected, IdsWithMask, Phrase, Quality, Ranges, ZipCode
 from shopwindow.content.documents import Content
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.content.shape import Shape
 from shopwindow.interface import fields
 from shopwindow.interface.bind import bind
@@ -257,7 +256,7 @@ def kind_values(kind: ParameterKind) -> st.SearchStrategy[Any]:
 
 # -- any Call with a body ----------------------------------------------------------------------------------------
 
-SCHEMAS = Schemas([shipped("schemas")])
+SCHEMAS = program_schemas()
 ACTIONS = [operation for operation in INTERFACE.operations if not isinstance(operation.source, FromContent)]
 
 

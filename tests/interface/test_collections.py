@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,17 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
+from harness.program import Application, answered, checked, released, served
+from harness.program import Request as Asked
 from releases import AT, SAMPLE, Ran, app, built, manifest, shopwindow, site, write
+from shopwindow import library
 from shopwindow.content import collections, declarations
-from shopwindow.content.check import CheckOptions, check
-from shopwindow.content.documents import live
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
-from shopwindow.interface.collections import FILTER_VALUES, Declared, declared, with_collections
-from shopwindow.interface.formats import JSON, XML
+from shopwindow.interface.collections import FILTER_VALUES, with_collections
+from shopwindow.interface.formats import XML
 from shopwindow.interface.kinds import Texts
-from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import pointer_text
-from shopwindow.service.exchange import exchange
-from shopwindow.service.running import Backstage
-from shopwindow.service.serving import Serving, load
 from shopwindow.shop import INTERFACE
 
 KEY = "A" * 24
@@ -88,25 +84,22 @@ def content(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Serving:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Application:
     """A release of the content above, served without its content folder."""
-    place = tmp_path_factory.mktemp("served")
-    built(folder(place / "content"), place / "out")
-    return load(place / "out", INTERFACE, program_schemas(INTERFACE))
+    return served(released(folder(tmp_path_factory.mktemp("served") / "content")))
 
 
-def get(serving: Serving, target: str, accept: str = "application/json") -> tuple[int, Any, dict[str, str]]:
+def get(service: Path | Application, target: str, accept: str = "application/json") -> tuple[int, Any, dict[str, Any]]:
     """Return status, value and headers of the service's answer."""
-    path, _, query = target.partition("?")
-    headers = {"accept": accept, "x-svc-webservice-client-id": KEY}
-    response = exchange(Request(path, query, headers), serving, Backstage()).response
-    is_json = response.media_type == JSON.media_type
-    return response.status, json.loads(response.body) if is_json else response.body, dict(response.headers)
+    sent = Asked(target, {"accept": accept, "x-svc-webservice-client-id": KEY})
+    answer = answered(service, sent)
+    is_json = answer.headers["content-type"] == "application/json"
+    return answer.status, json.loads(answer.body) if is_json else answer.body, answer.headers
 
 
-def asked(serving: Serving, target: str) -> list[dict[str, Any]]:
+def asked(service: Path | Application, target: str) -> list[dict[str, Any]]:
     """Return the banners of an answer, which must be there."""
-    status, value, _ = get(serving, target)
+    status, value, _ = get(service, target)
     assert status == 200, value
     assert list(value) == ["banners"]
     banners: list[dict[str, Any]] = value["banners"]
@@ -131,46 +124,45 @@ def asked(serving: Serving, target: str) -> list[dict[str, Any]]:
         ("?unknown=b", [TWO, ONE, THREE]),
     ],
 )
-def test_filters_narrow_the_list(served: Serving, query: str, banners: list[Any]) -> None:
-    assert asked(served, f"v1/banners{query}") == banners
+def test_filters_narrow_the_list(shop: Application, query: str, banners: list[Any]) -> None:
+    assert asked(shop, f"v1/banners{query}") == banners
 
 
-def test_single_documents_come_in_the_order_of_their_ids(served: Serving) -> None:
-    assert asked(served, "v1/banners/3,1,1,99") == [ONE, THREE]
+def test_single_documents_come_in_the_order_of_their_ids(shop: Application) -> None:
+    assert asked(shop, "v1/banners/3,1,1,99") == [ONE, THREE]
 
 
 @pytest.mark.parametrize("id", ["99", "4", "5"], ids=["unknown", "past its window", "before its window"])
-def test_ids_that_do_not_exist_are_404_with_409(served: Serving, id: str) -> None:
-    status, value, _ = get(served, f"v1/banners/{id}")
+def test_ids_that_do_not_exist_are_404_with_409(shop: Application, id: str) -> None:
+    status, value, _ = get(shop, f"v1/banners/{id}")
     assert (status, value["errorCode"]) == (404, 409)
 
 
-def test_an_empty_item_of_a_filter_and_an_overlong_one_are_refused_with_what_is_allowed(served: Serving) -> None:
+def test_an_empty_item_of_a_filter_and_an_overlong_one_are_refused_with_what_is_allowed(shop: Application) -> None:
     for query in ("placement=+", "placement=home,", "placement=" + "x" * 101):
-        status, value, _ = get(served, f"v1/banners?{query}")
+        status, value, _ = get(shop, f"v1/banners?{query}")
         assert status == 400
         assert "texts of 1 to 100 characters" in value["errorDetail"][0]
 
 
-def test_fields_and_callback_work_as_everywhere(served: Serving) -> None:
-    assert asked(served, "v1/banners?_fields=headline,size(flat)&placement=bag") == [
+def test_fields_and_callback_work_as_everywhere(shop: Application) -> None:
+    assert asked(shop, "v1/banners?_fields=headline,size(flat)&placement=bag") == [
         {"headline": "Two", "size": {"flat": True}}
     ]
-    assert get(served, "v1/banners/2?callback=f&_fields=bannerId")[1] == b'/**/f({"banners":[{"bannerId":2}]});'
+    assert get(shop, "v1/banners/2?callback=f&_fields=bannerId")[1] == b'/**/f({"banners":[{"bannerId":2}]});'
 
 
-def test_xml_is_decoded_to_the_same_value(served: Serving) -> None:
+def test_xml_is_decoded_to_the_same_value(shop: Application, content: Path) -> None:
     for target in ("v1/banners", "v1/banners?placement=nowhere", "v1/banners/2"):
-        body = get(served, target, XML.media_type)[1]
-        shape = served.schemas.shape("responses/collections/banner.json")
-        assert XML.decode(body, shape) == get(served, target)[1]
+        body = get(shop, target, XML.media_type)[1]
+        shape = library.declared(INTERFACE, content).schemas.shape("responses/collections/banner.json")
+        assert XML.decode(body, shape) == get(shop, target)[1]
 
 
 def test_the_lifetime_is_the_declarations_unless_site_yaml_names_the_operation(content: Path, tmp_path: Path) -> None:
     write(content, {"site.yaml": site(lifetimes={"default": {"maxAge": 60}, "banner_by_id": {"maxAge": 5}})})
-    built(content, tmp_path / "out")
-    serving = load(tmp_path / "out", INTERFACE, program_schemas(INTERFACE))
-    lifetimes = {target: get(serving, target)[2]["Cache-Control"] for target in ("v1/banners", "v1/banners/1")}
+    service = served(released(content))
+    lifetimes = {target: get(service, target)[2]["cache-control"] for target in ("v1/banners", "v1/banners/1")}
     assert lifetimes == {"v1/banners": "max-age=77", "v1/banners/1": "max-age=5"}
 
 
@@ -206,7 +198,7 @@ def test_of_one_filter_200_values_are_files_and_the_service_answers_for_the_rest
     release = out / "releases" / built(folder(tmp_path / "content", banners=banners), out)
     listed = {entry["path"] for entry in manifest(release)["files"] if ";tags=" in entry["path"]}
     assert listed == {f"v1/banners;tags={word}.{form}" for word in words[:FILTER_VALUES] for form in ("json", "xml")}
-    assert asked(load(out, INTERFACE, program_schemas(INTERFACE)), f"v1/banners?tags={words[-4]}") == banners
+    assert asked(out, f"v1/banners?tags={words[-4]}") == banners
 
 
 # -- windows, differences, releases ------------------------------------------------------------------------------
@@ -272,7 +264,7 @@ def test_check_compares_with_a_release_whose_collection_had_another_id(content: 
 
 
 def test_what_a_release_stores_is_what_was_declared(content: Path) -> None:
-    first = declared(content, INTERFACE, program_schemas(INTERFACE, content / "schemas")).interface.collections
+    first = library.declared(INTERFACE, content).interface.collections
     again = collections.decode(collections.encode(first))
     assert collections.encode(again) == collections.encode(first)
     assert [vars(each) for each in again] == [{k: v for k, v in vars(each).items() if k != "kind"} for each in first]
@@ -301,26 +293,22 @@ def test_show_openapi_and_nginx_know_the_routes(content: Path, tmp_path: Path) -
 
 def problems(place: Path) -> list[str]:
     """Return what a check finds: place, rule, pointer and what was found, a line each."""
-    known: Declared = declared(place, INTERFACE, program_schemas(INTERFACE, place / "schemas"))
-    options = CheckOptions(jobs=1, problems=known.problems, unread=known.unread)
-    checked = check(place, known.schemas, known.interface, options)
     return [
         f"{each.path}:{each.place.line}:{each.place.column}: {each.rule}: {pointer_text(each.pointer)}: {each.found}"
         if each.place
         else f"{each.path}: {each.rule}: {each.found}"
-        for each in checked.problems
+        for each in checked(place).problems
     ]
 
 
 def test_the_content_is_without_problems(content: Path) -> None:
     assert problems(content) == []
-    known = declared(SAMPLE, INTERFACE, program_schemas(INTERFACE, SAMPLE / "schemas"))
-    checked = check(SAMPLE, known.schemas, known.interface, CheckOptions(jobs=1))
-    assert checked.documents is not None
-    banners = checked.documents.of("banner")
+    documents = checked(SAMPLE).documents
+    assert documents is not None
+    banners = documents.of("banner")
     assert len(banners) == 8
     assert len([each for each in banners if "publish" in each.value]) == 2
-    alive = live(checked.documents, datetime.fromisoformat(AT), known.interface.kinds, known.interface.clocks)
+    alive = library.live_at(library.declared(INTERFACE, SAMPLE).interface, documents, AT)
     assert len(alive.documents("banner")) == 6
 
 
@@ -453,9 +441,7 @@ def test_an_id_that_is_text_can_stand_in_a_path(tmp_path: Path, id: str, is_fine
     place = folder(tmp_path / "content", schema=schema, banners=[{"bannerId": id, "priority": 1}])
     assert (problems(place) == []) == is_fine
     if is_fine:
-        built(place, tmp_path / "out")
-        serving = load(tmp_path / "out", INTERFACE, program_schemas(INTERFACE))
-        assert asked(serving, f"v1/banners/{id}") == [{"bannerId": id, "priority": 1}]
+        assert asked(released(place), f"v1/banners/{id}") == [{"bannerId": id, "priority": 1}]
 
 
 def test_documents_are_checked_as_any_others(tmp_path: Path) -> None:

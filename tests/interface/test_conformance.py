@@ -8,12 +8,12 @@ import pytest
 
 import conformance_catalog
 from conformance import AT, XML, documents, expected, outside, table, target
+from harness.program import Application, Schemas
 from releases import SAMPLE, built
 from served import called
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import ERROR_CODES
 from shopwindow.service.serving import Serving, load
-from shopwindow.service.wsgi import Application, application
+from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
 from trees import write
 from witness import canonical, witnessed

@@ -15,10 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from examples import examples
+from harness.program import program_schemas
 from releases import Json, app, as_content, coupon, event, promotion, site, store
 from shopwindow.content.documents import Content
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
@@ -26,7 +25,7 @@ from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.problems import Refusal
 from shopwindow.shop import INTERFACE
 
-SCHEMAS = Schemas([shipped("schemas")])
+SCHEMAS = program_schemas()
 MONDAY = "2026-11-23"
 
 

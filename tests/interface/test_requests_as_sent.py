@@ -14,14 +14,12 @@ from lxml import etree
 
 from actions import Service, service
 from examples import examples
+from harness.program import Database
 from releases import Json
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Call, Request
 from shopwindow.interface.kinds import Texts, list_items, list_order
 from shopwindow.interface.operation import FromContent, Operation
-from shopwindow.service.database.database import Database
 from shopwindow.shop import INTERFACE
 
 BAGS = "/order/v1/bags"
@@ -29,8 +27,8 @@ ITEM = {"upcId": 5, "quantity": 1}
 
 
 @pytest.fixture
-def shop(tmp_path: Path, schemas: Schemas, database: Database) -> Service:
-    return service(tmp_path, schemas, database)
+def shop(tmp_path: Path, database: Database) -> Service:
+    return service(tmp_path, database)
 
 
 # -- lists -------------------------------------------------------------------------------------------------------
@@ -204,7 +202,7 @@ def bad_requests(operation: Operation) -> Iterator[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Service:
     """A service without a database."""
-    return service(tmp_path_factory.mktemp("reader"), Schemas([shipped("schemas")]))
+    return service(tmp_path_factory.mktemp("reader"))
 
 
 @pytest.mark.parametrize("operation", INTERFACE.operations, ids=lambda operation: operation.name)

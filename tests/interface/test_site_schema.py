@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.program import program_schemas
 from releases import site, write
 from shopwindow import library
 from shopwindow.content.listing import shipped
@@ -35,7 +36,7 @@ def lifetimes(folder: Path, names: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("path", PARTS, ids=lambda path: path.stem)
 def test_what_a_family_says_stands_in_the_schema_of_site_yaml(path: Path) -> None:
-    whole = Schemas([shipped("schemas")])["site.json"]["properties"]
+    whole = program_schemas()["site.json"]["properties"]
     for name, said in part_of(path)["properties"].items():
         merged = whole[name] if name != "limits" else {"properties": whole[name]["properties"]}
         expected = said if name != "limits" else {"properties": merged["properties"] | said["properties"]}
@@ -49,7 +50,7 @@ def test_the_engine_s_part_names_nothing_of_a_family() -> None:
 
 
 def test_no_part_is_a_schema_of_documents() -> None:
-    assert [name for name in Schemas([shipped("schemas")]).names if name.startswith("site")] == ["site.json"]
+    assert [name for name in program_schemas().names if name.startswith("site")] == ["site.json"]
 
 
 def test_parts_that_contradict_each_other_are_a_failure(tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_an_interface_has_the_parts_of_its_own_families_alone(tmp_path: Path) ->
         for each in (bare, with_bags, with_its_own, INTERFACE)
     ]
     assert settings[:3] == [engine, engine | bags, engine | {"tram"}]
-    assert settings[3] == Schemas([shipped("schemas")])["site.json"]["properties"].keys()
+    assert settings[3] == program_schemas()["site.json"]["properties"].keys()
 
 
 def test_a_family_without_a_part_is_a_failure(tmp_path: Path) -> None:

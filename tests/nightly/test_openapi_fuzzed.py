@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,13 +18,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from conformance import PHONE
+from harness.program import Application, served
 from releases import Json, shopwindow
-from shopwindow.content.schema import Schemas
 from shopwindow.service.database.opening import open_database
-from shopwindow.service.logfile import LogFile
-from shopwindow.service.running import Backstage
-from shopwindow.service.serving import Serving, load
-from shopwindow.service.wsgi import Application, application
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE, "Accept-Encoding": "identity"}  # its WSGI client decodes nothing
@@ -39,17 +34,11 @@ def document(out: Path) -> Json:
     return json.loads(ran.out)
 
 
-def constant(serving: Serving, request: object) -> Serving:
-    return serving
-
-
 @pytest.fixture(scope="module")
-def service(out: Path, schemas: Schemas) -> Iterator[Application]:
+def service(out: Path) -> Iterator[Application]:
     database = open_database(f"sqlite:///{out}/store.sqlite", INTERFACE.tables)
     database.migrate()
-    yield application(
-        partial(constant, load(out, INTERFACE, schemas)), backstage=Backstage(database, LogFile(out / "log"))
-    )
+    yield served(out, database, out / "log")
     database.close()
 
 

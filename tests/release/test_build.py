@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from harness.program import program_schemas
 from releases import (
     AT,
     SAMPLE,
@@ -41,7 +42,6 @@ from releases import (
 from served import within
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import answer
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.formats import RESPONSE_FORMATS
@@ -197,7 +197,7 @@ def test_content_json_holds_what_is_live_by_kind_and_id(content: Path, out: Path
 def test_every_file_is_an_answer_from_content_json_and_the_catalog_alone(sampled: Path) -> None:
     interface = interface_of(sampled, INTERFACE)
     content = content_of(sampled, interface)
-    schemas = schemas_with(Schemas([shipped("schemas")]), interface)
+    schemas = schemas_with(program_schemas(), interface)
     asked = [asking for run in planned_answers(planned_operations(interface, content)) for asking in run]
     calls = [call for asking in asked for format in RESPONSE_FORMATS for call in asking.calls(format)]
     assert tree(sampled / "files") == {str(call.filename()): answer(call, content, schemas).body for call in calls}

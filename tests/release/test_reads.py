@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import catalogs
 from examples import examples
+from harness.program import program_schemas
 from releases import AT, app, as_content, coupon, event, live, promotion, site, small, store, write
 from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.documents import Content
@@ -35,7 +36,7 @@ from shopwindow.retail.storefront import days, events_by_store, grid_of_stores
 from shopwindow.shop import INTERFACE
 
 Json = Any
-SCHEMAS = Schemas([shipped("schemas")])
+SCHEMAS = program_schemas()
 
 
 def made(

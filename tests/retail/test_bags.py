@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.program import Database
 from shops import JSON, NOW, PHONE, TABLET, XML, Json, Shopping, release, shopping
 from shopwindow.problems import Refusal
 from shopwindow.retail.bags.answers import Price, price_of
 from shopwindow.retail.bags.operations import etag
 from shopwindow.retail.bags.table import BAGS as BAGS_TABLE
 from shopwindow.retail.bags.table import Bag, Line
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.prune import prune
 
 BAGS = "order/v1/bags"

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
+from harness.program import Database, Schemas
 from shops import JSON, XML, Json, Shopping, release, shopping
-from shopwindow.content.schema import Schemas
 from shopwindow.problems import Refusal
-from shopwindow.service.database.database import Database
 
 plain_catalog = pytest.importorskip("plain_catalog", reason="this branch has no catalog yet")
 

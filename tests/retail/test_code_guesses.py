@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from harness.program import Database
 from releases import shopwindow
 from shops import KEY, NOW, ORDERS, PHONE, SECRET, SECRET_TEXT, TABLET, Shopping, release, shopping
 from shopwindow.interface.limits import LIMITS
@@ -17,12 +18,7 @@ from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.operations import MAX_WRONG_CODES, WRONG_CODES_SECONDS
 from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import bits, digest, new_code
-from shopwindow.service.database.database import Database
 from shopwindow.service.headers import believed
-from shopwindow.service.running import Backstage
-from shopwindow.service.serving import Serving
-from shopwindow.service.wsgi import application
-from shopwindow.shop import INTERFACE
 
 Json = Any
 SUPC = "v3/order/supc"
@@ -107,8 +103,6 @@ def at_the_shops_server(shop: Shopping, code: str, reservation: str, forwarded: 
     import io
 
     body = json.dumps({"promoCode": code, "orderNumber": "1001", "reservationId": reservation}).encode()
-    serving = Serving("test", INTERFACE, shop.content, shop.schemas)
-    app = application(lambda request: serving, None, Backstage(shop.database, secret=shop.secret))
     environ = {
         "REQUEST_METHOD": "PUT",
         "PATH_INFO": f"/{SUPC}",
@@ -122,7 +116,7 @@ def at_the_shops_server(shop: Shopping, code: str, reservation: str, forwarded: 
         **({"HTTP_X_FORWARDED_FOR": forwarded} if forwarded else {}),
     }
     statuses: list[str] = []
-    app(environ, lambda status, headers: statuses.append(status))
+    shop.app(environ, lambda status, headers: statuses.append(status))
     return int(statuses[0].split()[0])
 
 

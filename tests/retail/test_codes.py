@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines import Engine
+from harness.program import Database
 from releases import shopwindow
 from shops import JSON, NOW, ORDERS, SECRET, SECRET_TEXT, XML, Json, Shopping, release, shopping
 from shopwindow.interface.limits import LIMITS
@@ -20,7 +21,6 @@ from shopwindow.problems import Failure, Refusal
 from shopwindow.retail.codes.issuing import CodesExist, keep, read_lines
 from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import ALPHABET, digest, mark, new_code, spelling
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.prune import prune
 from shopwindow.service.proxies import proxies
 

@@ -20,13 +20,10 @@ from actions import PHONE, SILENT, TABLET, XML, Service, entry_of, reasons, rele
 from checkout import ROOT
 from engines import Engine
 from releases import shopwindow
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.running import LogKeeping
 from shopwindow.retail.mobilelog import line as logline
 from shopwindow.retail.mobilelog.line import LogEntry
 from shopwindow.service.logfile import LogFile, prune
-from shopwindow.service.serving import load
-from shopwindow.shop import INTERFACE
 
 Json = Any
 PATH = "/v2/utility/mobilelog"
@@ -90,9 +87,9 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def phone(dist: Path, tmp_path: Path, schemas: Schemas) -> Service:
+def phone(dist: Path, tmp_path: Path) -> Service:
     """A service whose log is empty."""
-    return Service(load(dist, INTERFACE, schemas), None, tmp_path / "log")
+    return Service(dist, None, tmp_path / "log")
 
 
 def logged(service: Service) -> list[tuple[str, ...]]:
@@ -220,9 +217,9 @@ def test_logging_info_decides_what_is_admitted(phone: Service, key: str, entries
     ],
 )
 def test_a_phones_own_timestamp_counts_where_the_site_says_so(
-    tmp_path: Path, schemas: Schemas, believed: bool, given: str | None, written: str | None
+    tmp_path: Path, believed: bool, given: str | None, written: str | None
 ) -> None:
-    shop = service(tmp_path, schemas, mobile_log={"clientTimestamps": believed})
+    shop = service(tmp_path, mobile_log={"clientTimestamps": believed})
     entry = {**ENTRY, **({"timestamp": given} if given else {})}
     begin = datetime.now(UTC)
     assert said(shop.post(PATH, {"entry": entry})) == said(shop.ask(get(**entry))) == WRITTEN
@@ -239,10 +236,10 @@ def test_a_plus_sign_that_nobody_encoded_is_one(phone: Service) -> None:
     assert phone.ask(f"{get(**ENTRY)}&timestamp=2026-11-24T12:00:00+05:00").status == 200
 
 
-def test_the_same_idempotency_key_writes_once(engine: Engine, tmp_path: Path, schemas: Schemas) -> None:
+def test_the_same_idempotency_key_writes_once(engine: Engine, tmp_path: Path) -> None:
     database = engine.open()
     database.migrate()
-    shop = service(tmp_path, schemas, database)
+    shop = service(tmp_path, database)
     for _ in range(3):
         answer = shop.post(PATH, {"entry": ENTRY}, idempotency_key="one")
         assert (answer.status, said(answer)) == (200, WRITTEN)
@@ -250,8 +247,8 @@ def test_the_same_idempotency_key_writes_once(engine: Engine, tmp_path: Path, sc
     database.close()
 
 
-def test_a_service_without_a_log_answers_503(dist: Path, schemas: Schemas) -> None:
-    answer = Service(load(dist, INTERFACE, schemas)).post(PATH, {"entry": ENTRY})
+def test_a_service_without_a_log_answers_503(dist: Path) -> None:
+    answer = Service(dist).post(PATH, {"entry": ENTRY})
     assert (answer.status, said(answer)["errorDetail"]) == (503, ["service: this service has no mobile log"])
 
 

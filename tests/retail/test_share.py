@@ -16,14 +16,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from actions import TABLET, XML, Service, reasons, release, said
-from shopwindow.content.schema import Schemas
+from harness.program import Database
 from shopwindow.interface.outbox import OUTBOX, ClaimedMail
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Failure
 from shopwindow.retail.sharing.addresses import address, addresses
-from shopwindow.service.database.database import Database
 from shopwindow.service.letters import Letters
-from shopwindow.service.serving import load
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -48,8 +46,8 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shop(dist: Path, database: Database, schemas: Schemas) -> Service:
-    return Service(load(dist, INTERFACE, schemas), database)
+def shop(dist: Path, database: Database) -> Service:
+    return Service(dist, database)
 
 
 def waiting(service: Service) -> list[ClaimedMail]:
@@ -167,9 +165,9 @@ REFUSED: list[tuple[dict[str, Json], int, str]] = [
 
 @pytest.mark.parametrize(("change", "status", "detail"), REFUSED)
 def test_what_is_taken_and_what_is_refused(
-    dist: Path, database: Database, schemas: Schemas, change: dict[str, Json], status: int, detail: str
+    dist: Path, database: Database, change: dict[str, Json], status: int, detail: str
 ) -> None:
-    shop = Service(load(dist, INTERFACE, schemas), database)
+    shop = Service(dist, database)
     body = {name: value for name, value in {**SHARE, **change}.items() if value is not None}
     answer = shop.post(PATH, body)
     told = said(answer).get("errorDetail", [""])
@@ -183,7 +181,7 @@ def test_every_fault_is_told_at_once(shop: Service) -> None:
     assert (status, len(details)) == (400, 4)
 
 
-def test_a_day_is_one_of_the_sites_zone(tmp_path: Path, database: Database, schemas: Schemas) -> None:
+def test_a_day_is_one_of_the_sites_zone(tmp_path: Path, database: Database) -> None:
     """The promotion's only day is today in the zone where it is latest, or earliest."""
     from zoneinfo import ZoneInfo
 
@@ -197,19 +195,19 @@ def test_a_day_is_one_of_the_sites_zone(tmp_path: Path, database: Database, sche
         only_today = {"promotions/today.yaml": promotion(77, effective=today, expiry=today)}
         write_documents(folder / "content", only_today)
         for site_zone in (zone, "Pacific/Pago_Pago" if "Kiri" in zone else "Pacific/Kiritimati"):
-            shop = Service(load(release(folder, time_zone=site_zone), INTERFACE, schemas), database)
+            shop = Service(release(folder, time_zone=site_zone), database)
             statuses.append(shop.post(PATH, {**SHARE, "promoId": "77"}).status)
     assert statuses == [200, 404, 200, 404]
 
 
-def test_without_settings_the_mail_is_from_the_base_host(tmp_path: Path, database: Database, schemas: Schemas) -> None:
-    shop = Service(load(release(tmp_path), INTERFACE, schemas), database)
+def test_without_settings_the_mail_is_from_the_base_host(tmp_path: Path, database: Database) -> None:
+    shop = Service(release(tmp_path), database)
     assert shop.post(PATH, SHARE).status == 200
     assert waiting(shop)[0].document["from"] == {"address": "no-reply@api.shop.example", "name": ""}
 
 
-def test_a_service_without_a_store_answers_503(dist: Path, schemas: Schemas) -> None:
-    assert Service(load(dist, INTERFACE, schemas)).post(PATH, SHARE).status == 503
+def test_a_service_without_a_store_answers_503(dist: Path) -> None:
+    assert Service(dist).post(PATH, SHARE).status == 503
 
 
 # -- how much ----------------------------------------------------------------------------------------------------
@@ -234,11 +232,9 @@ def test_a_sender_may_send_so_many(shop: Service) -> None:
 
 
 @pytest.mark.parametrize("kind", ["application", "sender"])
-def test_more_recipients_than_could_ever_be_sent_to_are_too_many(
-    tmp_path: Path, database: Database, schemas: Schemas, kind: str
-) -> None:
+def test_more_recipients_than_could_ever_be_sent_to_are_too_many(tmp_path: Path, database: Database, kind: str) -> None:
     settings = {"maxRecipients": 30, "limits": {kind: {"most": 2, "minutes": 60}}}
-    shop = Service(load(release(tmp_path, share=settings), INTERFACE, schemas), database)
+    shop = Service(release(tmp_path, share=settings), database)
     words = ["recipientEmailAddress: must be at most 2 addresses, not 3"]
     assert reasons(shop.post(PATH, to(*numbered(3)))) == (400, words)
     assert shop.post(PATH, to(*numbered(2))).status == 200

@@ -13,13 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actions import Service, reasons, release
+from harness.program import Database, Schemas
 from nginx import Answer
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.digests import keyed
 from shopwindow.interface.limits import LIMITS
 from shopwindow.interface.mail import unlinked
 from shopwindow.interface.outbox import OUTBOX, ClaimedMail
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.migrate import statements
 from shopwindow.service.letters import Letters
 from shopwindow.service.serving import load
@@ -36,8 +35,8 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shop(dist: Path, database: Database, schemas: Schemas) -> Service:
-    return Service(load(dist, INTERFACE, schemas), database)
+def shop(dist: Path, database: Database) -> Service:
+    return Service(dist, database)
 
 
 def share(shop: Service, number: int, address: str = "192.0.2.1", recipients: int = 1) -> Answer:
@@ -60,11 +59,9 @@ def test_each_recipient_of_a_request_counts(shop: Service) -> None:
     assert share(shop, 3, recipients=2).status == 200
 
 
-def test_one_client_cannot_switch_the_feature_off_for_others(
-    tmp_path: Path, database: Database, schemas: Schemas
-) -> None:
+def test_one_client_cannot_switch_the_feature_off_for_others(tmp_path: Path, database: Database) -> None:
     limits = {"application": {"most": 30, "minutes": 60}}
-    shop = Service(load(release(tmp_path, share={"limits": limits}), INTERFACE, schemas), database)
+    shop = Service(release(tmp_path, share={"limits": limits}), database)
     assert Counter(share(shop, number).status for number in range(60)) == {200: 10, 429: 50}
     assert [share(shop, 100 + number, f"192.0.2.{10 + number}").status for number in range(20)] == [200] * 20
     assert reasons(share(shop, 200, "192.0.2.99")) == (429, ["at most 30 mails in 60 minutes for one application"])

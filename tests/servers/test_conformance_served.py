@@ -9,11 +9,10 @@ import pytest
 
 import nginx
 from conformance import OLD_TABLET, PHONE, TABLET, differing
+from harness.program import program_schemas
 from nginx import ADDRESS, ask, free_port
 from releases import SAMPLE, Json, manifest
 from served import AS_INSTALLED, Server, granian
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import rules
 from shopwindow.release.changes import content_of
@@ -36,7 +35,7 @@ def edge(outputs: dict[str, Path], base: str, live: Server, tmp_path_factory: py
     content = content_of((outputs[base] / "current").resolve(), INTERFACE)
     keys = {PHONE: "phone", TABLET: "tablet", OLD_TABLET: "tablet"}
     files, port = outputs[base] / "current" / "files", free_port()
-    made = rules(INTERFACE, content, Schemas([shipped("schemas")]))
+    made = rules(INTERFACE, content, program_schemas())
     written = configuration(made, keys, files, f"{ADDRESS}:{live.port}", f"{ADDRESS}:{port}")
     with nginx.running(tmp_path_factory.mktemp("nginx"), written, port):
         yield port

@@ -13,17 +13,16 @@ import pytest
 
 import nginx
 from checkout import ROOT
+from harness.program import program_schemas
 from nginx import Answer, ask
 from releases import built
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits, configuration
 from shopwindow.edge.rules import rules
 from shopwindow.release.changes import content_of
 from shopwindow.shop import INTERFACE
 
 SAMPLE = ROOT / "content"
-SCHEMAS = Schemas([shipped("schemas")])
+SCHEMAS = program_schemas()
 HOST, ORDERS = "api.larkspurvane.example", "orders.larkspurvane.example"
 KEY_HEADER = "x-svc-webservice-client-id"
 KEYS = SAMPLE / "sample-keys.txt"

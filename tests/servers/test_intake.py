@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from conformance import PHONE
+from harness.program import program_schemas
 from nginx import ADDRESS
 from served import Server, granian, metric, within
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.body import Bodies, read
 from shopwindow.interface.call import Request
 from shopwindow.problems import Fault
@@ -293,7 +292,7 @@ def test_a_body_of_a_mebibyte_is_refused_in_little_more_than_it_takes_to_read_it
     wanted, data = COSTLY[name]
     operation = next(operation for operation in INTERFACE.operations if operation.name == wanted)
     request = Request("", "", TYPE, "POST", len(data), data)
-    schemas = Schemas([shipped("schemas")])
+    schemas = program_schemas()
     schemas.findings(operation.request_schema, {})
     taken, numbers = [], set()
     for _ in range(3):  # the least of them: collecting garbage of other tests takes time, too
@@ -314,7 +313,7 @@ def test_a_wrong_item_is_named_at_its_own_place() -> None:
     lines[399] = {"deviceId": "a"}
     data = json.dumps({"entry": lines}).encode()
     faults: list[Fault] = []
-    read(Request("", "", TYPE, "POST", len(data), data), operation, Bodies(Schemas([shipped("schemas")]), None), faults)  # type: ignore[arg-type]
+    read(Request("", "", TYPE, "POST", len(data), data), operation, Bodies(program_schemas(), None), faults)  # type: ignore[arg-type]
     assert sorted(str(fault) for fault in faults) == [
         "entry/399/logLevel: is missing",
         "entry/399/logMessage: is missing",

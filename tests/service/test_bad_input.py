@@ -11,6 +11,7 @@ import pytest
 from lxml import etree
 
 from engines import ENGINES, Engine, engine_of
+from harness.program import Database
 from shops import JSON, NOW, ORDERS, SECRET, XML, Shopping, release, shopping
 from shopwindow.content.listing import shipped
 from shopwindow.interface.operation import Operation
@@ -18,7 +19,6 @@ from shopwindow.interface.table import Tables
 from shopwindow.retail.bags.table import BAGS, Bag, Line
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.text import digest
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.tables import declared
 from shopwindow.shop import INTERFACE
 

@@ -9,15 +9,15 @@ import pytest
 import zstandard
 
 from conformance import PHONE
+from harness.program import Application, Schemas
 from nginx import Answer
 from served import called
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.call import Request
 from shopwindow.service.codings import CODINGS, Coding, accepted
 from shopwindow.service.exchange import at_once
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Serving, load
-from shopwindow.service.wsgi import Application, application
+from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}

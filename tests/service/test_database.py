@@ -12,12 +12,12 @@ import pytest
 
 from consents import ANSWER, NOW, RETRY, begun, choose, history
 from engines import Engine
+from harness.program import Database
 from shopwindow.interface.operation import Outcome
 from shopwindow.interface.table import Tables, written
 from shopwindow.problems import Failure, Refusal
 from shopwindow.retail.bags.table import BAGS, Line
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.forget import forget
 from shopwindow.service.database.prune import prune
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry

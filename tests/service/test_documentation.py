@@ -12,26 +12,19 @@ from typing import Any
 
 import pytest
 
+from harness.program import Application, served
 from nginx import Answer
 from releases import SAMPLE, built, copied, shopwindow
 from served import called
 from shopwindow import library
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.edge import openapi
 from shopwindow.interface.routes import OPEN_PATHS
 from shopwindow.service.documentation import MAKERS_IMAGE, REDOC_FOLDER
-from shopwindow.service.serving import Serving, load
-from shopwindow.service.wsgi import Application, application
 from shopwindow.shop import INTERFACE
 
 HEADER = "x-svc-webservice-client-id"
 KEY = (SAMPLE / "sample-keys.txt").read_text().split()[1]
 ORDERS = "orders.larkspurvane.example"
-
-
-def constant(serving: Serving, request: object) -> Serving:
-    return serving
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +43,7 @@ def silent(sample_out: Path) -> Application:
 
 def described_by(out: Path, describe: Callable[..., Any]) -> Application:
     """A service that describes its interface by a function."""
-    loaded = load(out, INTERFACE, Schemas([shipped("schemas")]))
-    serving = Serving(loaded.id, loaded.interface, loaded.content, loaded.schemas, describe=describe)
-    return application(partial(constant, serving))
+    return served(out, describe=describe)
 
 
 def facts(answer: Answer) -> tuple[int, str, str, str]:
@@ -205,9 +196,7 @@ def test_an_operation_of_such_a_path_comes_before(sample_out: Path) -> None:
     (promotions,) = [each for each in INTERFACE.operations if each.name == "promotions_v2"]
     own = replace(promotions, name="own_docs", path="docs")
     interface = replace(INTERFACE, operations=(*INTERFACE.operations, own))
-    loaded = load(sample_out, INTERFACE, Schemas([shipped("schemas")]))
-    serving = Serving(loaded.id, interface, loaded.content, loaded.schemas, describe=openapi.document)
-    service = application(partial(constant, serving))
+    service = library.application(interface, sample_out)
     assert called(service, "docs", {}).status == 401
     assert called(service, "docs", {HEADER: KEY}).headers["content-type"] == "application/json"
     assert called(service, "openapi.json", {}).status == 200

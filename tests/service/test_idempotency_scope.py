@@ -6,13 +6,10 @@ from typing import Any
 import pytest
 
 from actions import TABLET, Service, release, said
-from shopwindow.content.schema import Schemas
+from harness.program import Database
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.forget import forget
-from shopwindow.service.serving import load
-from shopwindow.shop import INTERFACE
 
 Json = Any
 OPT_INS, LOG, BAGS = "/v2/utility/mobileoptinout", "/v2/utility/mobilelog", "/order/v1/bags"
@@ -25,8 +22,8 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shop(dist: Path, database: Database, schemas: Schemas, tmp_path: Path) -> Service:
-    return Service(load(dist, INTERFACE, schemas), database, tmp_path / "log")
+def shop(dist: Path, database: Database, tmp_path: Path) -> Service:
+    return Service(dist, database, tmp_path / "log")
 
 
 def post(shop: Service, target: str, body: Json, address: str = "192.0.2.1", key: str = "same") -> tuple[int, Json]:

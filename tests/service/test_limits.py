@@ -15,17 +15,15 @@ from hypothesis import strategies as st
 
 from actions import PHONE, TABLET, Service, reasons, release, said
 from engines import Engine
+from harness.program import Database
 from nginx import Answer
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.origins import origins
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.service.allowances import SHARES
 from shopwindow.service.database.clock import ServerClock
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.prune import prune
 from shopwindow.service.database.rates import RATES as RATES_TABLE
 from shopwindow.service.database.rates import Taken, take
-from shopwindow.service.serving import load
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -46,8 +44,8 @@ def narrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shop(narrow: Path, database: Database, schemas: Schemas, tmp_path: Path) -> Service:
-    return Service(load(narrow, INTERFACE, schemas), database, tmp_path / "log")
+def shop(narrow: Path, database: Database, tmp_path: Path) -> Service:
+    return Service(narrow, database, tmp_path / "log")
 
 
 def opt_in(shop: Service, address: str = "192.0.2.1", key: str = PHONE, **headers: str) -> Answer:
@@ -95,9 +93,9 @@ def test_an_address_that_is_refused_uses_up_nothing_of_the_application(shop: Ser
 
 
 def test_a_network_of_ipv6_is_one_address_and_a_site_has_eight_times_as_much(
-    tmp_path: Path, database: Database, schemas: Schemas
+    tmp_path: Path, database: Database
 ) -> None:
-    shop = Service(load(release(tmp_path, limits=limits(2)), INTERFACE, schemas), database)
+    shop = Service(release(tmp_path, limits=limits(2)), database)
     within = [opt_in(shop, f"2001:db8::{number:x}").status for number in range(1, 5)]
     assert within == [200, 200, 429, 429]
     statuses = [opt_in(shop, f"2001:db8:0:{number:x}::1").status for number in range(1, 20)]
@@ -150,16 +148,14 @@ def test_a_repeated_request_gets_its_answer_beyond_the_limit(shop: Service) -> N
 
 
 @pytest.mark.parametrize("most", [5, 640])
-def test_processes_that_share_a_database_share_the_limit(
-    engine: Engine, tmp_path: Path, schemas: Schemas, most: int
-) -> None:
+def test_processes_that_share_a_database_share_the_limit(engine: Engine, tmp_path: Path, most: int) -> None:
     """Each stands for a process: it has its own connection and memory. Small limits are kept exactly, all to a 64th."""
-    serving = load(release(tmp_path, limits=limits(most)), INTERFACE, schemas)
+    dist = release(tmp_path, limits=limits(most))
     engine_database = engine.open()
     engine_database.migrate()
     databases = [engine_database, engine.open(), engine.open()]
     try:
-        shops = [Service(serving, database) for database in databases]
+        shops = [Service(dist, database) for database in databases]
         admitted: Counter[int] = Counter()
 
         def ask(shop: Service) -> None:
@@ -188,27 +184,25 @@ def test_the_names_of_rates_tell_no_address(shop: Service) -> None:
     assert {character for name in names for character in name} <= set("0123456789abcdef")
 
 
-def test_a_service_without_a_database_limits_its_log_by_itself(narrow: Path, schemas: Schemas, tmp_path: Path) -> None:
-    shop = Service(load(narrow, INTERFACE, schemas), None, tmp_path / "log")
+def test_a_service_without_a_database_limits_its_log_by_itself(narrow: Path, tmp_path: Path) -> None:
+    shop = Service(narrow, None, tmp_path / "log")
     assert [log(shop).status for _ in range(7)] == [200] * 5 + [429] * 2
 
 
-def test_a_log_goes_on_while_the_database_is_away(narrow: Path, schemas: Schemas, tmp_path: Path) -> None:
+def test_a_log_goes_on_while_the_database_is_away(narrow: Path, tmp_path: Path) -> None:
     from shopwindow.service.database.opening import open_database
 
     (tmp_path / "folder.sqlite").mkdir()  # which no database can be opened at
     database = open_database(f"sqlite:///{tmp_path}/folder.sqlite", INTERFACE.tables)
     try:
-        shop = Service(load(narrow, INTERFACE, schemas), database, tmp_path / "log")
+        shop = Service(narrow, database, tmp_path / "log")
         assert [log(shop).status for _ in range(7)] == [200] * 5 + [429] * 2
     finally:
         database.close()
 
 
-def test_without_settings_an_address_may_do_what_its_customers_need(
-    tmp_path: Path, database: Database, schemas: Schemas
-) -> None:
-    shop = Service(load(release(tmp_path), INTERFACE, schemas), database)
+def test_without_settings_an_address_may_do_what_its_customers_need(tmp_path: Path, database: Database) -> None:
+    shop = Service(release(tmp_path), database)
     assert Counter(opt_in(shop).status for _ in range(800))[429] > 0
     assert Counter(opt_in(shop, "192.0.2.2").status for _ in range(100)) == {200: 100}
 
@@ -279,10 +273,10 @@ def off(postgresql: Any) -> Iterator[tuple[Database, Database]]:
 
 
 def test_hosts_whose_clocks_differ_share_limits_and_answers_by_the_databases_time(
-    off: tuple[Database, Database], narrow: Path, schemas: Schemas
+    off: tuple[Database, Database], narrow: Path
 ) -> None:
     assert abs(off[0].now() - off[1].now()) < timedelta(minutes=1)  # the second opens its first connection
-    one, other = (Service(load(narrow, INTERFACE, schemas), database) for database in off)
+    one, other = (Service(narrow, database) for database in off)
     assert opt_in(one, idempotency_key="k").status == 200
     assert [opt_in(shop).status for shop in (one, other, one, other)] == [200] * 4
     assert [opt_in(shop).status for shop in (one, other)] == [429] * 2

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
+from harness.program import Schemas
 from notes import noted
 from served import called
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import Response
 from shopwindow.service.admin import Admin, behind
 from shopwindow.service.metrics import Durations, Metrics
@@ -86,7 +86,7 @@ def test_a_note_that_says_no_time_costs_the_age_alone(tmp_path: Path, out: Path,
     assert (came.status, json.loads(came.body)) == (200, {"ready": True, "id": serving.id, "age": None})
 
 
-def test_a_pointer_of_a_later_format_costs_what_is_told_of_the_release_alone(tmp_path: Path, schemas: Schemas) -> None:
+def test_a_pointer_of_a_later_format_costs_what_is_told_of_the_release_alone(tmp_path: Path) -> None:
     (tmp_path / "current.json").write_text('{"format":2}')
     said: list[str] = []
     Watch(tmp_path, INTERFACE, report=said.append, on_change=WorkerNotes(tmp_path).record_release)

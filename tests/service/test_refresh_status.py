@@ -5,21 +5,17 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance import AT, KEY, PHONE, documents
+from harness.program import Application, Schemas, served
 from releases import build, built, current
 from served import called
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.release.build_notes import at_work
-from shopwindow.service.serving import Serving, load
-from shopwindow.service.wsgi import Application, application
-from shopwindow.shop import INTERFACE
 from trees import edit, write
 
 Json = Any
@@ -38,14 +34,6 @@ def out(tmp_path: Path, content: Path) -> Path:
     return tmp_path / "dist"
 
 
-def constant(serving: Serving, request: object) -> Serving:
-    return serving
-
-
-def service(out: Path, schemas: Schemas) -> Application:
-    return application(partial(constant, load(out, INTERFACE, schemas)))
-
-
 def told(asked: Application, schemas: Schemas) -> Json:
     """What it says, which both formats agree on, is of its schema and may not be kept."""
     values = []
@@ -59,7 +47,7 @@ def told(asked: Application, schemas: Schemas) -> Json:
 
 
 def test_it_tells_when_the_release_being_served_was_built(out: Path, schemas: Schemas) -> None:
-    value = told(service(out, schemas), schemas)
+    value = told(served(out), schemas)
     start, end = value.pop("startTime"), value.pop("endTime")
     assert value == {"jobName": "shopwindow build", "status": "SUCCESS"}
     assert INSTANT.fullmatch(start)
@@ -71,7 +59,7 @@ def test_it_tells_when_the_release_being_served_was_built(out: Path, schemas: Sc
 def test_a_last_build_that_failed_shows_at_once_and_until_one_succeeds(
     content: Path, out: Path, schemas: Schemas
 ) -> None:
-    asked, id = service(out, schemas), current(out)
+    asked, id = served(out), current(out)
     first = told(asked, schemas)
     store = content / "stores" / "all.yaml"
     text = store.read_text()
@@ -93,7 +81,7 @@ def test_a_last_build_that_failed_shows_at_once_and_until_one_succeeds(
     assert "1 problem" in description
     store.write_text(text.replace('"Back Bay"', '"Front Bay"'))
     built(content, out, at=AT)
-    again = told(service(out, schemas), schemas)
+    again = told(served(out), schemas)
     assert (again["status"], again["startTime"] > end, current(out) != id) == ("SUCCESS", True, True)
     assert told(asked, schemas) == first  # who still serves the first release tells of its build
 
@@ -101,7 +89,7 @@ def test_a_last_build_that_failed_shows_at_once_and_until_one_succeeds(
 def test_a_build_that_failed_outside_the_content_names_no_path_of_the_host(
     content: Path, out: Path, schemas: Schemas
 ) -> None:
-    asked = service(out, schemas)
+    asked = served(out)
     content.rename(content.with_name("moved"))
     content.symlink_to(content)  # which the system refuses to follow
     ran = build(content, out, at=AT)
@@ -124,7 +112,7 @@ with at_work(Path(sys.argv[1]), datetime(2026, 11, 24, 17, tzinfo=UTC)):
 
 
 def test_a_build_that_is_killed_failed_until_one_succeeds(content: Path, out: Path, schemas: Schemas) -> None:
-    asked, started = service(out, schemas), "2026-11-24T17:00:00.000+00:00"
+    asked, started = served(out), "2026-11-24T17:00:00.000+00:00"
     first = told(asked, schemas)
     with subprocess.Popen([sys.executable, "-c", AT_WORK, str(out)], stdout=subprocess.PIPE) as process:
         assert process.stdout
@@ -168,12 +156,12 @@ def test_of_a_release_without_notes_the_times_are_the_beginning_of_time(out: Pat
     note.write_text(json.dumps({"built": "2026-11-24T17:00:00.123456+00:00"}))
     built_then = "2026-11-24T17:00:00.123+00:00"
     expected = {"jobName": "shopwindow build", "startTime": built_then, "endTime": built_then, "status": "SUCCESS"}
-    assert told(service(out, schemas), schemas) == expected
+    assert told(served(out), schemas) == expected
     note.write_text("{}")
     never = "1970-01-01T00:00:00.000+00:00"
-    assert told(service(out, schemas), schemas) == {**expected, "startTime": never, "endTime": never}
+    assert told(served(out), schemas) == {**expected, "startTime": never, "endTime": never}
 
 
-def test_it_may_be_asked_for_by_a_script(out: Path, schemas: Schemas) -> None:
-    came = called(service(out, schemas), "/v3/job/refreshjobstatus?callback=show", {KEY: PHONE})
+def test_it_may_be_asked_for_by_a_script(out: Path) -> None:
+    came = called(served(out), "/v3/job/refreshjobstatus?callback=show", {KEY: PHONE})
     assert (came.status, came.body[:31]) == (200, b'/**/show({"jobName":"shopwindow')

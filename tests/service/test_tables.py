@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from engines import Engine
+from harness.program import Database
 from releases import shopwindow
 from shopwindow.interface.table import Aging, Personal, Session, Step, Table, Tables
 from shopwindow.problems import Failure
 from shopwindow.retail.bags.table import BAGS
-from shopwindow.service.database.database import Database, lacking
+from shopwindow.service.database.database import lacking
 from shopwindow.service.database.forget import By, forget
 from shopwindow.service.database.migrate import left_alone, reached, statements
 from shopwindow.service.database.opening import open_database

@@ -11,17 +11,10 @@ from actions import PHONE, SILENT, TABLET, Service, release
 from conformance import JSON, KEY
 from conformance_log_and_share import LOG, SETTINGS, SHARE, UNREADABLE, Action, table
 from engines import Engine
+from harness.program import Database, nginx_configuration
 from nginx import ADDRESS, Answer, ask, free_port
 from served import Server, called, granian
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
-from shopwindow.edge.nginx import configuration
-from shopwindow.edge.rules import rules
 from shopwindow.interface.outbox import OUTBOX
-from shopwindow.release.changes import content_of
-from shopwindow.service.database.database import Database
-from shopwindow.service.serving import load
-from shopwindow.shop import INTERFACE
 
 ROWS = table()
 KEPT = {path: sum(row.kept for row in ROWS if row.case.target.startswith(path)) for path in (LOG, SHARE)}
@@ -69,8 +62,8 @@ def test_there_are_rows_enough() -> None:
     assert (len(ROWS) > 150, len(set(map(repr, ROWS)))) == (True, len(ROWS))
 
 
-def test_in_process(dist: Path, database: Database, schemas: Schemas, tmp_path: Path) -> None:
-    service = Service(load(dist, INTERFACE, schemas), database, tmp_path / "log")
+def test_in_process(dist: Path, database: Database, tmp_path: Path) -> None:
+    service = Service(dist, database, tmp_path / "log")
     found = []
     for row in ROWS:
         case = row.case
@@ -90,11 +83,8 @@ def test_over_granian(live: Server, engine: Engine, tmp_path: Path) -> None:
 
 
 def test_through_nginx(live: Server, engine: Engine, dist: Path, tmp_path: Path) -> None:
-    content, port = content_of((dist / "current").resolve(), INTERFACE), free_port()
-    made = rules(INTERFACE, content, Schemas([shipped("schemas")]))
-    keys = {PHONE: "phone", TABLET: "tablet", SILENT: "silent"}
-    files = dist / "current" / "files"
-    written = configuration(made, keys, files, f"{ADDRESS}:{live.port}", f"{ADDRESS}:{port}")
+    keys, port = {PHONE: "phone", TABLET: "tablet", SILENT: "silent"}, free_port()
+    written = nginx_configuration(dist, keys, f"{ADDRESS}:{live.port}", f"{ADDRESS}:{port}")
     with nginx.running(tmp_path / "nginx", written, port):
         found = differing(port)
     database = engine.open()
@@ -105,9 +95,7 @@ def test_through_nginx(live: Server, engine: Engine, dist: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("data", UNREADABLE)
 @pytest.mark.parametrize("path", [LOG, SHARE])
-def test_what_cannot_be_read_is_a_400_that_leaves_nothing(
-    dist: Path, schemas: Schemas, tmp_path: Path, path: str, data: bytes
-) -> None:
-    service = Service(load(dist, INTERFACE, schemas), None, tmp_path / "log")
+def test_what_cannot_be_read_is_a_400_that_leaves_nothing(dist: Path, tmp_path: Path, path: str, data: bytes) -> None:
+    service = Service(dist, None, tmp_path / "log")
     came = called(service.application, f"/{path}", {KEY: PHONE, "content-type": JSON}, "POST", data)
     assert (came.status, b'"errorCode":400' in came.body, (tmp_path / "log").exists()) == (400, True, False)

@@ -12,20 +12,14 @@ import pytest
 import nginx
 from conformance_writes import Script, Step, answer_of, data_of, filled, scripts
 from engines import ENGINES, Engine, engine_of
+from harness.program import Database, nginx_configuration
 from nginx import ADDRESS, Answer, ask, free_port
 from served import granian, gunicorn
 from shops import JSON, KEY, PHONE, SECRET, SECRET_TEXT, TABLET, XML, Json, release, shopping
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
-from shopwindow.edge.nginx import configuration
-from shopwindow.edge.rules import rules
-from shopwindow.release.changes import content_of
 from shopwindow.retail.bags.table import BAGS
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import digest
-from shopwindow.service.database.database import Database
-from shopwindow.shop import INTERFACE
 from witness import canonical, witnessed
 
 SCRIPTS = scripts()
@@ -172,11 +166,8 @@ def test_over_granian(live: int, name: str, engine: Engine, runs: Iterator[str])
 def test_through_nginx(
     outputs: dict[str, Path], live: int, name: str, engine: Engine, runs: Iterator[str], tmp_path: Path
 ) -> None:
-    content = content_of((outputs[name] / "current").resolve(), INTERFACE)
-    files, port = outputs[name] / "current" / "files", free_port()
-    made = rules(INTERFACE, content, Schemas([shipped("schemas")]))
-    keys = {PHONE: "phone", TABLET: "tablet"}
-    written = configuration(made, keys, files, f"{ADDRESS}:{live}", f"{ADDRESS}:{port}")
+    keys, port = {PHONE: "phone", TABLET: "tablet"}, free_port()
+    written = nginx_configuration(outputs[name], keys, f"{ADDRESS}:{live}", f"{ADDRESS}:{port}")
     with nginx.running(tmp_path / "nginx", written, port):
         assert differing_all(over(port), name, engine, runs) == []
 

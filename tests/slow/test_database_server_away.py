@@ -12,10 +12,10 @@ import pytest
 from actions import PHONE, opted_in, release
 from consents import begun, choose, history
 from engines import FAST, IMMEDIATE, PostgresServer, postgresql_server
+from harness.program import Database
 from served import granian, within
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 

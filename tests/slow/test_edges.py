@@ -30,13 +30,12 @@ import edges
 import nginx
 from checkout import ROOT
 from delivered import folder as in_folder
+from harness.program import program_schemas
 from negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
 from nginx import ADDRESS, Answer, ask, free_port
 from releases import built, manifest, shopwindow
 from served import AS_INSTALLED, SOURCES, Server, granian
 from shopwindow.content.documents import Content
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.edge import nginx as for_nginx
@@ -102,7 +101,7 @@ def release_of(out: Path) -> Released:
     release = (out / "current").resolve()
     interface = interface_of(release, INTERFACE)
     content = content_of(release, interface)
-    schemas = schemas_with(Schemas([shipped("schemas")]), interface)
+    schemas = schemas_with(program_schemas(), interface)
     return Released(out, interface, content, rules(interface, content, schemas))
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from catalog_questions import VERBS, answer, questions
 from edited_catalog import EditedCatalog
+from harness.program import Schemas
 from index_edits import EDITS
 from index_rows import meaning
 from shopwindow.catalog.index.opened import open_index
 from shopwindow.catalog.protocol import Catalog, Page
-from shopwindow.content.schema import Schemas
 from trees import problems
 
 SIZE = 120

@@ -13,6 +13,7 @@ import pytest
 
 from actions import PHONE, release
 from engines import Engine
+from harness.program import Database
 from mails import QUICK, command, counts, plain, promise, sending, surroundings
 from mailserver import DROP, DROP_AFTER_ACCEPTING, MailServer, certificate, mail_server
 from nginx import ADDRESS, free_port
@@ -20,7 +21,6 @@ from served import environment, granian, metric, within
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Failure
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.prune import prune
 from shopwindow.service.letters import Letters
 from shopwindow.service.mail import Patience, Senders

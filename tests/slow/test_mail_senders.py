@@ -13,10 +13,10 @@ import pytest
 
 from children import ends_with_us
 from engines import IMMEDIATE, Engine, postgresql_server
+from harness.program import Database
 from mails import command, counts, plain, promise, sending, surroundings
 from mailserver import MailServer, mail_server
 from served import within
-from shopwindow.service.database.database import Database
 from shopwindow.service.database.opening import open_database
 from shopwindow.service.mail import SENDERS, Patience
 from shopwindow.shop import INTERFACE

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
+from harness.program import program_schemas
 from releases import SAMPLE, shopwindow
 from shopwindow import library
 from shopwindow.content.listing import shipped
-from shopwindow.content.schema import BASE, Schemas
+from shopwindow.content.schema import BASE
 from shopwindow.problems import Failure, Misuse, sentence
 from shopwindow.shop import INTERFACE
 from shopwindow.starter.begin import content_of
@@ -263,7 +264,7 @@ def examples(schema: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def test_every_example_of_a_schema_is_valid() -> None:
-    schemas = Schemas([shipped("schemas")])
+    schemas = program_schemas()
     wrong = []
     for name in schemas.names:
         for pointer, example in examples(schemas[name]):
@@ -277,7 +278,7 @@ def test_every_example_of_a_schema_is_valid() -> None:
 def test_every_required_property_of_a_kind_has_an_example_or_choices() -> None:
     bare = []
     for kind in INTERFACE.kinds:
-        schema = Schemas([shipped("schemas")]).shape(kind.schema)
+        schema = program_schemas().shape(kind.schema)
         for name in schema.required:
             place = schema.property(name)
             assert place is not None

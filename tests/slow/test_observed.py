@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,15 @@ from typing import Any
 import pytest
 
 from conformance import PHONE
+from harness.program import Schemas, served
 from nginx import ADDRESS
 from releases import as_content, as_value
 from served import Server, called, environment, granian, printed, within
-from shopwindow.content.schema import Schemas
+from shopwindow import library
 from shopwindow.service import requestid
 from shopwindow.service.admin import Admin
 from shopwindow.service.serving import load
 from shopwindow.service.worker_notes import WorkerNotes
-from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -204,13 +203,10 @@ def test_all_that_a_service_prints_is_lines_of_one_kind(out: Path, tmp_path: Pat
     assert [each for each in names if not {"time", "level", "event"} <= each] == []
 
 
-def test_a_traceback_is_a_line_with_the_id_of_its_request(
-    out: Path, schemas: Schemas, capfd: pytest.CaptureFixture[str]
-) -> None:
-    loaded = load(out, INTERFACE, schemas)
-    spoilt = as_content({**as_value(loaded.content), "promotions": [{"promoId": 12}]})  # what no check lets through
-    serving = replace(loaded, content=spoilt)
-    answer = called(application(lambda environ: serving), "/v2/promotions", {**KEY, "X-Request-Id": "of-the-client"})
+def test_a_traceback_is_a_line_with_the_id_of_its_request(out: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    content = library.released_content(INTERFACE, out)
+    spoilt = as_content({**as_value(content), "promotions": [{"promoId": 12}]})  # what no check lets through
+    answer = called(served(out, content=spoilt), "/v2/promotions", {**KEY, "X-Request-Id": "of-the-client"})
     (line,) = [json.loads(text) for text in capfd.readouterr().err.splitlines()]
     assert (answer.status, line["level"], line["event"], line["requestId"]) == (
         500,

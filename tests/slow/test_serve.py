@@ -9,7 +9,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from http.client import HTTPConnection
@@ -19,23 +18,24 @@ from typing import Any
 import pytest
 
 from conformance import AT, CODES, METHODS, OLD_TABLET, PHONE, TABLET, documents, error, json_bytes, xml
+from harness.program import served
 from nginx import ADDRESS, Answer, ask, ask_raw, free_port
 from releases import app, as_content, as_value, built, current, shopwindow, small
 from releases import write as write_documents
 from served import AS_INSTALLED, Server, called, granian, metric, printed, running, within
+from shopwindow import library
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.cli.service import serve
 from shopwindow.cli.steps import interface_option
-from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import Response
 from shopwindow.interface.formats import accepted_formats
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
 from shopwindow.release.releases import Releases
 from shopwindow.service.message import MAX_BODY
-from shopwindow.service.serving import CacheKey, Exchange, ResponseCache, load
+from shopwindow.service.serving import CacheKey, Exchange, ResponseCache
 from shopwindow.service.watch import Watch
-from shopwindow.service.wsgi import MAX_UNWANTED, application
+from shopwindow.service.wsgi import MAX_UNWANTED
 from shopwindow.shop import INTERFACE
 from test_catalog_content import FILES, SMALL
 from trees import edit, write
@@ -324,13 +324,10 @@ def test_the_access_log_tells_operations_and_neither_keys_nor_queries(tmp_path: 
     assert [word for word in (PHONE, other, "storeId", "Boston", "_fields", "99999") if word in text] == []
 
 
-def test_a_fault_of_ours_is_told_without_details_and_counted(
-    out: Path, schemas: Schemas, capfd: pytest.CaptureFixture[str]
-) -> None:
-    loaded = load(out, INTERFACE, schemas)
-    spoilt = as_content({**as_value(loaded.content), "promotions": [{"promoId": 12}]})  # what no check lets through
-    serving = replace(loaded, content=spoilt)
-    came = called(application(lambda request: serving), "/v2/promotions", {**KEY, "accept": "application/xml"})
+def test_a_fault_of_ours_is_told_without_details_and_counted(out: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    content = library.released_content(INTERFACE, out)
+    spoilt = as_content({**as_value(content), "promotions": [{"promoId": 12}]})  # what no check lets through
+    came = called(served(out, content=spoilt), "/v2/promotions", {**KEY, "accept": "application/xml"})
     body = {
         "errorCode": 500,
         "message": "The service failed",
@@ -473,13 +470,13 @@ def test_odd_requests_are_answered_in_our_form(server: Server) -> None:
     ],
 )
 def test_a_body_that_nobody_wants_is_read_unless_it_is_huge(
-    out: Path, schemas: Schemas, method: str, length: int, status: int, left: int
+    out: Path, method: str, length: int, status: int, left: int
 ) -> None:
-    serving, streams = load(out, INTERFACE, schemas), []
+    service, streams = served(out), []
 
     def watched(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         streams.append(environ["wsgi.input"])
-        return application(lambda request: serving)(environ, start_response)
+        return service(environ, start_response)
 
     came = called(watched, PROMOTIONS, {**KEY, "content-type": "application/json"}, method, bytes(length))
     assert (came.status, len(streams[0].read())) == (status, left)

@@ -1,0 +1,1 @@
+"""What tests share: the doors of the program, content, and what really runs beside it."""
