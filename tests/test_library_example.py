@@ -6,16 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.program import Request, answered, served
 from releases import manifest, shopwindow
 from served import SOURCES
-from shopwindow.interface.call import Request
 from shopwindow.interface.loading import load as load_interface
-from shopwindow.interface.loading import program_schemas
 from shopwindow.service.database.forget import forget
 from shopwindow.service.database.opening import open_database
-from shopwindow.service.exchange import exchange
-from shopwindow.service.running import Backstage
-from shopwindow.service.serving import load
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "library"
 NAME = "library.interface:INTERFACE"
@@ -85,16 +81,14 @@ def test_the_service_answers_each_operation(out: Path, tmp_path: Path) -> None:
     interface = load_interface(NAME)
     database = open_database(f"sqlite:///{tmp_path / 'library.db'}", interface.tables)
     database.migrate()
-    serving = load(out, interface, program_schemas(interface))
-    backstage = Backstage(database)
+    service = served(out, database, interface=interface)
 
     def ask(method: str, path: str, query: str = "", body: object = None) -> tuple[int, dict[str, object]]:
         data = b"" if body is None else json.dumps(body).encode()
         headers = {"content-type": "application/json"} if data else {}
-        request = Request(path, query, headers, method, len(data), data)
-        response = exchange(request, serving, backstage).response
-        value: dict[str, object] = json.loads(response.body)
-        return response.status, value
+        answer = answered(service, Request(f"/{path}?{query}", headers, method, data))
+        value: dict[str, object] = json.loads(answer.body)
+        return answer.status, value
 
     def seats(number: int, email: str = "ann@example.com", reading: int = 10) -> tuple[int, dict[str, object]]:
         return ask("POST", "v1/registrations", body={"readingId": reading, "email": email, "seats": number})

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from harness.program import Schemas, checked
 from releases import AT, aged, build, built, current, live, manifest, shopwindow, tree
+from shopwindow import library
 from shopwindow.catalog.index.building import CATALOG, sorted_together
 from shopwindow.catalog.index.file import PAGE_SIZE
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.content import yaml
 from shopwindow.release import indexes
 from shopwindow.release.build_notes import last_build
-from shopwindow.release.changes import content_of
 from shopwindow.release.indexes import PreviousIndex
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.releases import Releases
@@ -74,7 +74,7 @@ def test_a_release_has_the_catalog_by_the_digest_of_its_rows(small: Path, out: P
     assert (private[NAME]["format"], len(private[NAME]["rows"])) == (INDEX_FORMAT, 64)
     assert note(out, id)["catalog"]["sha256"] == sha256(catalog(out, id).read_bytes()).hexdigest()
     assert not [path for path in tree(out / "releases" / id) if path.startswith("files/") and "sqlite" in path]
-    content = content_of(out / "releases" / id, INTERFACE)
+    content = library.released_content(INTERFACE, out, id)
     index = content.index("catalog")
     assert index.product(501)["name"] == "Paddock Boot"
     assert index.availability(["4006381333931"], [100]) == {("4006381333931", 100): "LIMITED"}
@@ -91,7 +91,7 @@ def test_a_release_without_a_catalog_has_no_file_for_it(minimal: Path, out: Path
     id = built(minimal, out)
     assert manifest(out / "releases" / id)["private"].keys() == {"content.json"}
     assert not catalog(out, id).exists()
-    assert content_of(out / "releases" / id, INTERFACE).index("catalog") is None
+    assert library.released_content(INTERFACE, out, id).index("catalog") is None
 
 
 def test_a_catalog_that_did_not_change_is_linked(small: Path, out: Path) -> None:
@@ -150,7 +150,7 @@ def test_another_name_changes_the_products_that_use_it_and_no_others(small: Path
     edit(small, (PRODUCTS, "description: A boot.\n", 'description: "A boot of {{ www }}."\n'))
     built(small, out)
     second = built(changed(small, WWW), out)
-    index = content_of(out / "releases" / second, INTERFACE).index("catalog")
+    index = library.released_content(INTERFACE, out, second).index("catalog")
     texts = [index.product(id)["description"] for id in (501, 502)]
     assert texts == ["A boot of https://www2.example.", "A boot, and what keeps it."]
     data = catalog(out, second).read_bytes()

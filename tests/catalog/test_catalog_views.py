@@ -11,12 +11,12 @@ from conformance import AT, documents
 from harness.program import Schemas
 from releases import app, as_content, as_value, built, live, manifest, promotion, site, store
 from releases import write as write_tree
+from shopwindow import library
 from shopwindow.content.documents import Content
 from shopwindow.interface.answer import value_of
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
 from shopwindow.interface.formats import JSON
-from shopwindow.release.changes import content_of
 from shopwindow.release.prerender import planned_answers, planned_operations
 from shopwindow.shop import INTERFACE
 from test_catalog_paths import said
@@ -219,7 +219,7 @@ def test_a_release_holds_the_catalogs_files_as_they_are_answered(tmp_path: Path)
     built(write(tmp_path / "content", documents()), tmp_path / "dist", at=AT)
     release = (tmp_path / "dist" / "current").resolve()
     entries = [entry for entry in manifest(release)["files"] if "catalog" in entry["path"]]
-    content = content_of(release, INTERFACE)
+    content = library.released_content(INTERFACE, tmp_path / "dist")
     assert sorted(entry["path"] for entry in entries if entry["path"].endswith(".json")) == sorted(
         f"{target}.json" for target in prerendered(content)
     )

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from checkout import ROOT
 from harness.program import program_schemas
 from releases import shopwindow
+from shopwindow import library
 from shopwindow.content.documents import Content
 from shopwindow.edge import worker
 from shopwindow.edge.rules import APPLICATION, Rules, place, rules
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
 from shopwindow.problems import Refusal
-from shopwindow.release.changes import content_of
 from shopwindow.shop import INTERFACE
 
 SCHEMAS = program_schemas()
@@ -31,7 +31,7 @@ KEYS = [line.split()[1] for line in (ROOT / "content/sample-keys.txt").read_text
 
 @pytest.fixture(scope="module")
 def content(sample_out: Path) -> Content:
-    return content_of((sample_out / "current").resolve(), INTERFACE)
+    return library.released_content(INTERFACE, sample_out)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 from checkout import ROOT
 from harness.program import program_schemas
 from releases import as_content, as_value
+from shopwindow import library
 from shopwindow.content.documents import Content
 from shopwindow.edge.keys import read_keys
 from shopwindow.edge.nginx import configuration
@@ -20,7 +21,6 @@ from shopwindow.interface.call import Call, Request, make
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.formats import RESPONSE_FORMATS, negotiate
 from shopwindow.interface.operation import FromContent
-from shopwindow.release.changes import content_of
 from shopwindow.release.stored import interface_of
 from shopwindow.service.requestid import ACCEPTED_ID
 from shopwindow.shop import INTERFACE
@@ -44,8 +44,7 @@ def out(sample_out: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def content(out: Path) -> Content:
-    release = (out / "current").resolve()
-    return content_of(release, interface_of(release, INTERFACE))
+    return library.released_content(INTERFACE, out)
 
 
 def rules_of(out: Path, content: Content) -> Rules:

@@ -16,6 +16,7 @@ from shopwindow import library
 from shopwindow.content.check import Checked
 from shopwindow.content.documents import Content
 from shopwindow.content.schema import Schemas
+from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Problem, sentence
 from shopwindow.service.database.database import Database
@@ -91,13 +92,15 @@ def answered(release: Path | Application, request: Request | str) -> Answer:
     return called(service, asked.target, asked.headers, asked.method, asked.body)
 
 
-def nginx_configuration(release: Path, keys: Mapping[str, str], service: str, listen: str) -> str:
+def nginx_configuration(
+    release: Path, keys: Mapping[str, str], service: str, listen: str, limits: EdgeLimits = NO_LIMITS
+) -> str:
     """What `edge nginx` prints for the current release of a folder. ``keys``: applications by their keys."""
     with tempfile.NamedTemporaryFile("w") as file:
         file.write("".join(f"{application} {key}\n" for key, application in keys.items()))
         file.flush()
         printed = library.nginx_configuration(
-            INTERFACE, NOWHERE, release, Path(file.name), service=service, listen=listen
+            INTERFACE, NOWHERE, release, Path(file.name), service=service, listen=listen, limits=limits
         )
     text, warnings = printed
     assert warnings == []

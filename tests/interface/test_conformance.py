@@ -1,20 +1,16 @@
 """The conformance table holds in process; tests/servers asks real servers."""
 
 import re
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 import conformance_catalog
 from conformance import AT, XML, documents, expected, outside, table, target
-from harness.program import Application, Schemas
+from harness.program import Application, served
 from releases import SAMPLE, built
 from served import called
 from shopwindow.interface.answer import ERROR_CODES
-from shopwindow.service.serving import Serving, load
-from shopwindow.service.wsgi import application
-from shopwindow.shop import INTERFACE
 from trees import write
 from witness import canonical, witnessed
 
@@ -38,14 +34,8 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def applications(outputs: dict[str, Path], schemas: Schemas) -> dict[str, Application]:
-    served = {base: load(out, INTERFACE, schemas) for base, out in outputs.items()}
-    return {base: application(partial(constant, serving)) for base, serving in served.items()}
-
-
-def constant(serving: Serving, request: object) -> Serving:
-    """What one release serves, whatever is asked."""
-    return serving
+def applications(outputs: dict[str, Path]) -> dict[str, Application]:
+    return {base: served(out) for base, out in outputs.items()}
 
 
 @pytest.fixture(scope="module", params=["", BASE], ids=["plain", "below a path"])

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from releases import SAMPLE, Ran, built, shopwindow, tree
-from shopwindow.release.releases import Releases
+from releases import SAMPLE, Ran, built, current, shopwindow, tree
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +96,6 @@ def test_a_build_after_it_links_the_files(origin: Path, tmp_path: Path) -> None:
     content = Path(shutil.copytree(SAMPLE, tmp_path / "content"))
     store = next((content / "stores").glob("*.yaml"))
     store.write_text(store.read_text().replace("name: ", "name: New ", 1))
-    first = Releases(copy).current()
+    first = current(copy)
     assert built(content, copy) != first
     assert verify(copy).status == 0

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actions import Service, reasons, release
-from harness.program import Database, Schemas
+from harness.program import Database, Request, answered, served
 from nginx import Answer
 from shopwindow.interface.digests import keyed
 from shopwindow.interface.limits import LIMITS
@@ -21,7 +21,6 @@ from shopwindow.interface.mail import unlinked
 from shopwindow.interface.outbox import OUTBOX, ClaimedMail
 from shopwindow.service.database.migrate import statements
 from shopwindow.service.letters import Letters
-from shopwindow.service.serving import load
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -73,23 +72,16 @@ def test_a_site_of_ipv6_sends_eight_times_as_many(shop: Service) -> None:
     assert share(shop, 50, "2001:db8:1::1").status == 200
 
 
-def test_digests_of_mail_addresses_are_keyed(dist: Path, database: Database, schemas: Schemas) -> None:
+def test_digests_of_mail_addresses_are_keyed(dist: Path, database: Database) -> None:
     """Whoever has the database and no secret cannot try addresses on it; another secret makes other digests."""
-    from dataclasses import replace
     from hashlib import sha256
 
-    from served import called
-    from shopwindow.service.running import Backstage
-    from shopwindow.service.wsgi import application
-
-    serving = load(dist, INTERFACE, schemas)
     body = b'{"promoId":"7","recipientEmailAddress":"bob@mail.example","senderEmailAddress":"ann@mail.example"}'
     sent = {"x-svc-webservice-client-id": "PhonePhonePhonePhone1234", "content-type": "application/json"}
     names = []
-    backstage = Backstage(database)
     for secret in (b"a secret of thirty-two characters", b"another one of thirty-two letters", b""):
-        app = application(lambda request: serving, backstage=replace(backstage, secret=secret))
-        assert called(app, PATH, sent, "POST", body).status == 200
+        service = served(dist, database, secret=secret)
+        assert answered(service, Request(PATH, sent, "POST", body)).status == 200
         names.append({name for (name,) in database.read(lambda shop: shop[OUTBOX]._run("SELECT name FROM limits"))})
     first, both, all_names = names
     assert (len(first), len(both), len(all_names)) == (4, 8, 12)

@@ -9,14 +9,10 @@ import pytest
 
 import nginx
 from conformance import OLD_TABLET, PHONE, TABLET, differing
-from harness.program import program_schemas
+from harness.program import nginx_configuration
 from nginx import ADDRESS, ask, free_port
 from releases import SAMPLE, Json, manifest
 from served import AS_INSTALLED, Server, granian
-from shopwindow.edge.nginx import configuration
-from shopwindow.edge.rules import rules
-from shopwindow.release.changes import content_of
-from shopwindow.shop import INTERFACE
 from test_conformance import BASES, base, outputs
 
 __all__ = ["base", "outputs"]
@@ -32,11 +28,9 @@ def live(outputs: dict[str, Path], base: str, tmp_path_factory: pytest.TempPathF
 @pytest.fixture(scope="module")
 def edge(outputs: dict[str, Path], base: str, live: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of a real nginx in front of the Granian."""
-    content = content_of((outputs[base] / "current").resolve(), INTERFACE)
     keys = {PHONE: "phone", TABLET: "tablet", OLD_TABLET: "tablet"}
-    files, port = outputs[base] / "current" / "files", free_port()
-    made = rules(INTERFACE, content, program_schemas())
-    written = configuration(made, keys, files, f"{ADDRESS}:{live.port}", f"{ADDRESS}:{port}")
+    port = free_port()
+    written = nginx_configuration(outputs[base], keys, f"{ADDRESS}:{live.port}", f"{ADDRESS}:{port}")
     with nginx.running(tmp_path_factory.mktemp("nginx"), written, port):
         yield port
 

@@ -13,13 +13,10 @@ import pytest
 
 import nginx
 from checkout import ROOT
-from harness.program import program_schemas
+from harness.program import nginx_configuration, program_schemas
 from nginx import Answer, ask
 from releases import built
-from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits, configuration
-from shopwindow.edge.rules import rules
-from shopwindow.release.changes import content_of
-from shopwindow.shop import INTERFACE
+from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits
 
 SAMPLE = ROOT / "content"
 SCHEMAS = program_schemas()
@@ -47,10 +44,7 @@ def public() -> Iterator[Path]:
 
 
 def edge(folder: Path, service: str, port: int, limits: EdgeLimits = NO_LIMITS) -> str:
-    out = folder / "dist"
-    live = rules(INTERFACE, content_of((out / "current").resolve(), INTERFACE), SCHEMAS)
-    listen = f"{nginx.ADDRESS}:{port}"
-    return configuration(live, {KEY: "iphone"}, out / "current/files", service, listen, limits=limits)
+    return nginx_configuration(folder / "dist", {KEY: "iphone"}, service, f"{nginx.ADDRESS}:{port}", limits)
 
 
 def get(port: int, target: str, host: str = HOST, **headers: str) -> Answer:
