@@ -204,11 +204,16 @@ def _codes() -> Iterator[Script]:
     yield Script("codes: failures have the operation's own form", tuple(_declined(a)), {a: LIVE})
     there = {"Host": ORDERS}
     unmapped = "path: is not one of the interface"
+    elsewhere = (
+        f"path: is one of the order host's (order_base_url in site.yaml); send it there, with the header Host: {ORDERS}"
+    )
     yield Script(
         "each host has its operations",
         (
-            failed("no_mapping", "PUT", SUPC, order(a), unmapped),
-            failed("no_mapping", "GET", SUPC, None, unmapped),
+            failed("no_mapping", "PUT", SUPC, order(a), elsewhere),
+            failed("no_mapping", "PUT", f"{SUPC}/", order(a), elsewhere),
+            failed("no_mapping", "GET", SUPC, None, elsewhere),
+            failed("no_mapping", "PUT", f"{SUPC}/x", order(a), unmapped),
             failed("no_key", "PUT", SUPC, order(a), sent={KEY: ""}),
             failed("no_mapping", "GET", "v2/promotions", None, unmapped, sent=there),
             failed("no_mapping", "POST", "order/v1/bags", added((5, 1)), unmapped, sent=there),

@@ -384,6 +384,15 @@ def test_the_environment_alone_starts_it(tmp_path: Path, out: Path) -> None:
     assert (answers, started, lines) == ([200, 200], True, [])
 
 
+def test_it_says_where_it_answers_and_for_which_addresses(tmp_path: Path, out: Path) -> None:
+    with granian(tmp_path, out, "--workers", "1") as server:
+        line = (
+            f"1 worker answers at {ADDRESS}:{server.port}, for https://api.shop.example, and for "
+            "https://orders.shop.example (with the header Host: orders.shop.example)"
+        )
+        assert within(20, lambda: line in server.err.read_text())
+
+
 def test_without_an_admin_address_nobody_listens_there(tmp_path: Path, out: Path) -> None:
     import sys
 

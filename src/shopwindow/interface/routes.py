@@ -27,10 +27,18 @@ OPEN_PATHS = (DOCUMENT_PATH, DOCS_PATH, REDOC_PATH, NOTICES_PATH)
 """Paths that the service answers without a key, unless an operation has such a path."""
 
 
-def no_mapping() -> Refusal:
-    """Return the Refusal of a path that no operation has."""
-    fault = Fault("path", "is not one of the interface")
-    return Refusal("no_mapping", (fault,))
+def no_mapping(order_host: str = "") -> Refusal:
+    """Return the Refusal of a path that no operation has at the host of a request.
+
+    ``order_host``: the host that has it, as a Host header names it; empty: none has.
+    """
+    found = "is not one of the interface"
+    if order_host:
+        found = (
+            f"is one of the order host's (order_base_url in site.yaml); "
+            f"send it there, with the header Host: {order_host}"
+        )
+    return Refusal("no_mapping", (Fault("path", found),))
 
 
 def wrong_method(allowed: Iterable[str], method: str) -> Refusal:

@@ -209,6 +209,8 @@ def _admit_and_answer(
     except Refusal as raised:
         # Without a key nobody learns whether a path exists, or what is wrong with it.
         refusal = raised if arrival.is_admitted else no_key()
+        if refusal.code == "no_mapping":
+            refusal = _unmapped(request, serving)
     except Exception as error:
         # Our own fault: the log gets all of it, and the client no details.
         refusal = _refusal_for(error, serving)
@@ -371,6 +373,23 @@ def _below_base_url(request: Request, serving: Serving) -> tuple[Request, bool]:
         ):
             return inner, order_host
     raise no_mapping()
+
+
+def _unmapped(request: Request, serving: Serving) -> Refusal:
+    """Return the refusal of a path that the request's host does not have.
+
+    The address at which the service listens is no order host, so whoever tries an
+    operation of the order host there learns which Host header to send.
+    """
+    path = _below(serving.order_path, request.path)
+    if (
+        path is not None
+        and serving.order_host
+        and not serving.on_order_host(request.headers.get("host"))
+        and serving.interface.routes.of(path.removesuffix("/"), True)
+    ):
+        return no_mapping(serving.order_host)
+    return no_mapping()
 
 
 def _below(base: str, path: str) -> str | None:

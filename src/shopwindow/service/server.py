@@ -14,13 +14,16 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import from_environment
 from shopwindow.problems import Failure
+from shopwindow.release.changes import content_of
+from shopwindow.release.releases import Releases
 from shopwindow.service import journal
 from shopwindow.service.companion import Companion
 from shopwindow.service.connections import (
@@ -148,7 +151,12 @@ def _serve(
             )
         companion = Companion(options.companion, REPORT) if options.companion else None
         supervisor = Supervisor(
-            listener, command, options.workers, REPORT, INFORM, companion
+            listener,
+            command,
+            options.workers,
+            REPORT,
+            partial(_inform_of_addresses, options.out, interface),
+            companion,
         )
         supervisor.run(signals)
         if senders:
@@ -158,6 +166,24 @@ def _serve(
             stop_admin()
         if database:
             database.close()
+
+
+def _inform_of_addresses(out: Path, interface: Interface, news: str) -> None:
+    """Inform the operator that the workers answer, and for which addresses of the
+    current release's site.yaml. A Host header tells those apart.
+    """
+    releases = Releases(out)
+    try:
+        path = releases.path(releases.find("current"))
+        content = content_of(path, replace(interface, indexes=()))
+    except Failure:  # there is none yet, or the workers say what is wrong with it
+        INFORM(news)
+        return
+    base, order = content.setting("base_url"), content.setting("order_base_url")
+    hosts = [urlsplit(url).netloc for url in (base, order)]
+    asking = f" (with the header Host: {hosts[1]})" if hosts[0] != hosts[1] else ""
+    also = f", and for {order}{asking}" if order != base else ""
+    INFORM(f"{news}, for {base}{also}")
 
 
 def _set_environment(options: ServiceOptions, shared: str) -> None:
