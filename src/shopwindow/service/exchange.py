@@ -381,14 +381,15 @@ def _unmapped(request: Request, serving: Serving) -> Refusal:
     The address at which the service listens is no order host, so whoever tries an
     operation of the order host there learns which Host header to send.
     """
-    path = _below(serving.order_path, request.path)
-    if (
-        path is not None
-        and serving.order_host
-        and not serving.on_order_host(request.headers.get("host"))
-        and serving.interface.routes.of(path.removesuffix("/"), True)
-    ):
-        return no_mapping(serving.order_host)
+    host = request.headers.get("host")
+    if not serving.order_host or serving.on_order_host(host):
+        return no_mapping()
+    for base in (serving.base_path, serving.order_path):
+        path = _below(base, request.path)
+        if path is not None and serving.interface.routes.of(
+            path.removesuffix("/"), True
+        ):
+            return no_mapping(serving.order_host)
     return no_mapping()
 
 
