@@ -233,6 +233,18 @@ def test_a_library_makes_another_program_if_the_source_imports_it_and_its_versio
     assert program(tmp_path, path) != first
 
 
+def test_a_version_of_a_library_that_this_package_declares_makes_another_program(tmp_path: Path) -> None:
+    code = "from shopwindow.release.program import program_digest\nimport shopwindow.shop\n"
+    code += "print(program_digest(shopwindow.shop.INTERFACE))"
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCES}"}
+    digests = []
+    for name, version in [("jsonschema_rs", "1.0"), ("unrelated", "3.1"), ("jsonschema_rs", "1.1")]:
+        install(tmp_path, name, version)
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        digests.append(done.stdout)
+    assert [digest == digests[0] for digest in digests] == [True, True, False]
+
+
 def test_an_interface_that_is_installed_is_read_as_any_other(minimal: Path, tmp_path: Path) -> None:
     """pip may install another state of it under the same version."""
     libraries = company_in(tmp_path / "site-packages")

@@ -3,11 +3,12 @@
 The program is more than the engine. A company's own Interface brings views of its own,
 and with an edited view the program is another one. So the digest covers all that the
 Interface is put together from: the source of its modules, the files beside them in its
-packages, which a view may read, and its own schemas and templates. Of the libraries
-that all of these import, it covers the versions.
+packages, which a view may read, and its own schemas and templates.
 
-The libraries are those that the source names, not those that a process happens to have
-imported: a build and a preview that run the same program have the same digest.
+Of libraries the digest covers the versions: of those that this package declares, and of
+those whose name is a word of the Interface's own source, however that imports them. What
+a process happens to have imported makes no difference, so a build and a preview that run
+the same program have the same digest.
 """
 
 import os
@@ -17,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from hashlib import sha256
-from itertools import chain
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +31,6 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _INSTALLED = ("site-packages", "dist-packages")
 """Folders of installed libraries."""
 
-_IMPORT = re.compile(rb"\n[ \t]*(?:from|import)[ \t]+([\w., \t]+)")
-_FIRST_NAMES = re.compile(rb"(?:^|,)[ \t]*(\w+)")
-"""A statement that imports, and in it what it imports from. Some more words match, which
-is harmless where no library has such a name.
-"""
-
-_READ_AS_DATA = frozenset({b"tzdata"})
-"""Libraries that no statement imports: `content.schedule` reads its time zones there."""
-
 
 def program_digest(
     interface: Interface, *declared: Path, without: Collection[Path] = ()
@@ -48,7 +40,7 @@ def program_digest(
 
     It covers this package's source, the Interface's own packages, modules, schemas and
     templates, the Python that runs it, and the versions of the libraries that these
-    import. What else is installed makes no difference.
+    use. What else is installed makes no difference.
 
     Args:
         interface: the Interface.
@@ -66,66 +58,61 @@ def program_digest(
         if not any(path.resolve().is_relative_to(folder) for folder in excluded)
     }
     files |= {path.name: path for path in declared}
+    own = {name: path for name, path in files.items() if path.is_file()}
+    sources = [path.read_bytes() for path in own.values() if path.suffix == ".py"]
 
-    package, imported = _package()
-    own, imported_by_own = _read(files)
-    libraries = _libraries(imported | imported_by_own | _READ_AS_DATA)
-    return sha256(f"{sys.version}\0{package}\0{own}\0{libraries}".encode()).hexdigest()
+    libraries = _libraries(frozenset(re.findall(rb"\w+", b"\n".join(sources))))
+    program = [sys.version, _package(), _digest(own), *libraries]
+    return sha256("\0".join(program).encode()).hexdigest()
 
 
 @cache
-def _package() -> tuple[str, frozenset[bytes]]:
-    """Return what `_read` does for this package's source.
+def _package() -> str:
+    """Return a digest of this package's source.
 
     It is read once a process: what a process has loaded, it runs until its end.
     """
-    return _read({name: _PACKAGE / name for name in below(_PACKAGE, ".py")})
+    return _digest({name: f"{_PACKAGE}/{name}" for name in below(_PACKAGE, ".py")})
 
 
-def _read(files: Mapping[str, Path]) -> tuple[str, frozenset[bytes]]:
-    """Return a digest of files by their names, and the names from which those in Python
-    import something. A file that does not exist is left out.
-    """
+def _digest(files: Mapping[str, str | Path]) -> str:
+    """Return a digest of files by their names."""
     digest = sha256()
-    statements: set[bytes] = set()
     for name, path in sorted(files.items()):
-        if path.is_file():
-            data = path.read_bytes()
-            digest.update(f"{name}\0{len(data)}\0".encode() + data)
-            if name.endswith(".py"):
-                statements.update(_IMPORT.findall(b"\n" + data))
-    names = (_FIRST_NAMES.findall(statement) for statement in statements)
-    return digest.hexdigest(), frozenset(chain.from_iterable(names))
+        with open(path, "rb") as file:
+            data = file.read()
+        digest.update(f"{name}\0{len(data)}\0".encode() + data)
+    return digest.hexdigest()
 
 
 @cache
-def _libraries(names: frozenset[bytes]) -> list[str]:
-    """Return the installed libraries that provide some names, in order, each with its
-    version: `PyYAML-6.0.3.dist-info`.
-
-    RECORD lists the files of a library (PyPA, Recording installed projects). One without
-    it, as packages of Debian are, may provide any name.
+def _libraries(words: frozenset[bytes]) -> list[str]:
+    """Return the installed libraries that this package declares, or that provide a
+    module with one of these words as its name, in order, each with its version:
+    `pyyaml-6.0.3.dist-info`.
     """
-    libraries: set[str] = set()
-    for folder in filter(os.path.isdir, sys.path):
-        for entry in os.listdir(folder):
-            if entry.endswith((".dist-info", ".egg-info")):
-                provided = _provided(Path(folder, entry, "RECORD"))
-                if provided is None or not names.isdisjoint(provided):
-                    libraries.add(entry)
-    return sorted(libraries)
+    metadata = distribution("shopwindow").read_text("METADATA") or ""
+    required = re.findall(r"^Requires-Dist: ([\w-]+)", metadata, re.MULTILINE)
+    declared = {name.replace("-", "_") for name in required}
+    return sorted(
+        library.name
+        for folder in sys.path
+        for library in Path(folder).glob("*-info")
+        if library.name.partition("-")[0].lower() in declared
+        or (words and _provides(library, words))
+    )
 
 
-def _provided(record: Path) -> set[bytes] | None:
-    """Return the first names of a library's files, such as yaml of `yaml/nodes.py`; None
-    where there is no record of them.
+def _provides(library: Path, names: frozenset[bytes]) -> bool:
+    """Return whether a library has a module or package with one of these names.
+
+    RECORD lists its files (PyPA, Recording installed projects). A library without it,
+    as packages of Debian are, may provide any.
     """
-    try:
-        lines = record.read_bytes().splitlines()
-    except OSError:
-        return None
-    parts = {line.partition(b"/")[0] for line in lines}
-    return {part.partition(b".")[0] for part in parts}
+    record = library / "RECORD"
+    return not record.is_file() or not names.isdisjoint(
+        re.findall(rb"^\w+", record.read_bytes(), re.MULTILINE)
+    )
 
 
 def _own_files(interface: Interface) -> dict[str, Path]:
