@@ -66,6 +66,7 @@ class Schemas:
         self._files: dict[str, Any] = {}
         self._above: Schemas | None = None
         self._opened: Schemas | None = None
+        self._written: dict[str, Any] = {}
         self.problems: tuple[Problem, ...] = ()
         digest = sha256()
         for folder in folders:
@@ -147,6 +148,7 @@ class Schemas:
         if problems:
             self.problems = (*self.problems, *problems)
         elif files:
+            self._written = {**self._files, **schemas}
             self._above, self._opened = _of(files), _of(_open(self._files))
 
     def with_files(self, files: Mapping[str, Any], state: bytes) -> "Schemas":
@@ -159,6 +161,7 @@ class Schemas:
         more._files = self._files | {
             name: {**schema, "$id": BASE + name} for name, schema in files.items()
         }
+        more._written = self._written | {name: more._files[name] for name in files}
         more._above, more._opened = self._above, self._opened
         more.problems = self.problems
         more.digest = sha256(self.digest.encode() + state).hexdigest()
@@ -172,6 +175,12 @@ class Schemas:
 
     def __getitem__(self, name: str) -> Any:
         return self.levels(name)[0]._files[name]
+
+    def written(self, name: str) -> Any:
+        """Return the schema of a file as it is written, a content folder's own before
+        the program's: with the references by which OpenAPI names its components.
+        """
+        return self._written[name] if name in self._written else self[name]
 
     def target(self, uri: str) -> tuple[str, Any]:
         """Return the base URI and the schema that an absolute `$ref` names."""

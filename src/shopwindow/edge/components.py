@@ -110,7 +110,7 @@ class Components:
 
     def _at(self, address: _SchemaAddress) -> Json:
         """Return the schema at an address, without the keywords of its file."""
-        schema: Json = self._files[address.file]
+        schema: Json = self._files.written(address.file)
         for step in address.pointer.split("/")[1:]:
             step = unquote(step).replace("~1", "/").replace("~0", "~")
             schema = schema[int(step) if isinstance(schema, list) else step]
