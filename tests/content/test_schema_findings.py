@@ -25,7 +25,7 @@ from shopwindow.interface.collections import declared
 from shopwindow.problems import Failure, pointer_text
 from shopwindow.shop import INTERFACE
 from test_yaml import pointers, values
-from trees import MINIMAL, edit, place, problems, unmark, write
+from trees import EVENT, MINIMAL, edit, place, problems, unmark, write
 
 OBJECT = "an object: lines of `key: value` below, indented"
 FEATURES = "BOPS, BRIDAL, MATTRESS, FURNITURE_GALLERY, VISITOR_CENTER, PERSONAL_SHOPPER, RESTAURANT"
@@ -430,6 +430,19 @@ def test_what_is_wrong_with_an_alias_is_told_wherever_it_stands(minimal: Path, s
         (expected[0], "hours/monday/open"),
         (expected[1], "hours/saturday/open"),
     ]
+
+
+@pytest.mark.parametrize("stores", ["x", "[x, y]"])
+def test_many_documents_of_a_list_with_one_mistake_are_one_problem(
+    minimal: Path, schemas: Schemas, stores: str
+) -> None:
+    event = EVENT.replace("storeId: [1]", f"storeId: {stores}").replace("\n", "\n  ").rstrip()
+    start = 1 + event[: event.index("storeId")].count("\n")
+    write(minimal, {"events/one.yaml": f"- {event}\n" * 1000})
+    (problem,) = (problem for problem in problems(minimal, schemas) if problem.rule == "schema.type")
+    lines = [start + number * (event.count("\n") + 1) for number in range(3)]
+    such = ", ".join(f"events/one.yaml:{line}" for line in lines)
+    assert problem.found.endswith(f"; the same in 1,000 documents, such as {such}")
 
 
 # -- both validators ---------------------------------------------------------------------------------------------

@@ -47,6 +47,7 @@ class Case:
     def __post_init__(self) -> None:
         self.kinds = [kind for kind in self.kinds if not kind.streamed]
         self.findings = {id(document): findings for document, findings in self.broken}
+        self._unsound: dict[int, _Unsound] = {}
 
     @cached_property
     def zone(self) -> ZoneInfo | None:
@@ -104,7 +105,11 @@ class Case:
         only where they are about which keys the part has.
         """
         findings = self.findings.get(id(document))
-        return not findings or sound(findings, part, keys=keys)
+        if not findings:
+            return True
+        if id(document) not in self._unsound:
+            self._unsound[id(document)] = _Unsound(findings)
+        return self._unsound[id(document)].allows(part, keys=keys)
 
     def at(self, document: Document, part: Pointer) -> Any:
         """Return a part of a document, or None where there is none."""
@@ -160,25 +165,35 @@ def sound(findings: Iterable[Finding], part: Pointer, *, keys: bool = False) -> 
 
     The arguments and the result are those of `Case.sound`.
     """
-    for finding in findings:
-        place = finding.pointer
-        if finding.missing is not None:
-            place = (*place, finding.missing)
+    return _Unsound(findings).allows(part, keys=keys)
 
-        contains_part = place == part[: len(place)]
-        was_meant = (
-            finding.stands_for
-            and (*place[:-1], finding.stands_for) == part[: len(place)]
-        )
-        if contains_part or was_meant:
-            return False
 
-        inside_part = part == place[: len(part)]
-        on_key = finding.missing is not None or finding.on_key
-        on_own_key = on_key and len(place) == len(part) + 1
-        if inside_part and (on_own_key or not keys):
+class _Unsound:
+    """Where a document is at fault, so that a part of it is looked up in no more steps
+    than lead to it.
+    """
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self._faulty: set[Pointer] = set()
+        self._around: set[Pointer] = set()
+        self._with_wrong_keys: set[Pointer] = set()
+        for finding in findings:
+            place = finding.pointer
+            if finding.missing is not None:
+                place = (*place, finding.missing)
+            self._faulty.add(place)
+            if finding.stands_for:
+                self._faulty.add((*place[:-1], finding.stands_for))
+            self._around.update(place[:length] for length in range(len(place)))
+            if place and (finding.missing is not None or finding.on_key):
+                self._with_wrong_keys.add(place[:-1])
+
+    def allows(self, part: Pointer, *, keys: bool) -> bool:
+        """Return whether a part is sound, as `Case.sound` says it."""
+        ways = (part[:length] for length in range(len(part) + 1))
+        if not self._faulty.isdisjoint(ways):
             return False
-    return True
+        return part not in (self._with_wrong_keys if keys else self._around)
 
 
 def _position(document: Document) -> tuple[str, int]:

@@ -209,7 +209,7 @@ class _Check:
             placeholders=self.locator.placeholders(case),
             sources=self.sources,
             more=max(0, len(problems) - most) + more,
-            at_least=any(report.at_least for report in reports),
+            at_least=reading.at_least or any(report.at_least for report in reports),
             warnings=[self.locator.described(warning) for warning in warnings[:most]],
             more_warnings=max(0, len(warnings) - most),
         )
@@ -290,9 +290,9 @@ class _Check:
         feeds = {
             path: source.kind.name
             for path, source in self.by_path.items()
-            if path.endswith(".jsonl") and not source.kind.streamed
+            if not source.kind.streamed
         }
-        problems = lines.grouped(problems, feeds)
+        problems = lines.grouped(problems, feeds, self.reading.recognized)
         problems, unlisted = self._grouped(problems, reports, case)
         return sorted(problems, key=Problem.order), unlisted
 

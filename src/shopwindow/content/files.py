@@ -21,6 +21,11 @@ Larger sets of documents are feeds, which are read line by line.
 MAX_LINE = 1024 * 1024
 """Bytes of a line of a feed, which is one document."""
 
+MAX_EMPTY_LINES = 100_000
+"""Empty lines of a feed, which take as long as others to be read, and compress to
+nothing: a megabyte may hold a thousand million of them.
+"""
+
 READ_MORE = 16 * 1024
 """Bytes of one more read, for a file that has grown since the folder was listed."""
 
@@ -100,8 +105,9 @@ def malformed(path: str, fault: Malformed) -> Problem:
 def feed_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a feed that are not empty, numbered from 1.
 
-    Raises Malformed at a line that is too long.
+    Raises Malformed at a line that is too long, and where too many are empty.
     """
+    empty = 0
     for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
         if len(line) > MAX_LINE:
             place = Place(number, 1, number, 2)
@@ -113,6 +119,17 @@ def feed_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
             )
         if line.strip():
             yield number, line
+        elif (empty := empty + 1) > MAX_EMPTY_LINES:
+            raise too_empty(number)
+
+
+def too_empty(number: int) -> Malformed:
+    """Return the fault of a feed with too many empty lines; ``number``: of the line
+    that is too much.
+    """
+    found = f"more than {MAX_EMPTY_LINES:,} empty lines"
+    place = Place(number, 1, number, 2)
+    return Malformed("feed.line", found, "a document in every line", place)
 
 
 def feed_spots(text: str) -> dict[Pointer, yaml.Spot]:

@@ -9,6 +9,8 @@ grow with them.
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
 
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH
@@ -18,6 +20,9 @@ from shopwindow.problems import Absent, Pointer, Problem
 
 EXAMPLES = 3
 """Lines that a problem names. So many lines of one cause are reported one by one."""
+
+MOST_REFUSALS = 100
+"""What a schema refuses in a line that is recognized."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +65,11 @@ LineGroups = dict[LineCause, LineGroup]
 
 def cause(kind: str, finding: Finding) -> LineCause:
     """Return what a finding in a line has in common with those of other lines."""
-    return LineCause(
-        kind, finding.rule, general(finding.pointer), finding.missing or ""
-    )
+    return _cause(kind, finding.rule, finding.pointer, finding.found)
+
+
+def _cause(kind: str, rule: str, pointer: Pointer, found: str) -> LineCause:
+    return LineCause(kind, rule, general(pointer), found if rule in _BY_WORDS else "")
 
 
 def general(pointer: Pointer) -> Pointer:
@@ -99,26 +106,44 @@ def united(problems: Sequence[Problem], lines: Mapping[str, int]) -> Problem:
     return replace(first, found=found)
 
 
-def grouped(problems: Iterable[Problem], kinds: Mapping[str, str]) -> list[Problem]:
-    """Return problems, of which those with one cause in lines of feeds are one.
+def grouped(
+    problems: Iterable[Problem], kinds: Mapping[str, str], recognized: LineGroups
+) -> list[Problem]:
+    """Return problems, of which those with one cause in documents of lists and feeds are
+    one.
 
-    ``kinds``: the kind of the documents in a feed, by its path.
+    ``kinds``: the kind of the documents in a file, by its path. ``recognized``: the
+    documents that were counted without being explained.
     """
-    groups: LineGroups = {}
     others: list[Problem] = []
+    by_cause: dict[LineCause, dict[tuple[str, Any], list[Problem]]] = {}
     for problem in problems:
-        kind = kinds.get(problem.path)
-        if kind is None or problem.absent or problem.place is None:
+        kind, number = kinds.get(problem.path), [*problem.pointer, ""][0]
+        in_feed = problem.path.endswith(".jsonl")
+        in_list = isinstance(number, int) and problem.rule.startswith(_OF_ONE_DOCUMENT)
+        place = problem.place
+        is_alone = problem.absent is not None or not (in_feed or in_list)
+        if kind is None or place is None or is_alone:
             others.append(problem)
             continue
-        says = problem.found if problem.rule in _BY_WORDS else ""
-        of_lines = LineCause(kind, problem.rule, general(problem.pointer[1:]), says)
-        group = groups.setdefault(of_lines, LineGroup())
-        if group.lines.total() < EXAMPLES:
-            group.problems.append(problem)
-        group.lines[problem.path] += 1
-    return [*others, *problems_of(groups.values())]
+        common = _cause(kind, problem.rule, problem.pointer[1:], problem.found)
+        line = problem.path, number if problem.pointer else place.line
+        by_cause.setdefault(common, {}).setdefault(line, []).append(problem)
+    groups: list[LineGroup] = []
+    for common, by_line in by_cause.items():
+        group = LineGroup(Counter(path for path, _ in by_line))
+        for own in [*by_line.values()][:EXAMPLES]:
+            group.problems += own
+        if common in recognized:
+            group.lines.update(recognized[common].lines)
+        groups.append(group)
+    return [*others, *problems_of(groups)]
 
+
+_OF_ONE_DOCUMENT = ("schema.", "tree.kind")
+"""How rules begin whose problems in a list of YAML have one cause, where they stand at
+the same place of the documents. The others name what stands elsewhere.
+"""
 
 _BY_WORDS = ("schema.required", "feed.syntax")
 """Rules whose problems at one place are told apart by their words: the missing key, and
@@ -151,7 +176,8 @@ class LineFaults:
 
     def of(self, schema: str, value: Json) -> Combination | None:
         """Return the faults of a line that is not valid, if they are known by now."""
-        known = self._known.get(self._refused(schema, value))
+        refused = self._refused(schema, value)
+        known = self._known.get(refused) if refused else None
         if known is not None:
             known.lines += 1
         return known
@@ -162,16 +188,22 @@ class LineFaults:
         """Note the faults of a line that was explained."""
         self.explained += 1
         refused = self._refused(schema, value)
+        if refused is None:
+            return
         self._seen[refused] += 1
         if self._seen[refused] == EXAMPLES:
             shown = [cause(kind, one) for one in findings if not one.follows]
             unsound = tuple(_unsound(finding) for finding in findings)
             self._known[refused] = Combination(tuple(dict.fromkeys(shown)), unsound)
 
-    def _refused(self, schema: str, value: Json) -> Hashable:
+    def _refused(self, schema: str, value: Json) -> Hashable | None:
         """Return what tells lines apart by what a schema refuses in them: the keywords,
-        their places, and the keys that are missing or too much.
+        their places, and the keys that are missing or too much. None: nothing, or so
+        much that no other line will be like it.
         """
+        errors = [*islice(self._schemas.refusals(schema, value), MOST_REFUSALS)]
+        if len(errors) in (0, MOST_REFUSALS):
+            return None
         return schema, frozenset(
             (
                 error.absolute_keyword_location,
@@ -179,7 +211,7 @@ class LineFaults:
                 str(getattr(error.kind, "property", "")),
                 tuple(getattr(error.kind, "unexpected", ())),
             )
-            for error in self._schemas.refusals(schema, value)
+            for error in errors
         )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from shopwindow.content import yaml
 from shopwindow.content.check import Checked
 from shopwindow.content.editing import FileEdit, YamlText
+from shopwindow.content.files import MAX_FILE
 from shopwindow.content.fix import Fix
 from shopwindow.content.fixing import fix, fixed
 from shopwindow.content.yaml import Malformed
@@ -116,7 +117,9 @@ class _FilesToMend:
 
     def __post_init__(self) -> None:
         self.paths = {
-            source.path for source in self.checked.sources if not source.is_feed
+            source.path
+            for source in self.checked.sources
+            if not source.is_feed and source.size <= MAX_FILE
         }
 
     def text(self, path: str) -> YamlText | None:

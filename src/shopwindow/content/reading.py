@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import orjson
+
 from shopwindow.content import expressions, site
 from shopwindow.content.allowances import AllowComment, allowances
 from shopwindow.content.characters import XML_TEXT, not_xml
@@ -18,12 +20,18 @@ from shopwindow.content.files import loaded, malformed, slips_in, text_of
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.layers import Assembly, Forgotten, assemble, origin
+from shopwindow.content.lines import LineFaults, LineGroup, LineGroups
 from shopwindow.content.listing import Source
 from shopwindow.content.locating import Locator
 from shopwindow.content.schema import Schemas
-from shopwindow.content.tree import Parsed
+from shopwindow.content.tree import Parsed, doubtful
 from shopwindow.content.yaml import Malformed
 from shopwindow.problems import Place, Pointer, Problem
+
+MOST_FAULTY = 20_000
+"""Faulty documents of which more in the same file are passed over. They take a second,
+and nobody mends them one by one.
+"""
 
 
 class FolderReading:
@@ -31,8 +39,10 @@ class FolderReading:
 
     ``problems``: those of files; ``findings``: those in documents. ``broken``: documents
     with their findings and flaws. ``unreadable``: paths of files of which documents are
-    missing. ``slips``: warnings of slips in texts. ``allowed``: by path, the comments
-    that silence warnings. ``locator`` knows where all of it stands.
+    missing. ``recognized``: documents of lists with faults that others before them have;
+    ``at_least``: not all faulty documents were looked at. ``slips``: warnings of slips
+    in texts. ``allowed``: by path, the comments that silence warnings. ``locator`` knows
+    where all of it stands.
     """
 
     def __init__(
@@ -47,6 +57,8 @@ class FolderReading:
         self.broken: list[tuple[Document, list[Finding]]] = []
         self.unreadable: set[str] = set()
         self.slips: list[Problem] = []
+        self.recognized: LineGroups = {}
+        self.at_least = False
         self.allowed: dict[str, list[AllowComment]] = {}
         self.locator = Locator(folder, sources, schemas)
         self._folder = folder
@@ -118,6 +130,7 @@ class FolderReading:
     def documents(self, site_document: Document, parsed: Iterable[Parsed]) -> Documents:
         """Return the valid documents, and add the others to ``broken``."""
         documents = Documents(site_document)
+        recognizing = LineFaults(self._schemas)
         layers: dict[str, list[Layer]] = defaultdict(list)
         bases: dict[str, dict[str, Layer]] = defaultdict(dict)
         for file in parsed:
@@ -136,14 +149,43 @@ class FolderReading:
                 document = Document(kind.name, value, (layer,))
                 if file.valid:
                     valid.append(document)
+                elif number >= MOST_FAULTY and len(self.broken) >= MOST_FAULTY:
+                    self.at_least = True
+                    self.unreadable.add(file.source.path)
+                    break
                 else:
-                    self._sort_out(document, self._explained(document), valid)
+                    self._judge(document, file, recognizing, valid)
         for kind in self._kinds:
             if kind.layered:
                 self._merge(
                     kind, layers[kind.name], bases[kind.name], documents.of(kind.name)
                 )
         return documents
+
+    def _judge(
+        self,
+        document: Document,
+        file: Parsed,
+        recognizing: LineFaults,
+        valid: list[Document],
+    ) -> None:
+        """Sort out a document of a file in which something is wrong.
+
+        In a list, it may have the faults of documents before it: then it is counted.
+        """
+        schema, value = file.source.kind.schema, document.value
+        in_plain_list = file.listed and not (file.flawed or file.unrendered)
+        if not in_plain_list or doubtful(orjson.dumps(value)):
+            self._sort_out(document, self._explained(document), valid)
+            return
+        if same := recognizing.of(schema, value):
+            self.broken.append((document, [*same.unsound]))
+            for common in same.causes:
+                group = self.recognized.setdefault(common, LineGroup())
+                group.lines[file.source.path] += 1
+            return
+        findings = self._sort_out(document, self._explained(document), valid)
+        recognizing.learn(document.kind, schema, value, findings)
 
     def _record(self, file: Parsed) -> None:
         """Record what there is to say of a file beside its documents."""
@@ -189,8 +231,11 @@ class FolderReading:
 
     def _sort_out(
         self, document: Document, findings: list[Finding], valid: list[Document]
-    ) -> None:
-        """Add a document to the valid ones, or with what is wrong to the broken ones."""
+    ) -> list[Finding]:
+        """Add a document to the valid ones, or with what is wrong to the broken ones.
+
+        Return what is wrong with it by its schema.
+        """
         if len(findings) > 1 and len(document.layers) == 1:
             findings = self._of_another_kind(document, findings)
         self.findings += [(document, finding) for finding in findings]
@@ -199,6 +244,7 @@ class FolderReading:
             self.broken.append((document, wrong))
         else:
             valid.append(document)
+        return findings
 
     def _of_another_kind(
         self, document: Document, findings: list[Finding]

@@ -19,7 +19,7 @@ import orjson
 import zstandard
 
 from shopwindow.content import expressions, yaml
-from shopwindow.content.files import MAX_LINE, text_of
+from shopwindow.content.files import MAX_EMPTY_LINES, MAX_LINE, text_of, too_empty
 from shopwindow.content.listing import COMPRESSED, Source
 from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Failure, Place
@@ -41,9 +41,9 @@ STRIPES = 8
 BUFFER = 256 * 1024
 """Bytes that are read from a file at a time."""
 
-PACKED = 4096
-"""Bytes of a .zst file that are unpacked at a time. They may hold a thousand times as
-many.
+PACKED = 1024
+"""Bytes of a .zst file that are unpacked at a time. Four bytes of them may stand for
+128 KiB (RFC 8878 §3.1.1.2.3), so these for 32 MiB.
 """
 
 BROKEN = ("feed.compressed", "tree.unreadable")
@@ -119,6 +119,11 @@ class FeedLines:
     def __init__(self, folder: Path, block: FeedBlock) -> None:
         self.path, self.block = folder / block.source.path, block
         self.count = 0
+        self._empty = 0
+
+    @property
+    def _is_too_empty(self) -> bool:
+        return self._empty > MAX_EMPTY_LINES
 
     def __iter__(self) -> Iterator[tuple[int, bytes | Malformed]]:
         size = self.block.source.size
@@ -135,7 +140,7 @@ class FeedLines:
         try:
             with _opened(self.path) as stream:
                 yield from self._read(stream, most)
-                if is_packed and stream.read(1):
+                if is_packed and not self._is_too_empty and stream.read(1):
                     yield self._too_much(
                         f"the feed unpacks to more than {most:,} bytes"
                     )
@@ -176,7 +181,13 @@ class FeedLines:
                         "a line that is too long",
                         f"at most {MAX_LINE:,} bytes a line",
                     )
-            elif mine and not line.isspace():
+            elif line.isspace():
+                self._empty += 1
+                if self._is_too_empty:
+                    if mine:
+                        yield number, too_empty(number)
+                    return
+            elif mine:
                 yield number, line
 
     def _too_much(self, found: str) -> tuple[int, Malformed]:

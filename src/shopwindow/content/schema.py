@@ -333,8 +333,12 @@ class Schemas:
             )
         )
         # Of two keywords that want the same at one place, the first speaks.
+        found = [*with_fraction, *islice(refused, limit)]
+        if limit is not None and len(found) >= limit:
+            # What was not looked for may be anywhere.
+            found.append(Finding("schema.other", (), "", follows=True))
         first: dict[Any, Finding] = {}
-        for finding in (*with_fraction, *islice(refused, limit)):
+        for finding in found:
             wanted = finding.allowed or finding.found
             place = finding.pointer, finding.missing, finding.on_key
             first.setdefault((place, wanted), finding)

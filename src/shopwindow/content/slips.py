@@ -29,6 +29,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from shopwindow.content.yaml import CONSTANTS, JSON_NUMBER, Spot
 from shopwindow.problems import Level, Place, Pointer, Problem, cut
@@ -42,6 +43,8 @@ RULES = (QUOTES, INVISIBLE, COMMENT, ANCHOR, SKELETON)
 
 SKELETON_LINE = "Fill in what follows"
 """How the comment of a document begins that nobody has filled in."""
+
+_ALIAS = re.compile(r"(?<![^\s\[{,:])\*([\w-]+)")
 
 _SKELETON = re.compile(f"^# {SKELETON_LINE}.*", re.MULTILINE)
 
@@ -170,6 +173,11 @@ class _Passage:
         self._text = text
         self._lines = _END_OF_LINE.split(text)
 
+    @cached_property
+    def _aliases(self) -> frozenset[str]:
+        """The names that some `*name` of the text repeats."""
+        return frozenset(_ALIAS.findall(self._text))
+
     def of_key(self, place: Place) -> Iterator[_Slip]:
         key = self._at(place)
         yield from _enclosed(key, place, "key")
@@ -184,9 +192,7 @@ class _Passage:
             name, value = match[1], value[match.end() :]
             if value[:1] in ("[", "{"):
                 return
-            if not re.search(
-                rf"(?<![^\s\[{{,:])\*{re.escape(name)}(?![\w-])", self._text
-            ):
+            if name not in self._aliases:
                 yield _unused_name(name, value, place)
         is_plain = value[:1] not in ('"', "'", "|", ">") or not value
         if is_plain and not (JSON_NUMBER.fullmatch(value) or value in CONSTANTS):

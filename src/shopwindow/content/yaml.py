@@ -27,6 +27,11 @@ MAX_NESTING = 64
 walked.
 """
 
+MAX_VALUES = 500_000
+"""Values of one file, which take three seconds to be read; twenty thousand events have
+as many. Larger sets of documents are feeds.
+"""
+
 MAX_ALIASED_NODES = 100_000
 """Values that the aliases of one file may stand for. Aliases of aliases multiply: ten
 lines of ten aliases each would stand for ten thousand million values.
@@ -111,6 +116,8 @@ def load(text: str) -> Json:
     try:
         return _ValueReader(text, None).document()
     except Malformed as fault:
+        if fault.rule == "tree.size":
+            raise
         raise _every_fault(text) or fault from None
 
 
@@ -269,6 +276,11 @@ class _ValueReader:
         kind = event.__class__
         events = self._events
         self._count += 1
+        if self._count - self._aliased > MAX_VALUES:
+            found = f"the file holds more than {MAX_VALUES:,} values"
+            raise self._malformed(
+                "tree.size", event, found, "larger sets as a .jsonl feed"
+            )
         if kind is events.AliasEvent:
             value = self._alias(event, pointer, depth)
             if self._record:
