@@ -184,6 +184,8 @@ PACKED = gzip.compress(LINES, mtime=0)
         ("feed.json", '[{"number": "1"},', "feed.json:1:18: no JSON: "),
         ("feed.jsonl", '{"number": "1"}\n{"number": \n', "feed.jsonl:2:11: no JSON: a value is missing here; "),
         ("feed.jsonl", '{"a": 1, "a": 2}\n', "feed.jsonl:1:10: "),
+        ("feed.json", '[\n {"a": 1, "a": 2}\n]', "feed.json:2:11: the key 'a' a second time; allowed: each key once"),
+        ("feed.json", '[{"a": 12345678901234567890}]', "feed.json:1:8: the number 12345678901234567890 is too large"),
         ("feed.jsonl", '{"a": 1}\n5\n', "feed.jsonl:2: 5 where an object should be"),
         ("feed.json", '[{"a": 1}, []]', "feed.json: row 2: a list where an object should be"),
         ("feed.jsonl.gz", PACKED[: len(PACKED) // 2], "the compressed feed is damaged: Compressed file ended"),

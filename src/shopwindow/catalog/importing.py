@@ -11,7 +11,7 @@ SQL reaches no file, no network and no extension.
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -94,7 +94,7 @@ def documents(sql: Path, feeds: Sequence[Path]) -> Iterator[Json]:
     ):
         for path in feeds:
             try:
-                database.execute(_loading(database, path, Path(folder)))
+                _load(database, path, Path(folder))
             except duckdb.Error as error:
                 raise _failure(path, error) from None
         database.execute("SET enable_external_access = false")
@@ -162,11 +162,10 @@ def _without_empty(value: Json) -> Json:
     SQL has one type for all rows.
     """
     if isinstance(value, dict):
-        members = {key: _without_empty(item) for key, item in value.items()}
-        return {key: item for key, item in members.items() if not _is_empty(item)}
+        members = ((key, _without_empty(item)) for key, item in value.items())
+        return {key: item for key, item in members if not _is_empty(item)}
     if isinstance(value, list):
-        items = [_without_empty(item) for item in value]
-        return [item for item in items if not _is_empty(item)]
+        return [item for item in map(_without_empty, value) if not _is_empty(item)]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -189,8 +188,8 @@ def _failure(path: Path, error: duckdb.Error) -> Failure:
 # -- the feeds -------------------------------------------------------------------------
 
 
-def _loading(database: duckdb.DuckDBPyConnection, path: Path, folder: Path) -> str:
-    """Return the statement that makes a table of a feed. Raises Failure, duckdb.Error."""
+def _load(database: duckdb.DuckDBPyConnection, path: Path, folder: Path) -> None:
+    """Make a table of a feed. Raises Failure, duckdb.Error."""
     if path.name.endswith((".yaml", ".yml")):
         convert = f"yq -o json {path} > {path.with_suffix('.json')}"
         raise Failure(f"{path}: YAML is not read; convert it: {convert}")
@@ -199,16 +198,14 @@ def _loading(database: duckdb.DuckDBPyConnection, path: Path, folder: Path) -> s
     if not path.is_file():
         raise Failure(f"{path}: there is no such file")
     if path.name.endswith(TABLES):
-        source = _table(path)
+        feed_rows = _table(database, path)
     else:
-        lines = folder / f"{path.name}.lines"
-        source = _objects(database, path, lines)
-    name = path.name.partition(".")[0].replace('"', '""')
-    return f'CREATE TABLE "{name}" AS FROM {source}'
+        feed_rows = _objects(database, path, folder / f"{path.name}.lines")
+    feed_rows.create(path.name.partition(".")[0])
 
 
-def _table(path: Path) -> str:
-    """Return what reads a table of cells in SQL. Raises Failure."""
+def _table(database: duckdb.DuckDBPyConnection, path: Path) -> duckdb.DuckDBPyRelation:
+    """Return the rows of a table of cells. Raises Failure, duckdb.Error."""
     with path.open("rb") as file:
         first = file.readline(MAX_LINE)
     try:
@@ -222,17 +219,24 @@ def _table(path: Path) -> str:
     if "" in folded or len(folded) < len(names) or not names:
         found = "a column without a name, or two with one"
         raise Failure(f"{path}:1: {found}; allowed: a name of its own for each column")
-    options = (
-        f"header = true, delim = {_quoted(delimiter)}, quote = '\"', escape = '\"'"
+    return database.read_csv(
+        str(path),
+        auto_detect=False,
+        columns=dict.fromkeys(names, "VARCHAR"),
+        header=True,
+        sep=delimiter,
+        quotechar='"',
+        escapechar='"',
     )
-    columns = _columns(dict.fromkeys(names, "VARCHAR"))
-    return f"read_csv({_quoted(str(path))}, auto_detect = false, {options}, {columns})"
 
 
-def _objects(database: duckdb.DuckDBPyConnection, path: Path, lines: Path) -> str:
-    """Return what reads a feed of objects in SQL; they are written to ``lines`` first.
+def _objects(
+    database: duckdb.DuckDBPyConnection, path: Path, lines: Path
+) -> duckdb.DuckDBPyRelation:
+    """Return the rows of a feed of objects, which are written to ``lines`` first.
 
-    Raises Failure, duckdb.Error.
+    Their types are those that fit all rows, where DuckDB's own reader would also take
+    text for a date or a UUID. Raises Failure, duckdb.Error.
     """
     largest = 0
     with lines.open("wb") as file:
@@ -245,38 +249,13 @@ def _objects(database: duckdb.DuckDBPyConnection, path: Path, lines: Path) -> st
         found = f"a row of {largest:,} bytes; at most {MAX_ROW:,}"
         raise Failure(f"{path}: {found}; make rows of its parts, {split}")
     options = f"format = 'newline_delimited', maximum_object_size = {MAX_ROW}"
-    read = f"{_quoted(str(lines))}, {options}"
-    query = f"SELECT json_group_structure(json) FROM read_json_objects({read})"
-    ((structure,),) = database.execute(query).fetchall()
-    members = orjson.loads(structure or "{}")
-    if not members:
+    objects = f"FROM read_json_objects(?, {options})"
+    query = f"SELECT json_group_structure(json) {objects}"
+    ((structure,),) = database.execute(query, [str(lines)]).fetchall()
+    if structure in (None, "{}", '"JSON"'):
         raise Failure(f"{path}: it has no rows, so nothing says what its columns are")
-    columns = {name: _type(member) for name, member in members.items()}
-    return f"read_json({read}, {_columns(columns)})"
-
-
-def _type(structure: Json) -> str:
-    """Return the type of a column in SQL, of what `json_group_structure` says of it."""
-    if isinstance(structure, list):
-        return f"{_type(structure[0])}[]"
-    if isinstance(structure, dict):
-        members = [
-            '"{}" {}'.format(name.replace('"', '""'), _type(member))
-            for name, member in structure.items()
-        ]
-        return f"STRUCT({', '.join(members)})" if members else "JSON"
-    return "VARCHAR" if structure == "NULL" else str(structure)
-
-
-def _columns(types: Mapping[str, str]) -> str:
-    """Return the argument of DuckDB's readers that has the types of columns by name."""
-    typed = [f"{_quoted(name)}: {_quoted(type)}" for name, type in types.items()]
-    return f"columns = {{{', '.join(typed)}}}"
-
-
-def _quoted(text: str) -> str:
-    """Return a text as SQL has it."""
-    return "'" + text.replace("'", "''") + "'"
+    query = f"SELECT unnest(json_transform(json, ?)) {objects}"
+    return database.sql(query, params=[structure, str(lines)])
 
 
 def _rows_of(path: Path) -> Iterator[Json]:
@@ -284,39 +263,44 @@ def _rows_of(path: Path) -> Iterator[Json]:
     value is one row. Raises Failure.
     """
     rows = _whole(path) if path.suffix == ".json" else _lines(path)
-    for where, row in rows:
-        if not isinstance(row, dict):
-            raise Failure(f"{where}: {shown(row)} where an object should be")
-        yield row
+    try:
+        for where, row in rows:
+            if not isinstance(row, dict):
+                raise Failure(f"{where}: {shown(row)} where an object should be")
+            yield row
+    except Malformed as fault:
+        where = f"{path}:{fault.place.line}:{fault.place.column}"
+        allowed = f"allowed: {fault.allowed}"
+        raise Failure(f"{where}: {fault.found}; {allowed}") from None
 
 
 def _whole(path: Path) -> Iterator[tuple[str, Json]]:
-    """Yield the rows of a file that is one value. Raises Failure."""
+    """Yield the rows of a file that is one value. Raises Failure, Malformed."""
     size = path.stat().st_size
     if size > MAX_WHOLE:
         found = f"{size:,} bytes; at most {MAX_WHOLE:,}"
         raise Failure(f"{path}: {found}, and larger feeds as {LINES[0]}")
+    data = path.read_bytes()
     try:
-        value = orjson.loads(path.read_bytes())
+        orjson.loads(data)
+        value = feed.load(data, 1)
     except orjson.JSONDecodeError as error:
         where = f"{path}:{error.lineno}:{error.colno}"
         raise Failure(f"{where}: no JSON: {error.msg}") from None
+    except Malformed:  # of JSON, such as a key twice: `load` sees one line
+        feed.locate_text(yaml.decode(data))
+        raise
     rows = value if isinstance(value, list) else [value]
     for number, row in enumerate(rows, 1):
         yield f"{path}: row {number}", row
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Json]]:
-    """Yield the rows of a feed that has one on each line. Raises Failure."""
+    """Yield the rows of a feed that has one on each line. Raises Malformed."""
     stat = path.stat()
     # The kind means nothing to `FeedLines`, and this file is of none.
     source = Source(path.name, PRODUCT, stat.st_size, stat.st_mtime_ns, stat.st_ino)
     for number, line in FeedLines(path.parent, FeedBlock(source)):
-        try:
-            if isinstance(line, Malformed):
-                raise line
-            yield f"{path}:{number}", feed.load(line, number)
-        except Malformed as fault:
-            where = f"{path}:{fault.place.line}:{fault.place.column}"
-            allowed = f"allowed: {fault.allowed}"
-            raise Failure(f"{where}: {fault.found}; {allowed}") from None
+        if isinstance(line, Malformed):
+            raise line
+        yield f"{path}:{number}", feed.load(line, number)
