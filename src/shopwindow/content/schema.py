@@ -80,6 +80,7 @@ class Schemas:
         self.digest = digest.hexdigest()
         self._fast: dict[str, Any] = {}
         self._shapes: dict[str, Shape] = {}
+        self._derived: dict[bytes, Schemas] = {}
 
     def _take(
         self, folder: Path, digest: Any, families: Collection[str] | None
@@ -127,7 +128,10 @@ class Schemas:
 
     def _lay_on_top(self, folder: Path, digest: Any) -> None:
         """Take the schemas of an editors' folder, if none of them has a fault."""
-        results = [own_schemas.read(folder, name) for name in below(folder, ".json")]
+        names = below(folder, ".json")
+        if not names:
+            return
+        results = [own_schemas.read(folder, name) for name in names]
         own = {file.name: file for file in results if isinstance(file, Own)}
         problems = [file for file in results if isinstance(file, Problem)]
         shipped = frozenset(own_schemas.patterns_in(list(self._files.values())))
@@ -155,8 +159,11 @@ class Schemas:
         """Return these schemas with others that stand in no folder.
 
         ``files``: by file name; they replace those of their names. ``state``:
-        everything that they were derived from, for the digest.
+        everything that they were derived from, for the digest. The same state again
+        gives the same schemas, compiled as they are.
         """
+        if state in self._derived:
+            return self._derived[state]
         more = Schemas(())
         more._files = self._files | {
             name: {**schema, "$id": BASE + name} for name, schema in files.items()
@@ -165,6 +172,7 @@ class Schemas:
         more._above, more._opened = self._above, self._opened
         more.problems = self.problems
         more.digest = sha256(self.digest.encode() + state).hexdigest()
+        self._derived = {state: more}
         return more
 
     @property

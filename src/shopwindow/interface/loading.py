@@ -4,11 +4,11 @@ WSGI servers name applications in the same way. Commands have the option `--inte
 and a worker process the environment variable VARIABLE.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from importlib import import_module
 from pathlib import Path
 
-from shopwindow.content.listing import shipped
+from shopwindow.content.listing import below, shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
@@ -58,9 +58,32 @@ def program_schemas(interface: Interface, *own: Path) -> Schemas:
     schema of site.yaml consists of the engine's part, the parts of the Interface's
     ``families``, and a part in the Interface's own folder.
     """
-    interface_folders = [Path(str(interface.schemas))] if interface.schemas else []
-    folders = [shipped("schemas"), *own]
-    return Schemas(folders, interface_folders, interface.families)
+    engine = shipped("schemas")
+    of_interface = [Path(str(interface.schemas))] if interface.schemas else []
+    if any(below(folder, ".json") for folder in own):
+        return Schemas([engine, *own], of_interface, interface.families)
+
+    files = [
+        folder / name
+        for folder in (engine, *of_interface)
+        for name in below(folder, ".json")
+    ]
+    families = None if interface.families is None else tuple(interface.families)
+    states = tuple(
+        (path, path.stat().st_mtime_ns, path.stat().st_size) for path in files
+    )
+    key = (families, states)
+    if key not in _programs:
+        _programs.clear()
+        _programs[key] = Schemas([engine], of_interface, interface.families)
+    return _programs[key]
+
+
+_programs: dict[Hashable, Schemas] = {}
+"""The program's schemas by their files, those of one program.
+
+A process needs 20 ms to read and compile them, and a preview checks at each save.
+"""
 
 
 def template_folders(interface: Interface, *own: Path) -> list[Path]:

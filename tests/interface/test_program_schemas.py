@@ -1,0 +1,30 @@
+"""The schemas of a program are compiled once a process, and again when one of their files changes."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from shopwindow.interface.collections import schemas_with
+from shopwindow.interface.loading import program_schemas
+from shopwindow.shop import INTERFACE
+
+
+def test_the_schemas_of_one_program_are_the_same_object() -> None:
+    schemas = program_schemas(INTERFACE)
+    assert program_schemas(INTERFACE) is schemas
+    assert schemas_with(schemas, INTERFACE) is schemas_with(program_schemas(INTERFACE), INTERFACE)
+
+
+def test_a_changed_file_of_an_interface_and_a_file_of_a_content_folder_count_at_once(tmp_path: Path) -> None:
+    (tmp_path / "interface").mkdir()
+    file, own = tmp_path / "interface" / "branch.json", tmp_path / "own"
+    file.write_text(json.dumps({"type": "object"}))
+    interface = replace(INTERFACE, schemas=file.parent)
+    before = program_schemas(interface)
+    file.write_text(json.dumps({"type": "object", "minProperties": 1}))
+    after = program_schemas(interface)
+    assert (before["branch.json"].get("minProperties"), after["branch.json"]["minProperties"]) == (None, 1)
+    own.mkdir()
+    assert program_schemas(interface, own) is after
+    (own / "store.json").write_text(json.dumps({"description": "Of this shop."}))
+    assert program_schemas(interface, own).digest != after.digest
