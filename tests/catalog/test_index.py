@@ -299,6 +299,6 @@ def test_a_file_that_cannot_be_read_is_named_once_with_the_next_step(tmp_path: P
         database.execute(statement)
     with pytest.raises(Failure) as refused:
         building.CATALOG.open(path)
-    build = "`shopwindow build` writes it again"
+    build = "`shopwindow build --no-cache` writes it again"
     pull = "where releases are pulled, `shopwindow pull SOURCE --repair` fetches it again"
     assert str(refused.value) == f"{path}: cannot be read as a catalog: {why}; {build}; {pull}"

@@ -432,7 +432,7 @@ def test_a_file_of_the_last_release_that_was_changed_or_is_gone_stops_a_build_th
         damage()
         ran = build(content, out)
         assert (ran.status, current(out)) == (4, first.name)
-        assert "gone or changed since it was built; --no-cache writes every file again" in ran.err
+        assert "gone or changed since it was built; `shopwindow build --no-cache` writes every file again" in ran.err
     assert build(content, out, "--no-cache").status == 0
     assert current(out) != first.name
 

@@ -169,24 +169,6 @@ def test_an_index_of_another_program_is_built_from_the_start_and_the_build_says_
     assert meaning(out / "current/catalog.sqlite") == again
 
 
-@pytest.mark.parametrize("place", [0, 100, -5000], ids=lambda place: f"at {place}")
-def test_an_index_with_a_changed_byte_is_not_built_upon(
-    shop: EditedCatalog, content: Path, out: Path, tmp_path: Path, place: int
-) -> None:
-    path = out / "current/catalog.sqlite"
-    data = bytearray(path.read_bytes())
-    data[place] ^= 1
-    path.chmod(0o644)
-    path.write_bytes(data)
-    ran = build(edited(shop, content), out)
-    said = (
-        "  catalog.sqlite was built from the start: the previous one is damaged: it has not the bytes that were built\n"
-    )
-    assert (ran.status, said in ran.out) == (0, True), ran
-    assert shopwindow("verify", "--out", out).status == 0
-    assert built(content, tmp_path / "other") == current(out)
-
-
 # -- a disk that is full -----------------------------------------------------------------------------------------
 
 

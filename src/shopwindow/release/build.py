@@ -98,21 +98,17 @@ def build(order: BuildOrder, releases: Releases) -> Built:
             is_same=previous.has_content(unserved.private),
         )
 
-        # An index that was built again, since the previous one is damaged, has to
-        # replace it: equal rows give the previous release's very id.
-        damaged = previous.id if built_indexes.is_previous_damaged else ""
-
         # Without an answer to render, the reused files are all files of the release.
         files = StagedFiles(plan.reused)
         manifest_bytes = unserved.manifest(files.lines)
         renders_nothing = not any(plan.answers)
-        existed = renders_nothing and _exists(order, releases, manifest_bytes, damaged)
+        existed = renders_nothing and _exists(order, releases, manifest_bytes)
         if existed:
             stage.drop()
         else:
             files = render(order, plan, content, previous, stage)
             manifest_bytes = unserved.manifest(files.lines)
-            existed = _exists(order, releases, manifest_bytes, damaged)
+            existed = _exists(order, releases, manifest_bytes)
 
         release_id = manifest.release_id(manifest_bytes)
         if not existed:
@@ -151,18 +147,15 @@ def _documents_changed(
     return documents_changed(before, content, interface) if before else {}
 
 
-def _exists(
-    order: BuildOrder, releases: Releases, manifest_bytes: bytes, damaged: str
-) -> bool:
+def _exists(order: BuildOrder, releases: Releases, manifest_bytes: bytes) -> bool:
     """Return whether the release with this manifest exists and is intact.
 
-    ``damaged``: the id of a release that is not; empty: none is known to be.
     A ``fresh`` build returns False for a damaged release, and so replaces it. Any other
     build raises Failure for one, and takes the current release for intact without a
     look at its files, since every build links to those unread.
     """
     release_id = manifest.release_id(manifest_bytes)
-    if release_id == damaged or not releases.complete(release_id):
+    if not releases.complete(release_id):
         return False
     if release_id == releases.current() and not order.fresh:
         return True

@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 from shopwindow.release import pull_notes
 from shopwindow.release.releases import Releases
+from shopwindow.release.stage import WRITES_AGAIN
 from shopwindow.release.verify import is_lost_by_copy
 
 DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}
@@ -39,7 +40,7 @@ def remedy(releases: Releases, id: str, faults: Collection[str] = ()) -> str:
         return "it is not current; do not roll back to it, `shopwindow prune` deletes it in time"
     actions = {entry["action"] for entry in releases.history() if entry["id"] == id}
     if "pull" not in actions:
-        return "`shopwindow build --no-cache` writes every file again"
+        return WRITES_AGAIN
     note = pull_notes.read(releases.out)
     source = note.source if note else "SOURCE"
     return (

@@ -10,7 +10,7 @@ the previous index is the start of the new one.
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import file_digest, sha256
@@ -26,7 +26,7 @@ from shopwindow.interface.index import HandedOut, Index
 from shopwindow.problems import Failure
 from shopwindow.release.damage import is_damaged
 from shopwindow.release.order import BuildOrder, BuiltIndexes, OpenIndexes
-from shopwindow.release.stage import Stage, is_unchanged
+from shopwindow.release.stage import NOT_AS_BUILT, WRITES_AGAIN, Stage
 
 INDEXING = "indexing"
 """The step in which indexes are built, as people see it."""
@@ -37,8 +37,8 @@ class PreviousIndex:
     """An index of the previous release.
 
     ``path``: its file. ``private``: its private entry in the manifest. ``note``: its
-    note in build.json; empty where that names no digest. ``program``: the digest of the
-    program that built it; None where build.json does not say.
+    note in build.json, which names its digest. ``program``: the digest of the program that built it; None where
+    build.json does not say.
     """
 
     path: Path
@@ -46,36 +46,16 @@ class PreviousIndex:
     note: Mapping[str, Any]
     program: str | None = None
 
-    def is_of(self, state: str) -> bool:
-        """Return whether a build of this state would write this very file, which seems
-        to be as it was built. Its bytes are not read.
-        """
-        return (
-            self.note.get("state") == state
-            and self.path.is_file()
-            and is_unchanged(str(self.path), self.note["sha256"])
-        )
+    def require_intact(self) -> None:
+        """Raise Failure where the file has not the bytes that were built.
 
-    def fault(self, format: int) -> str | None:
-        """Return why nothing is taken over from the file: it has another format, or not
-        the bytes that were built. None: it is intact.
+        All of them are read: rows that a disk changed would be copied into the next
+        index, whose digest then covers them.
         """
-        if self.private.get("format") != format:
-            return f"the previous one has format {self.private.get('format')}, not {format}"
-        return self.damage()
-
-    def damage(self) -> str | None:
-        """Return what is wrong with the file's bytes, all of which are read; None:
-        nothing.
-        """
-        try:
-            with open(self.path, "rb") as file:
-                digest = file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            return f"the previous one cannot be read: {error.strerror}"
-        if digest != self.note.get("sha256"):
-            return "the previous one is damaged: it has not the bytes that were built"
-        return None
+        with suppress(OSError), open(self.path, "rb") as file:
+            if file_digest(file, "sha256").hexdigest() == self.note["sha256"]:
+                return
+        raise Failure(f"{self.path}: {NOT_AS_BUILT}")
 
 
 def build(
@@ -94,7 +74,6 @@ def build(
     changed: dict[str, Sequence[str]] = {}
     anew: dict[str, str] = {}
     paths: dict[str, Path] = {}
-    is_previous_damaged = False
     for index in order.interface.indexes:
         if index.name not in order.documents.feeds:
             continue
@@ -103,20 +82,24 @@ def build(
         old = previous.get(index.name)
         path = Path(stage.path(index.file))
 
-        if old is not None and old.is_of(state) and _opens(index, old.path):
+        if old is not None and old.private.get("format") != index.format:
+            its_format = old.private.get("format")
+            anew[index.file] = (
+                f"the previous one has format {its_format}, not {index.format}"
+            )
+            old = None
+        if old is not None and old.note.get("state") == state:
             stage.take(index.file, str(old.path), old.note["sha256"])
             private[index.file], notes[index.name] = old.private, old.note
+            paths[index.name] = old.path
         else:
-            fault = old.fault(index.format) if old is not None else None
-            intact = None if fault else old
-            if fault:
-                anew[index.file] = fault
-                is_previous_damaged = True
-            elif intact is not None and intact.program != order.program:
-                anew[index.file] = OTHER_PROGRAM
-            start = (
-                intact.path if intact and intact.note.get("beside") == beside else None
-            )
+            start = None
+            if old is not None:
+                old.require_intact()
+                if old.program != order.program:
+                    anew[index.file] = OTHER_PROGRAM
+                elif old.note.get("beside") == beside:
+                    start = old.path
             if start and (obstacle := index.obstacle(start)):
                 anew[index.file] = obstacle
                 start = None
@@ -125,9 +108,9 @@ def build(
             private[index.file] = {"format": index.format, "rows": rows}
             digest = stage.seal(index.file)
             notes[index.name] = {"state": state, "beside": beside, "sha256": digest}
-            if intact is not None and intact.private != private[index.file]:
-                changed |= differences(index, intact.path, path)
-        paths[index.name] = path
+            if old is not None and old.private != private[index.file]:
+                changed |= differences(index, old.path, path)
+            paths[index.name] = path
 
     def opened(handed_out: HandedOut | None) -> Mapping[str, Any]:
         return {
@@ -136,9 +119,7 @@ def build(
             if index.name in paths
         }
 
-    return BuiltIndexes(
-        private, notes, changed, opened(None), opened, anew, is_previous_damaged
-    )
+    return BuiltIndexes(private, notes, changed, opened(None), opened, anew)
 
 
 OTHER_PROGRAM = "another version of this program built the previous one"
@@ -147,33 +128,22 @@ rows is for itself to know.
 """
 
 
-def _opens(index: Index, path: Path) -> bool:
-    """Return whether an index's file can be opened; it is not read any further."""
-    try:
-        index.open(path)
-    except Failure:
-        return False
-    return True
-
-
 @contextmanager
 def damage_reported(previous: Mapping[str, PreviousIndex]) -> Iterator[None]:
     """Raise Failure instead of SQLite's error where an index of the previous release is
     damaged.
 
     An index that did not change is linked unread, because reading one takes as long as
-    a build of everything else. Where a disk lost some of its bytes, and nothing has set
-    another time, the first view that reads them notices.
+    a build of everything else. Where a disk lost some of its bytes, the first view that
+    reads them notices.
     """
     try:
         yield
     except sqlite3.Error as error:
-        for index in previous.values() if is_damaged(error) else ():
-            if damage := index.damage():
-                raise Failure(
-                    f"{index.path}: {damage}; `shopwindow build --no-cache` writes every file again"
-                ) from None
-        raise
+        if not previous or not is_damaged(error):
+            raise
+        files = ", ".join(str(index.path) for index in previous.values())
+        raise Failure(f"{files}: is damaged: {error}; {WRITES_AGAIN}") from error
 
 
 def index_state(

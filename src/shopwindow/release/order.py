@@ -30,8 +30,7 @@ class BuiltIndexes:
     by the index's name. ``changed``: kind → identities of the documents that differ
     from the previous release. ``opened``: by name, what views ask; ``open`` opens them
     once more. ``anew``: why an index was built without the previous one, by its file,
-    where that was at fault or of another program. ``is_previous_damaged``: one of them
-    was at fault.
+    where that has another format or is of another program.
     """
 
     private: Mapping[str, Mapping[str, Any]]
@@ -40,7 +39,6 @@ class BuiltIndexes:
     opened: Mapping[str, Any]
     open: OpenIndexes
     anew: Mapping[str, str] = field(default_factory=dict)
-    is_previous_damaged: bool = False
 
     @property
     def digests(self) -> dict[str, str]:

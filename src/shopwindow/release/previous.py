@@ -125,11 +125,11 @@ def previous_release(
         index.name: PreviousIndex(
             folder / index.file,
             listed.private[index.file],
-            index_note(note, index.name),
+            its_note,
             note.get("program"),
         )
         for index in interface.indexes
-        if index.file in listed.private
+        if index.file in listed.private and (its_note := index_note(note, index.name))
     }
     return Previous(
         id=release_id,

@@ -163,7 +163,7 @@ def _indexes(
             changed.append(index.name)
         elif old is not None:
             _, state = index_state(index, feeds, content, order.program)
-            if not old.is_of(state):
+            if old.note.get("state") != state:
                 changed.append(index.name)
     return opened, changed
 

@@ -40,6 +40,13 @@ is left for the syncfs at the end.
 """
 
 
+WRITES_AGAIN = "`shopwindow build --no-cache` writes every file again"
+"""What to do about a damaged release where it was built, for the end of a sentence."""
+
+NOT_AS_BUILT = f"gone or changed since it was built; {WRITES_AGAIN}"
+"""Why a build takes nothing over from a file of a release, and what to do about it."""
+
+
 class Stage:
     """A staging directory, into which several processes may write at once.
 
@@ -118,12 +125,10 @@ class Stage:
     def take(self, name: str, source: str, digest: str) -> None:
         """Link the file ``source`` of the previous release as ``name``.
 
-        Raises Failure where `is_unchanged` returns False for it.
+        Raises Failure where the file is gone or was changed.
         """
-        if not is_unchanged(source, digest):
-            raise Failure(
-                f"{source}: gone or changed since it was built; --no-cache writes every file again"
-            )
+        if not _is_unchanged(source, digest):
+            raise Failure(f"{source}: {NOT_AS_BUILT}")
         self._link(name, source, None)
 
     def link(self, name: str, other: str) -> None:
@@ -235,7 +240,7 @@ class Stage:
             os.close(descriptor)
 
 
-def is_unchanged(source: str, digest: str) -> bool:
+def _is_unchanged(source: str, digest: str) -> bool:
     """Return whether a file of a release is there, with the time that follows from
     ``digest`` (hex). A program that changed the bytes has set another time. The bytes
     are not read.
