@@ -8,7 +8,7 @@ words.
 
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -59,7 +59,9 @@ class Problem:
         path: the file, relative to the content folder.
         found: what is wrong, as a sentence without a full stop.
         place: where in the file; None: the problem is the whole file's.
-        pointer: the way to the value within its document.
+        pointer: the way to the value within its file.
+        document: what a sentence calls the document, where the pointer leads through a
+            list: `promotion 880301`; empty where it has no name.
         allowed: completes "allowed: …".
         about: the schema's description of the property.
         nearest: completes "did you mean …?".
@@ -83,6 +85,7 @@ class Problem:
     absent: Absent | None = field(default=None, compare=False)
     level: Level = Level.ERROR
     meant: Any = field(default=None, compare=False)
+    document: str = field(default="", compare=False)
 
     def order(self) -> tuple[str, int, int, str, str]:
         """Return a key that sorts problems by where they are."""
@@ -249,6 +252,73 @@ def pointer_text(pointer: Pointer) -> str:
     return "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in pointer)
 
 
+def place_words(pointer: Pointer, document: str = "") -> str:
+    """Return a place in words: `the value of the 3rd attribute of event 510101`.
+
+    Without a position in a list that is the pointer's text, which editors search for.
+
+    Args:
+        pointer: where the place is. A position at its beginning is that of a document
+            in its file.
+        document: what the document is called; empty where it has no name.
+    """
+    if not leads_through_list(pointer):
+        return pointer_text(pointer)
+    if isinstance(pointer[0], int):
+        document = document or f"the {ordinal(pointer[0])} document"
+        pointer = pointer[1:]
+    parts = [document] if document else []
+    keys: list[str] = []
+    for step in pointer:
+        if isinstance(step, str):
+            keys.append(step)
+        else:
+            parts.append(_entry(keys, step))
+            keys = []
+    if keys:
+        parts.append(f"the {keys[0]}" if len(keys) == 1 else pointer_text((*keys,)))
+    return " of ".join(reversed(parts))
+
+
+def leads_through_list(pointer: Pointer) -> bool:
+    """Return whether a pointer has a position in a list."""
+    return any(isinstance(step, int) for step in pointer)
+
+
+def ordinal(position: int) -> str:
+    """Return the ordinal number of a position that counts from 0: `1st` of 0."""
+    number = position + 1
+    is_teen = number % 100 in (11, 12, 13)
+    ending = "th" if is_teen else _ORDINAL_ENDINGS.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+_ORDINAL_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
+
+
+def _entry(keys: Sequence[str], position: int) -> str:
+    """Return what an entry of the list at some keys is called: `the 2nd category`.
+
+    Only a list's own name has a singular; one at a longer path is searched for by it.
+    """
+    singular = _singular(keys[0]) if len(keys) == 1 else ""
+    if singular or not keys:
+        return f"the {ordinal(position)} {singular or 'entry'}"
+    return f"the {ordinal(position)} entry of {pointer_text((*keys,))}"
+
+
+def _singular(name: str) -> str:
+    """Return the singular of a property's name; empty where its form does not tell."""
+    if name.endswith("ies"):
+        return f"{name[:-3]}y"
+    is_plural = name.endswith("s") and not name.endswith(_UNCLEAR_ENDS)
+    return name[:-1] if is_plural else ""
+
+
+_UNCLEAR_ENDS = ("ss", "us", "is", "sses", "xes", "ches", "shes")
+"""A name that ends so is no plural, or one that may lose an e as well."""
+
+
 def nearest(word: str, names: Iterable[str]) -> str:
     """Return the one of some names that is most like ``word``, or empty text."""
     from difflib import get_close_matches  # 4 ms, needed only where something is wrong
@@ -271,7 +341,8 @@ def sentence(problem: Problem) -> str:
     steps = tuple(
         cut(step) if isinstance(step, str) else step for step in problem.pointer
     )
-    text = f"{pointer_text(steps)}: {problem.found}" if steps else problem.found
+    place = place_words(steps, problem.document)
+    text = f"{place}: {problem.found}" if steps else problem.found
     if problem.about:
         text += f" ({problem.about.rstrip('.')})"
     if problem.allowed:

@@ -52,7 +52,7 @@ def problem(found: str = "something", place: Place | None = None, path: str = "a
         (BARE, "a link to a folder"),
         (problem(used_by=("apps/a.yaml",)), "something; apps/a.yaml builds on this"),
         (problem("two\nlines\x1b[31m\u2028"), "two\\nlines\\x1b[31m\\u2028"),
-        (problem(pointer=("a/b", "c~d", "", 0)), "a~1b/c~0d//0: something"),
+        (problem(pointer=("a/b", "c~d", "", 0)), "the 1st entry of a~1b/c~0d/: something"),
         (problem(pointer=("k" * 61, "k" * 60)), f"{'k' * 59}…/{'k' * 60}: something"),
     ],
 )

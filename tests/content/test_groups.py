@@ -246,7 +246,7 @@ def test_uses_lists_the_groups_that_a_store_is_in(tmp_path: Path) -> None:
 def test_why_shows_what_a_group_and_a_zone_stand_for_and_what_is_written(tmp_path: Path) -> None:
     folder = shop(tmp_path, at({"group": "pacific"}, publish={"from": "2026-12-01 9:00 store"}))
     number = shopwindow("why", "--content", folder, "event", "1", "stores/locationNumber/1").out.splitlines()
-    assert number[0] == "event 1 stores/locationNumber/1: 2004"
+    assert number[0] == "the 2nd entry of stores/locationNumber of event 1: 2004"
     assert number[2] == '  written as  {"group":"pacific"}'
     opens = shopwindow("why", "--content", folder, "event", "1", "publish/from").out.splitlines()
     assert opens[0] == f"event 1 publish/from: 2026-12-01 09:00 {PACIFIC}"

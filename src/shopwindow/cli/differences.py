@@ -13,7 +13,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shopwindow.content.listing import shipped
 from shopwindow.library import ReleaseDifference
-from shopwindow.problems import number_of, pointer_text
+from shopwindow.problems import (
+    leads_through_list,
+    number_of,
+    place_words,
+    pointer_text,
+)
 from shopwindow.release.changes import ValueChange
 from shopwindow.release.touched import TouchedContract
 
@@ -188,7 +193,7 @@ def _values(changes: Sequence[ValueChange]) -> list[tuple[str, str, str]]:
     """Return a row for each value of a document: its place, before and after."""
     rows = []
     for change in changes:
-        place = pointer_text(change.pointer) if change.pointer else "the document"
+        place = place_words(change.pointer) if change.pointer else "the document"
         if isinstance(change.old, dict) and isinstance(change.new, dict):
             rows.append((place, "", "its keys stand in another order"))
         elif not change.pointer:
@@ -206,6 +211,8 @@ def _read(touched: TouchedContract) -> str:
 def _sentence(change: ValueChange) -> str:
     name = f"{change.kind} {change.id}"
     place = f"{name}: {pointer_text(change.pointer)}" if change.pointer else name
+    if leads_through_list(change.pointer):
+        place = place_words(change.pointer, name)
     if isinstance(change.old, dict) and isinstance(change.new, dict):
         return f"{place}: its keys stand in another order"
     if not change.pointer:

@@ -62,7 +62,10 @@ INDENTED = orjson.OPT_INDENT_2
 
 
 def _lines(explanation: Explanation, content: str) -> Iterator[str]:
-    named = [explanation.kind, explanation.id, explanation.pointer]
+    place = explanation.place
+    named = [explanation.kind, explanation.id, place]
+    if place != explanation.pointer:  # in words
+        named = [place, "of", explanation.kind, explanation.id]
     yield f"{one_line(' '.join(filter(None, named)))}: {value_text(explanation.value)}"
     first = "merged from" if explanation.is_merged else "set by"
     further = "merged from" if explanation.is_merged else "hides"
@@ -120,7 +123,7 @@ def _grouped(uses: Uses, content: str) -> Iterator[str]:
     by_kind: dict[str, list[str]] = {}
     for use in uses.places:
         named = " ".join(dict.fromkeys(filter(None, (use.id, use.title))))
-        place = f"  {content}/{use.path}:{use.line}: {use.pointer}"
+        place = f"  {content}/{use.path}:{use.line}: {use.place}"
         line = one_line(place + (f"  ({named})" if named else ""))
         by_kind.setdefault(use.kind, []).append(line)
     for feed in uses.feeds:

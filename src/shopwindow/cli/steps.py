@@ -20,7 +20,7 @@ from shopwindow.content.mending import fixes_of
 from shopwindow.content.processes import Progress
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import DEFAULT, VARIABLE, load
-from shopwindow.problems import Problem, number_of, pointer_text
+from shopwindow.problems import Problem, number_of, place_words
 
 PROBLEMS, NOT_ACTIVATED = 1, 3
 """Exit statuses beside those of every command."""
@@ -315,7 +315,7 @@ def print_placeholders(checked: Checked, content: str) -> None:
         where = f"{content}/{path}"
         if place:
             where += f":{place.line}:{place.column}"
-        click.echo(f"  {where}: {pointer_text(pointer)}")
+        click.echo(f"  {where}: {place_words(pointer)}")
 
 
 def progress_bar(step: str) -> Progress | None:

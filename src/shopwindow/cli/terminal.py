@@ -23,7 +23,7 @@ from shopwindow.problems import (
     cut,
     number_of,
     one_line,
-    pointer_text,
+    place_words,
 )
 
 LINE_MARGIN = 12
@@ -97,7 +97,7 @@ def _parts(
     nearest = f"did you mean {problem.nearest}?" if problem.nearest else ""
     fix = fixes[problem].title if problem in fixes else nearest
     parts: list[tuple[str, str, str | None]] = [
-        ("at", pointer_text(steps), None),
+        ("at", place_words(steps, problem.document), None),
         ("found", problem.found, _COLORS[problem.level]),
         ("allowed", problem.allowed, None),
         ("fix", fix, "green"),

@@ -15,7 +15,7 @@ from shopwindow.content.documents import at
 from shopwindow.content.finding import UNKNOWN_KEY, Finding
 from shopwindow.content.shape import Shape
 from shopwindow.content.yaml import Json
-from shopwindow.problems import Pointer, pointer_text
+from shopwindow.problems import Pointer, place_words
 
 WouldDo = Callable[[Pointer, Json], bool]
 """Whether a value satisfies the schema at a place of its document."""
@@ -140,7 +140,7 @@ class _DocumentInFile:
             if home is None or lack.missing not in {key.pointer[-1] for key in keys}:
                 continue
             moved = [key for key in keys if key.pointer[-1] in home.properties]
-            where = pointer_text(lack.pointer)
+            where = place_words(lack.pointer)
             of_object = f"in {where}" if where else "at the top"
             found = f"{_listed(moved)} here, and belong{'s' * (len(moved) == 1)} {of_object}"
             allowed = f"{_these(moved)} indented like the other keys {of_object}"

@@ -9,6 +9,7 @@ Pointers come in two forms. In a document they start at the document. In a file 
 a list they start with the document's number (`_in_file`).
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,7 +23,15 @@ from shopwindow.content.layers import origin
 from shopwindow.content.listing import Source
 from shopwindow.content.places import Files
 from shopwindow.content.schema import Schemas
-from shopwindow.problems import Level, Place, Pointer, Problem
+from shopwindow.problems import (
+    Level,
+    Place,
+    Pointer,
+    Problem,
+    cut,
+    leads_through_list,
+    ordinal,
+)
 
 
 class Locator:
@@ -159,9 +168,15 @@ class Locator:
         return replace(problem, used_by=tuple(sorted(users)))
 
     def described(self, problem: Problem) -> Problem:
-        """Return a problem with the schema's description, where it has no other yet."""
+        """Return a problem with its document's name, where words need it, and with the
+        schema's description, where it has no other yet.
+        """
         source, pointer = self.files.sources.get(problem.path), problem.pointer
-        if problem.about or source is None or (problem.absent and not pointer):
+        if source is None:
+            return problem
+        if leads_through_list(pointer):
+            problem = replace(problem, document=self._called(source, pointer))
+        if problem.about or (problem.absent and not pointer):
             return problem
         in_document = (
             pointer[1:] if pointer and isinstance(pointer[0], int) else pointer
@@ -169,6 +184,30 @@ class Locator:
         return replace(
             problem, about=self._schemas.about(source.kind.schema, in_document)
         )
+
+    def _called(self, source: Source, pointer: Pointer) -> str:
+        """Return what a sentence calls the document around a pointer in a file: its kind
+        and its identity as written, or its number in the file; empty where it is alone
+        there without an identity.
+
+        Files of streamed kinds may be large, and are not read for a name.
+        """
+        kind = source.kind
+        is_in_list = isinstance(pointer[0], int)
+        if kind.identity and not kind.streamed:
+            place = (*pointer[:is_in_list], kind.identity)
+            written = self.files.text(source.path).written(place).strip("\"'")
+            if _NAME.fullmatch(written):
+                return f"{kind.name} {cut(written)}"
+        if not is_in_list:
+            return ""
+        if source.is_feed:
+            return f"this {kind.name}"
+        return f"the {ordinal(int(pointer[0]))} {kind.name}"
+
+
+_NAME = re.compile(r"[\w.-]+(?: [\w.-]+)*")
+"""An identity that stands in a sentence as it is: no list, alias or expression."""
 
 
 def _in_file(layer: Layer, pointer: Pointer) -> Pointer:

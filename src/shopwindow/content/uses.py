@@ -19,13 +19,20 @@ from shopwindow.content.places import Files, layers_stating, stated_at
 from shopwindow.content.shape import Shape
 from shopwindow.content.streams import names_of, streamed
 from shopwindow.content.yaml import Json, Malformed
-from shopwindow.problems import Misuse, Pointer, cut, number_of, pointer_text
+from shopwindow.problems import (
+    Misuse,
+    Pointer,
+    cut,
+    number_of,
+    place_words,
+    pointer_text,
+)
 
 
 @dataclass(frozen=True)
 class Use:
     """One place in a YAML file. ``kind``, ``id`` and ``title`` are those of the
-    document there.
+    document there. ``place`` says in words what ``pointer`` says to programs.
     """
 
     kind: str
@@ -34,6 +41,7 @@ class Use:
     path: str
     line: int
     pointer: str
+    place: str
 
 
 @dataclass(frozen=True)
@@ -215,7 +223,8 @@ def _in_expressions(files: Files, path: str, kind: Kind, name: str) -> Iterator[
             if isinstance(value, list):
                 document, in_document = at(value, pointer[:1]), pointer[1:]
             id, title = _called(kind, document)
-            yield Use(kind.name, id, title, path, line, pointer_text(in_document))
+            text, words = pointer_text(in_document), place_words(in_document)
+            yield Use(kind.name, id, title, path, line, text, words)
 
 
 def _texts(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, str]]:
@@ -279,7 +288,8 @@ def _places(
         place = files.place(layer, pointer)
         id, title = _called(kind, held.value)
         line = place.line if place else 1
-        yield Use(kind.name, id, title, layer.path, line, pointer_text(pointer))
+        text, words = pointer_text(pointer), place_words(pointer)
+        yield Use(kind.name, id, title, layer.path, line, text, words)
 
 
 def _called(kind: Kind, value: Json) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from shopwindow.content.listing import COMPRESSED
 from shopwindow.content.lookup import Held, Shelf, pointer_in, with_id
 from shopwindow.content.places import Files, layers_stating, stated_at
 from shopwindow.content.yaml import Json, Malformed
-from shopwindow.problems import Misuse, Pointer, pointer_text
+from shopwindow.problems import Misuse, Pointer, place_words, pointer_text
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,14 @@ class Explanation:
     """Why one value of a document is what it is.
 
     ``statements``: the one that counts first, then those that it hides; an object is
-    merged from all of them. ``about`` is the schema's description.
+    merged from all of them. ``about`` is the schema's description. ``place`` says in
+    words what ``pointer`` says to programs.
     """
 
     kind: str
     id: str
     pointer: str
+    place: str
     value: Json
     statements: tuple[Statement, ...]
     about: str
@@ -77,6 +79,7 @@ def explanations(shelf: Shelf, kind: Kind, id: str, pointer: str) -> list[Explan
                 kind.name,
                 "" if kind is SITE else id,
                 pointer_text(steps),
+                place_words(steps),
                 at(held.value, steps),
                 statements,
                 shelf.schemas.about(kind.schema, steps),

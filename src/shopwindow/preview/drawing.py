@@ -15,7 +15,7 @@ from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.places import Files, layers_stating, stated_at
 from shopwindow.content.schedule import BEGINNING, END, Window
 from shopwindow.content.yaml import Json
-from shopwindow.problems import Pointer, pointer_text
+from shopwindow.problems import Pointer, ordinal
 
 MAX_ROWS = 400
 """Values of one document that a page lists; who needs more reads the file."""
@@ -31,7 +31,6 @@ class ValueRow:
 
     name: str
     depth: int
-    pointer: str
     text: str | None
     path: str = ""
     line: int = 0
@@ -83,10 +82,10 @@ def _row(
     ]
     path, line = places[0] if places else ("", 0)
     holds_others = isinstance(value, dict | list)
+    last = pointer[-1]
     return ValueRow(
-        name=str(pointer[-1]),
+        name=ordinal(last) if isinstance(last, int) else last,
         depth=len(pointer) - 1,
-        pointer=pointer_text(pointer),
         text=None if holds_others and value else text_of(value),
         path=path,
         line=line,

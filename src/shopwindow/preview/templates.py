@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shopwindow.content import schedule
 from shopwindow.content.listing import shipped
+from shopwindow.problems import place_words
 
 MAX_HINT = 50
 """Characters beside a folded object: with its name in front they are one line."""
@@ -35,6 +36,7 @@ def environment() -> Environment:
         "json": json_text,
         "hint": hint,
         "dollars": dollars,
+        "place_words": place_words,
     }
     return templates
 

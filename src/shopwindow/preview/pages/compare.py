@@ -17,7 +17,7 @@ from shopwindow.content.places import layers_stating
 from shopwindow.content.schedule import PUBLISHED
 from shopwindow.preview.drawing import text_of
 from shopwindow.preview.visit import Page, Visit
-from shopwindow.problems import Failure, Pointer, pointer_text
+from shopwindow.problems import Failure, Pointer, place_words
 from shopwindow.release.changes import Leaf, clock_titles, differences
 from shopwindow.release.documents_read import SITE_DOCUMENT
 from shopwindow.release.purging import Purge
@@ -42,9 +42,12 @@ class StatedAt:
 
 @dataclass(frozen=True)
 class Value:
-    """One value that differs, and what says so. A side that does not have it is None."""
+    """One value that differs, and what says so. A side that does not have it is None.
 
-    pointer: str
+    ``place`` says in words where it is.
+    """
+
+    place: str
     before: str | None
     after: str | None
     cause: StatedAt | None
@@ -214,7 +217,7 @@ def _value(visit: Visit, document: Document | None, leaf: Leaf) -> Value:
     # A value that is gone was removed from the object around it.
     causes = _causes(visit, document, pointer) if new is not None else ()
     cause = causes[0] if causes else None
-    return Value(pointer_text(pointer), _shown(old), _shown(new), cause)
+    return Value(place_words(pointer), _shown(old), _shown(new), cause)
 
 
 def _causes(
