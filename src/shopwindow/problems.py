@@ -62,6 +62,7 @@ class Problem:
         pointer: the way to the value within its file.
         document: what a sentence calls the document, where the pointer leads through a
             list: `promotion 880301`; empty where it has no name.
+        also: the other places of the same cause, each a problem with a fix of its own.
         allowed: completes "allowed: …".
         about: the schema's description of the property.
         nearest: completes "did you mean …?".
@@ -86,6 +87,7 @@ class Problem:
     level: Level = Level.ERROR
     meant: Any = field(default=None, compare=False)
     document: str = field(default="", compare=False)
+    also: tuple["Problem", ...] = field(default=(), compare=False)
 
     def order(self) -> tuple[str, int, int, str, str]:
         """Return a key that sorts problems by where they are."""

@@ -46,7 +46,8 @@ def problem(found: str = "something", place: Place | None = None, path: str = "a
     [
         (
             FULL,
-            "config/appLayout/0: 'shp' is not a key of appConfig (Top-level sections of the app); allowed: shop, bag; "
+            "the 1st entry of config/appLayout: 'shp' is not a key of appConfig (Top-level sections of the app); "
+            "allowed: shop, bag; "
             "did you mean shop?; apps/android.yaml, apps/iphone.yaml build on this",
         ),
         (BARE, "a link to a folder"),
@@ -268,6 +269,32 @@ def test_json_has_everything_that_is_known() -> None:
         problem["level"] for problem in json.loads(report.as_json(ProblemReport([FULL, WARNING], FOLDER)))["problems"]
     ]
     assert levels == ["error", "warning"]
+
+
+@pytest.mark.parametrize(
+    ("pointer", "document", "words"),
+    [
+        (("categories", 1), "promotion 880301", "the 2nd category of promotion 880301"),
+        (("attributes", 2, "value"), "event 510101", "the value of the 3rd attribute of event 510101"),
+        (("stores", "storeId", 10), "event 5", "the 11th entry of stores/storeId of event 5"),
+        (("coupon", 20, "a", "b"), "", "a/b of the 21st entry of coupon"),
+        ((3, "publish", "until"), "event 5", "publish/until of event 5"),
+        ((3, "name"), "", "the name of the 4th document"),
+        (("categories", 0, "categories", 102), "", "the 103rd category of the 1st category"),
+        (("boxes", 1, 0), "", "the 1st entry of the 2nd entry of boxes"),
+        (("config", "shop/ping"), "app iphone", "config/shop~1ping"),
+        ((), "app iphone", ""),
+    ],
+)
+def test_a_place_in_a_list_is_read_in_words_and_key_paths_stay(
+    pointer: tuple[str | int, ...], document: str, words: str
+) -> None:
+    told = problem(pointer=pointer, document=document)
+    assert sentence(told) == (f"{words}: something" if words else "something")
+    if pointer:
+        printed = terminal.layout(ProblemReport([told], FOLDER), width=120).splitlines()
+        plain = [re.sub("\x1b[^m]*m", "", line) for line in printed]
+        assert [line.split("at  ")[1] for line in plain if "at  " in line] == [words]
 
 
 @pytest.mark.parametrize(

@@ -139,3 +139,34 @@ def test_another_number_of_a_store_that_exists_is_a_mistake_of_its_own(content: 
     events.write_text(events.read_text().replace("storeId: [402, 403, 404]", "storeId: [402, 406, 404]"))
     (problem,) = problems(content)
     assert (problem.found, problem.nearest) == ("no store has the storeId 406", "405")
+
+
+def test_a_renamed_category_is_one_problem_that_names_the_rename_and_its_fix_writes_the_name(
+    minimal: Path,
+) -> None:
+    shoes = "{id: 2, name: Shoes, url: 'https://www.example/2'}"
+    men = f"- {{id: 1, name: Men, url: 'https://www.example/1', categories: [{shoes}]}}\n"
+    promotion = (minimal / "promotions/one.yaml").read_text()
+    named = promotion.replace("[Men]", "[Men, Shoes]")
+    other = named.replace("promoId: 8", "promoId: 9").replace("4000", "4001")
+    categories = minimal / "catalog/categories.yaml"
+    categories.parent.mkdir()
+    categories.write_text(men)
+    (minimal / "promotions/one.yaml").write_text(named)
+    (minimal / "promotions/two.yaml").write_text(other)
+    git(minimal.parent, "init", "-q")
+    git(minimal.parent, "add", "-A")
+    git(minimal.parent, "commit", "-qm", "Shoes")
+    categories.write_text(men.replace("Shoes", "Footwear"))
+    checked = library.check(INTERFACE, minimal, at=AT)
+    assert checked.problems == []
+    line = [at.startswith("categories") for at in named.splitlines()].index(True) + 1
+    assert [sentence(warning).partition(" (")[0] for warning in checked.warnings] == [
+        f"the 2nd category of promotion 8: category 2 is called 'Footwear' now, and not 'Shoes'; "
+        f"the same in 1 more place, such as promotions/two.yaml:{line}"
+    ]
+    repair = library.fixes(INTERFACE, minimal, checked)
+    assert {edit.path: edit.after.decode() for edit in repair.edits} == {
+        "promotions/one.yaml": named.replace("Shoes", "Footwear"),
+        "promotions/two.yaml": other.replace("Shoes", "Footwear"),
+    }

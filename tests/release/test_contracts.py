@@ -151,7 +151,8 @@ WAYS: dict[str, Way] = {
         lambda files: config(files)["appLayout"].append("bag"),
         [
             (
-                "apps/phone.yaml:18: contract.enum: config/appLayout/1: this breaks phone 2.0: appLayout[] "
+                "apps/phone.yaml:18: contract.enum: the 2nd entry "
+                "of config/appLayout of app phone: this breaks phone 2.0: appLayout[] "
                 "of v2/utility/mobileapp is 'bag', which the app does not know (contracts/phone.yaml:8) "
                 "(Name of a section); allowed: shop, offers"
             )
@@ -189,7 +190,8 @@ WAYS: dict[str, Way] = {
         base_of_both,
         [
             (
-                "apps/_base.yaml:13: contract.enum: config/appLayout/1: this breaks phone 2.0 and tablet "
+                "apps/_base.yaml:13: contract.enum: the 2nd entry "
+                "of config/appLayout: this breaks phone 2.0 and tablet "
                 "2.0: appLayout[] of v2/utility/mobileapp is 'bag', which the app does not know "
                 "(contracts/phone.yaml:8, contracts/tablet.yaml:8) (Name of a section); allowed: shop; "
                 "apps/phone.yaml, apps/tablet.yaml build on this"
@@ -307,7 +309,8 @@ WAYS: dict[str, Way] = {
         setting("rows", to={"a": 1}),
         [
             (
-                "contracts/phone.yaml:9: contract.path: reads/0/fields/0/path: notices[].value.rows in "
+                "contracts/phone.yaml:9: contract.path: the path of the 1st field of the 1st read: "
+                "notices[].value.rows in "
                 "answers of v1/notices is no list (The way to the value in the JSON answer); "
                 "allowed: a path without it"
             )
@@ -318,7 +321,7 @@ WAYS: dict[str, Way] = {
         setting("tags", to=[1, 2]),
         [
             (
-                "notices/1.yaml:17: contract.type: value/tags/0: this breaks phone 2.0: "
+                "notices/1.yaml:17: contract.type: the 1st entry of value/tags of notice 1: this breaks phone 2.0: "
                 "notices[].value.tags[] of v1/notices is 1, not text (contracts/phone.yaml:8); allowed: text"
             ),
             (
@@ -332,7 +335,7 @@ WAYS: dict[str, Way] = {
         setting("rows", to=[{"n": 1}, {}]),
         [
             (
-                "notices/1.yaml:12: contract.gone: value/rows/1: this breaks phone 2.0: "
+                "notices/1.yaml:12: contract.gone: the 2nd entry of value/rows of notice 1: this breaks phone 2.0: "
                 "notices[].value.rows[].n of v1/notices is gone (contracts/phone.yaml:8); allowed: a whole "
                 "number"
             )
@@ -343,7 +346,8 @@ WAYS: dict[str, Way] = {
         setting("rows", to=["one"]),
         [
             (
-                "contracts/phone.yaml:9: contract.path: reads/0/fields/0/path: notices[].value.rows[] in "
+                "contracts/phone.yaml:9: contract.path: the path of the 1st field of the 1st read: "
+                "notices[].value.rows[] in "
                 "answers of v1/notices is no object, so it has no 'n' (The way to the value in the JSON "
                 "answer); allowed: [] behind a list; nothing behind a value"
             )
@@ -425,7 +429,7 @@ WAYS: dict[str, Way] = {
         lambda files: files[NOTICE_FILE].update(noticeId=2),
         [
             (
-                "contracts/phone.yaml:6: contract.refused: reads/0/request: this breaks phone 2.0: "
+                "contracts/phone.yaml:6: contract.refused: the request of the 1st read: this breaks phone 2.0: "
                 "v1/notices/1 is refused with 404: noticeId: there is no notice with this noticeId (A read, "
                 "by its path and query below base_url, as `shopwindow show` takes it); allowed: an answer; "
                 "without the request, if the app sends it no more"
@@ -437,7 +441,7 @@ WAYS: dict[str, Way] = {
         lambda files: files[NOTICE_FILE].update(publish={"from": "2026-12-01"}),
         [
             (
-                "contracts/phone.yaml:6: contract.refused: reads/0/request: this breaks phone 2.0: "
+                "contracts/phone.yaml:6: contract.refused: the request of the 1st read: this breaks phone 2.0: "
                 "v1/notices/1 is refused with 404: noticeId: there is no notice with this noticeId (A read, "
                 "by its path and query below base_url, as `shopwindow show` takes it); allowed: an answer; "
                 "without the request, if the app sends it no more"
@@ -449,7 +453,7 @@ WAYS: dict[str, Way] = {
         lambda files: files[NOTICE_FILE].pop("labels"),
         [
             (
-                "contracts/phone.yaml:8: contract.gone: reads/0/fields/0: this breaks phone 2.0: "
+                "contracts/phone.yaml:8: contract.gone: the 1st field of the 1st read: this breaks phone 2.0: "
                 "notices[].labels of v1/notices?_fields=labels is gone (One value of the answer, or all "
                 "values that a path with [] or * leads to); allowed: a value"
             )
@@ -576,65 +580,73 @@ WRONG: dict[str, tuple[Json, str]] = {
     ),
     "a request that does not exist": (
         with_request("v2/utility/mobilap"),
-        "6: contract.request: reads/0/request: no operation has the path 'v2/utility/mobilap'"
+        "6: contract.request: the request of the 1st read: no operation has the path 'v2/utility/mobilap'"
         f" {REQUEST}; {READS}; did you mean v2/utility/mobileapp?",
     ),
     "an operation that writes": (
         with_request("v2/utility/mobileoptinout"),
-        f"6: contract.request: reads/0/request: POST v2/utility/mobileoptinout writes {REQUEST}; {READS}",
+        f"6: contract.request: the request of the 1st read: POST v2/utility/mobileoptinout writes {REQUEST}; {READS}",
     ),
     "a GET that writes": (
         with_request("v2/utility/mobilelog"),
-        f"6: contract.request: reads/0/request: GET v2/utility/mobilelog writes {REQUEST}; {READS}",
+        f"6: contract.request: the request of the 1st read: GET v2/utility/mobilelog writes {REQUEST}; {READS}",
     ),
     "an operation that needs the database": (
         with_request("order/v1/bags?bagGuid=1"),
-        f"6: contract.request: reads/0/request: GET order/v1/bags is answered by the running service alone"
+        f"6: contract.request: the request of the 1st read: GET order/v1/bags is answered by the running service alone"
         f" {REQUEST}; {READS}",
     ),
     "a parameter that is missing": (
         with_request("store/v1/events"),
-        "6: contract.request: reads/0/request: storeId: one of storeId, storeNumber, locationNumber is required"
+        "6: contract.request: the request of the 1st read: "
+        "storeId: one of storeId, storeNumber, locationNumber is required"
         f" {REQUEST}; allowed: a request that the interface admits",
     ),
     "a callback": (
         with_request("v2/utility/mobileapp?callback=receive"),
-        "6: contract.request: reads/0/request: a script is no answer that a contract could look into"
+        "6: contract.request: the request of the 1st read: a script is no answer that a contract could look into"
         f" {REQUEST}; allowed: the request without callback",
     ),
     "a whole address": (
         with_request("https://api.shop.example/v2/utility/mobileapp"),
-        "6: schema.pattern: reads/0/request: 'https://api.shop.example/v2/utility/mobileapp' does not have the right"
+        "6: schema.pattern: the request of the 1st read: "
+        "'https://api.shop.example/v2/utility/mobileapp' does not have the right"
         f" form {REQUEST}; allowed: a path and query below base_url without spaces, such as v2/utility/mobileapp",
     ),
     "a path with two dots": (
         with_path("appConfig..shop"),
-        "9: contract.path: reads/0/fields/0/path: the path 'appConfig..shop' cannot be read from character 10 on"
+        "9: contract.path: the path of the 1st field of the 1st read: "
+        "the path 'appConfig..shop' cannot be read from character 10 on"
         f" {PATH}; {FORM}",
     ),
     "a path that no answer has": (
         with_path("appConfig.shop.appDisplayNmae"),
-        "9: contract.path: reads/0/fields/0/path: appConfig.shop in answers of v2/utility/mobileapp has no"
+        "9: contract.path: the path of the 1st field of the 1st read: "
+        "appConfig.shop in answers of v2/utility/mobileapp has no"
         f" 'appDisplayNmae' {PATH}; allowed: appDisplayName, appIcon, featureLayout; did you mean appDisplayName?",
     ),
     "items of what is no list": (
         with_path("configVersion[]"),
-        "9: contract.path: reads/0/fields/0/path: configVersion in answers of v2/utility/mobileapp is no list"
+        "9: contract.path: the path of the 1st field of the 1st read: "
+        "configVersion in answers of v2/utility/mobileapp is no list"
         f" {PATH}; allowed: a path without it",
     ),
     "values of what is no object": (
         with_path("appLayout.*"),
-        "9: contract.path: reads/0/fields/0/path: appLayout in answers of v2/utility/mobileapp is no object"
+        "9: contract.path: the path of the 1st field of the 1st read: "
+        "appLayout in answers of v2/utility/mobileapp is no object"
         f" {PATH}; allowed: a path without it",
     ),
     "a name within a list": (
         with_path("appLayout.shop"),
-        "9: contract.path: reads/0/fields/0/path: appLayout in answers of v2/utility/mobileapp is no object, so it"
+        "9: contract.path: the path of the 1st field of the 1st read: "
+        "appLayout in answers of v2/utility/mobileapp is no object, so it"
         f" has no 'shop' {PATH}; allowed: [] behind a list; nothing behind a value",
     ),
     "an unknown type": (
         contract("phone", {"path": "appLayout[]", "type": "txt"}),
-        "10: schema.enum: reads/0/fields/0/type: 'txt' is not one of the allowed values (What the value is; left out:"
+        "10: schema.enum: the type of the 1st field of the 1st read: "
+        "'txt' is not one of the allowed values (What the value is; left out:"
         " anything); allowed: text, integer, number, boolean, object, list; did you mean text?",
     ),
     "no request": (

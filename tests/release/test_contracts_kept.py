@@ -28,7 +28,8 @@ READS = [
     {"request": "v3/promotions?show=promotions", "fields": [{"path": "promotionDetailsResponse[].promoId"}]},
 ]
 BROKEN = (
-    "apps/phone.yaml: config/appLayout/1: this breaks phone 2.0: appLayout[] of v2/utility/mobileapp is 'scan', which"
+    "apps/phone.yaml: the 2nd entry "
+    "of config/appLayout of app phone: this breaks phone 2.0: appLayout[] of v2/utility/mobileapp is 'scan', which"
     " the app does not know (contracts/phone.yaml:1) (Name of a section); allowed: shop, bag"
 )
 

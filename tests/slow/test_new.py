@@ -66,7 +66,7 @@ def test_a_new_document_of_the_minimal_shop_checks_clean(minimal: Path, kind: st
 def test_a_reference_to_what_nobody_has_written_is_what_a_check_reports(minimal: Path) -> None:
     library.new(INTERFACE, minimal, "product")
     (problem,) = problems(minimal)
-    assert problem.startswith("catalog/products/1-new-product.yaml: categories/0: no category has the id 100")
+    assert problem.startswith("catalog/products/1-new-product.yaml: the 1st category: no category has the id 100")
     library.new(INTERFACE, minimal, "category")
     shutil.rmtree(minimal / "catalog/products")
     library.new(INTERFACE, minimal, "product")

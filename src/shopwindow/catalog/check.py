@@ -19,11 +19,11 @@ from pathlib import Path
 import orjson
 
 from shopwindow.catalog.entries import RecordEntry, RecordPlaces
-from shopwindow.catalog.kinds import KINDS
+from shopwindow.catalog.kinds import CATEGORY, KINDS
 from shopwindow.catalog.large import LargeCheck
-from shopwindow.catalog.rules import Referable
+from shopwindow.catalog.rules import Referable, inside
 from shopwindow.catalog.small import Categories, once, small_of
-from shopwindow.content import records
+from shopwindow.content import gone, records
 from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.finding import Finding, shown
 from shopwindow.content.listing import RACY_NS, Source
@@ -186,18 +186,52 @@ def _check_names_of_categories(
     if not categories.flat or categories.ids is None:
         return
     names = {str(category.get("name")) for category in categories.flat}
-    for promotion in around.case.having("promotion"):
-        for index, name in around.case.entries(promotion, ("categories",)):
-            if name in names:
-                continue
-            finding = Finding(
-                "promotion.category",
-                ("categories", index),
-                f"no category has the name {shown(name)}",
-                "the name of a category, exactly as the catalog has it",
-                nearest=nearest(name, names),
-            )
-            report.warnings.append((promotion, finding))
+    unnamed = [
+        (promotion, index, name)
+        for promotion in around.case.having("promotion")
+        for index, name in around.case.entries(promotion, ("categories",))
+        if name not in names
+    ]
+    renamed = _renamed(categories, around.folder) if unnamed else {}
+    for promotion, index, name in unnamed:
+        found, similar, meant = f"no category has the name {shown(name)}", "", None
+        if name in renamed:
+            id, meant = renamed[name]
+            found = f"category {id} is called {shown(meant)} now, and not {shown(name)}"
+        else:
+            similar = nearest(name, names)
+        finding = Finding(
+            "promotion.category",
+            ("categories", index),
+            found,
+            "the name of a category, exactly as the catalog has it",
+            nearest=similar or meant or "",
+            absent=(CATEGORY.name, "name", name),
+            meant=meant,
+        )
+        report.warnings.append((promotion, finding))
+
+
+def _renamed(categories: Categories, folder: Path) -> dict[str, tuple[int, str]]:
+    """Return former names of categories, each with the category's id and present name.
+
+    The last commit has the former ones. A name that several categories had, of which
+    each has another name now, is left out.
+    """
+    present = {category["id"]: category.get("name") for category in categories.flat}
+    former: dict[str, dict[int, str]] = {}
+    for document in gone.of_last_commit(folder, [CATEGORY]):
+        value = document.value
+        for category in (value, *(inner for _, inner in inside(value))):
+            id, name = category.get("id"), category.get("name")
+            now = present.get(id)
+            if isinstance(name, str) and isinstance(now, str) and now != name:
+                former.setdefault(name, {})[id] = now
+    return {
+        name: next(iter(of_ids.items()))
+        for name, of_ids in former.items()
+        if len(of_ids) == 1
+    }
 
 
 def _referable(categories: Categories, around: Unstreamed) -> Referable:

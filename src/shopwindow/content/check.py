@@ -318,7 +318,7 @@ class _Check:
         ]
         lasting = (*slips.RULES, open_maps.NEAR_NAME) if is_sound else ()
         left = unsilenced(warnings, self.reading.allowed, lasting)
-        return sorted(left, key=Problem.order)
+        return gone.united(sorted(left, key=Problem.order))
 
     def _streamed_skeletons(self) -> Iterator[Problem]:
         """Yield a warning for each file of a streamed kind that is as `new` wrote it.

@@ -239,6 +239,7 @@ def _key_in_quotes(problem: Problem, file: YamlText) -> Fix | None:
 _ANCHOR = re.compile(r"&([^\s,\[\]{}]+)[ \t]+")
 
 FIXES: Mapping[str, Callable[[Problem, YamlText], Fix | None]] = {
+    "promotion.category": _value,
     "schema.additionalProperties": _key,
     "schema.enum": _value,
     "schema.format": _value,

@@ -122,6 +122,38 @@ def grouped(
     return others, more
 
 
+def united(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems with all uses of one former name as one, at the first use.
+
+    Such a problem says what is absent, and what it is called now (`meant`). The other
+    uses stand in its `also`.
+    """
+    listed: list[Problem] = []
+    others: dict[Absent, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        if problem.absent is None or problem.meant is None:
+            listed.append(problem)
+            continue
+        if problem.absent not in others:
+            listed.append(problem)
+        others[problem.absent].append(problem)
+    return [
+        _with_others(problem, others[problem.absent][1:])
+        if problem.absent in others
+        else problem
+        for problem in listed
+    ]
+
+
+def _with_others(problem: Problem, others: Sequence[Problem]) -> Problem:
+    if not others:
+        return problem
+    examples = [f"{one.path}:{_line(one)}" for one in others[:MAX_NAMED_PLACES]]
+    places = number_of(len(others), "more place")
+    found = f"{problem.found}; the same in {places}, such as {', '.join(examples)}"
+    return replace(problem, found=found, also=tuple(others))
+
+
 def _merged(causes: Mapping[Any, _Cause]) -> dict[Any, _Cause]:
     """Return the causes, with many values of one sort that only feeds name as one.
 
@@ -263,7 +295,12 @@ def of_last_commit(folder: Path, kinds: Sequence[Kind]) -> Iterator[FormerDocume
     paths = [path for path in changed.split("\0") if path.endswith((".yaml", ".yml"))]
     for path in paths[:MAX_CHANGED_FILES]:
         kind = next(
-            (kind for kind in kinds if path.startswith(f"{kind.folder}/")), None
+            (
+                kind
+                for kind in kinds
+                if path.startswith((f"{kind.folder}/", f"{kind.folder}."))
+            ),
+            None,
         )
         if kind is None or not kind.ids:
             continue

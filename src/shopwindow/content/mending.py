@@ -79,7 +79,8 @@ def repair(
     fixes: list[AppliedFix] = []
     refused: set[tuple[str, str, Pointer]] = set()
     for _ in range(MAX_ROUNDS):
-        problems = [*checked.problems, *checked.warnings]
+        listed = [*checked.problems, *checked.warnings]
+        problems = [one for problem in listed for one in (problem, *problem.also)]
         wanted = [problem for problem in problems if only(problem)]
         trial = _round(files, wanted, refused)
         if not trial:
