@@ -325,7 +325,7 @@ WAYS: dict[str, Way] = {
                 "notices[].value.tags[] of v1/notices is 1, not text (contracts/phone.yaml:8); allowed: text"
             ),
             (
-                "notices/1.yaml:18: contract.type: value/tags/1: this breaks phone 2.0: "
+                "notices/1.yaml:18: contract.type: the 2nd entry of value/tags of notice 1: this breaks phone 2.0: "
                 "notices[].value.tags[] of v1/notices is 2, not text (contracts/phone.yaml:8); allowed: text"
             ),
         ],
