@@ -266,6 +266,11 @@ def test_sql_reaches_nothing_but_the_feeds_that_are_named(tmp_path: Path, sql: s
     assert sorted(path.name for path in tmp_path.iterdir()) == ["brands.sql", "feed.csv", "other.jsonl"]
 
 
+def test_a_table_that_no_feed_is_called_as_is_reported_with_the_name_that_feeds_have(tmp_path: Path) -> None:
+    ran, _ = imported(tmp_path, "feed.csv", FEEDS["feed.csv"], "FROM products")
+    assert ran.err.endswith("; each feed is a table, called as its file is, up to the first dot\n")
+
+
 def test_an_sql_file_is_named_for_what_it_makes(tmp_path: Path) -> None:
     write(tmp_path, {"brnads.sql": BRANDS, "feed.csv": FEEDS["feed.csv"]})
     ran = shopwindow("catalog", "import", "brnads.sql", "feed.csv", cwd=tmp_path)

@@ -182,6 +182,8 @@ def _failure(path: Path, error: duckdb.Error) -> Failure:
     words = " ".join(re.split(r"\n+(?:LINE |Possible )", words)[0].split())
     if isinstance(error, duckdb.PermissionException):
         words += "; SQL reads the tables of the feeds that are named, and nothing else"
+    if "Table with name" in words:
+        words += "; each feed is a table, called as its file is, up to the first dot"
     return Failure(f"{where}: {words}")
 
 
