@@ -17,7 +17,7 @@ from shopwindow import library
 from shopwindow.content.documents import Content
 from shopwindow.interface.bind import bind
 from shopwindow.interface.body import Bodies
-from shopwindow.interface.call import Request
+from shopwindow.interface.call import Request as Sent
 from shopwindow.interface.operation import FromStore, Moment, Outcome
 from shopwindow.shop import INTERFACE
 
@@ -88,7 +88,7 @@ class Shopping:
         data = b"" if body is None else json.dumps(body).encode()
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         sent |= {"content-type": JSON} if data else {}
-        request = Request(path, query, sent, method, len(data), data, address)
+        request = Sent(path, query, sent, method, len(data), data, address)
         call = bind(request, application, INTERFACE, bodies=Bodies(program_schemas(), self.content))
         source = call.operation.source
         assert isinstance(source, FromStore)
