@@ -18,7 +18,6 @@ from shopwindow.content.documents import Content
 from shopwindow.content.schema import Schemas
 from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Problem, sentence
 from shopwindow.service.database.database import Database
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
@@ -50,12 +49,6 @@ class Request:
 def checked(folder: Path, interface: Interface = INTERFACE, **options: Any) -> Checked:
     """A check of a content folder in this process. ``options`` are the library's."""
     return library.check(interface, folder, **{"jobs": 1, **options})
-
-
-def in_lines(problems: list[Problem]) -> list[str]:
-    """Problems as a person reads them: `path:line:column: rule: sentence`."""
-    places = [f"{each.place.line}:{each.place.column}:" if each.place else "" for each in problems]
-    return [f"{each.path}:{place} {each.rule}: {sentence(each)}" for each, place in zip(problems, places, strict=True)]
 
 
 def released(folder: Path, out: Path | None = None, *, at: str = AT) -> Path:
