@@ -23,7 +23,7 @@ from benchmarks import real_content
 from benchmarks.measure import Command, Run
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
-from objectstores import BUCKET, KEYS, Between, Store, between, s3
+from harness.stores import BUCKET, KEYS, Between, Store, between, s3
 from shopwindow.delivery.connections import concurrently
 from shopwindow.delivery.opening import open_bucket
 from shopwindow.delivery.targets import parse

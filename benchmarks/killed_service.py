@@ -35,11 +35,11 @@ from typing import Any
 import orjson
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
-from children import ends_with_us
-from engines import FAST, IMMEDIATE, PostgresServer, postgresql_server
-from nginx import ADDRESS, free_port
-from shops import ORDERS, PHONE, SECRET, SECRET_TEXT, UNLIMITED
-from shops import release as shop_release
+from harness.commands import ends_with_us
+from harness.databases import FAST, IMMEDIATE, PostgresServer, postgresql_server
+from harness.program import ORDERS, PHONE, SECRET, SECRET_TEXT, UNLIMITED
+from harness.program import release_of_codes as shop_release
+from harness.servers import ADDRESS, free_port
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.text import digest
 from shopwindow.service.database.database import Database

@@ -35,7 +35,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from benchmarks.killed_service import sample
 from benchmarks.serve import ADDRESS, free_port, running
-from engines import PostgresServer, postgresql_server
+from harness.databases import PostgresServer, postgresql_server
 from shopwindow.interface.table import Result, Row, Tables
 from shopwindow.service import server
 from shopwindow.service.database.database import Load

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-import conformance
-from engines import database, engine, postgresql
-from examples import USUAL
-from harness.program import Schemas, program_schemas
-from releases import built
-from trees import MINIMAL, write
+from facts import conformance
+from harness.content import MINIMAL, USUAL, write_files
+from harness.databases import database, engine, postgresql
+from harness.program import Schemas, built, program_schemas
 
 __all__ = ["database", "engine", "postgresql"]
 
@@ -127,14 +125,14 @@ def sample(tmp_path: Path) -> Path:
 @pytest.fixture
 def minimal(tmp_path: Path) -> Path:
     """A content folder with one small document of each kind, to be changed at will."""
-    return write(tmp_path / "content", MINIMAL)
+    return write_files(tmp_path / "content", MINIMAL)
 
 
 @pytest.fixture(scope="session")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of releases with one of the conformance table's content. Nobody changes it; modules may have another."""
     folder = tmp_path_factory.mktemp("out")
-    built(write(folder / "content", conformance.documents()), folder / "dist", at=conformance.AT)
+    built(write_files(folder / "content", conformance.documents()), folder / "dist", at=conformance.AT)
     return folder / "dist"
 
 

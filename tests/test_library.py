@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from releases import AT, event, small, write
+from harness.content import AT, event, small, write
 from shopwindow import library
 from shopwindow.problems import Misuse
 from shopwindow.release.activation import Activated

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.program import Request, answered, served
-from releases import manifest, shopwindow
-from served import SOURCES
+from harness.program import Request, answered, manifest, served, shopwindow
+from harness.servers import SOURCES
 from shopwindow.interface.loading import load as load_interface
 from shopwindow.service.database.forget import forget
 from shopwindow.service.database.opening import open_database

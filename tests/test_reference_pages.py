@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reference_pages import ROOT, SCHEMAS, load, page_of_options, page_of_properties, properties
+from facts.reference_pages import ROOT, SCHEMAS, load, page_of_options, page_of_properties, properties
 
 PAGES = {"docs/reference/properties.md": page_of_properties, "docs/operate/options.md": page_of_options}
 WRITES = os.environ.get("SHOPWINDOW_PAGES") == "write"

@@ -5,10 +5,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from conformance import Case
-from conformance_catalog import table
-from harness.program import Application, Request, Schemas, answered, served
-from nginx import Answer
+from facts.conformance import Case
+from facts.conformance_catalog import table
+from harness.program import Answer, Application, Request, Schemas, answered, served
 from shopwindow.interface.call import Request as Called
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.shop import INTERFACE

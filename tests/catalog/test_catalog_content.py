@@ -14,8 +14,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.program import Schemas
-from releases import shopwindow
+from harness.content import MINIMAL, SITE, edit, found, problems, unmark, write_files
+from harness.program import Schemas, shopwindow
 from shopwindow.catalog import categories
 from shopwindow.catalog import rules as catalog_rules
 from shopwindow.catalog.check import CheckedCatalog
@@ -27,7 +27,6 @@ from shopwindow.interface.collections import declared
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE
-from trees import MINIMAL, SITE, edit, found, problems, unmark, write
 
 CATEGORIES = """\
 - id: 1
@@ -100,7 +99,7 @@ FILES = {
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """A content folder with a small catalog of every kind, to be changed at will."""
-    return write(tmp_path / "content", SMALL)
+    return write_files(tmp_path / "content", SMALL)
 
 
 def checked(folder: Path, schemas: Schemas, **options: Any) -> Checked:
@@ -308,7 +307,7 @@ def test_collections_that_hold_each_other_are_told(small: Path, schemas: Schemas
 
 def test_a_category_that_leads_back_to_itself_is_told_with_the_way(small: Path, schemas: Schemas) -> None:
     feed = [{"id": 10 + n, "name": f"N{n}", "url": "https://a.example/", "parent": 10 + (n + 1) % 3} for n in range(3)]
-    write(small, {"catalog/categories/more.jsonl": "\n".join(map(json.dumps, feed))})
+    write_files(small, {"catalog/categories/more.jsonl": "\n".join(map(json.dumps, feed))})
     assert [each.found for each in problems(small, schemas)] == [
         "the category 10 stands within itself, by way of 11, 12",
         "the category 11 stands within itself, by way of 12, 10",
@@ -339,7 +338,7 @@ def test_expressions_are_evaluated_in_yaml_and_a_name_that_is_missing_is_told(sm
     ],
 )
 def test_a_file_of_the_catalog_belongs_to_its_kind(tmp_path: Path, path: str, kind: str) -> None:
-    write(tmp_path, {"site.yaml": SITE, path: ""})
+    write_files(tmp_path, {"site.yaml": SITE, path: ""})
     sources, wrong = scan(tmp_path, INTERFACE.kinds)
     assert ([(source.path, source.kind.name) for source in sources if source.path == path], wrong) == (
         [(path, kind)],
@@ -362,7 +361,7 @@ def test_a_file_of_the_catalog_belongs_to_its_kind(tmp_path: Path, path: str, ki
 def test_another_file_is_told_with_the_name_that_may_be_meant(
     tmp_path: Path, path: str, place: str, nearest: str
 ) -> None:
-    write(tmp_path, {"site.yaml": SITE, path: ""})
+    write_files(tmp_path, {"site.yaml": SITE, path: ""})
     assert [(each.path, each.nearest) for each in scan(tmp_path, INTERFACE.kinds)[1]] == [(place, nearest)]
 
 
@@ -388,7 +387,7 @@ def test_a_feed_is_read_alike_however_it_is_packed_and_shared(small: Path, schem
     data = feed(documents) + b"\n  \n"
     assert len(data) > 2 * records.BLOCK
     (small / FILES["reviews"]).unlink()
-    write(small, {f"catalog/reviews.jsonl{ending}": packed(data, ending)})
+    write_files(small, {f"catalog/reviews.jsonl{ending}": packed(data, ending)})
     reviews = catalog(small, schemas, jobs=3).reviews
     assert list(reviews) == documents
     shared = [document for block in reviews.blocks() for document in reviews.read(block)]
@@ -405,7 +404,7 @@ def test_faults_deep_in_a_feed_have_their_lines(small: Path, schemas: Schemas, e
     data = feed(documents).replace(b'{"id": "n7000"', b'{"id": "n7000",')
     (small / FILES["reviews"]).unlink()
     path = f"catalog/reviews.jsonl{ending}"
-    write(small, {path: packed(data, ending)})
+    write_files(small, {path: packed(data, ending)})
     told = problems(small, schemas, CheckOptions(jobs=jobs))
     assert [(each.place and each.place.line, each.rule) for each in told] == [
         (4568, "schema.maximum"),
@@ -418,13 +417,13 @@ def test_faults_deep_in_a_feed_have_their_lines(small: Path, schemas: Schemas, e
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"  \r\n"])
 def test_a_feed_may_be_empty(small: Path, schemas: Schemas, data: bytes) -> None:
-    write(small, {FILES["reviews"]: data})
+    write_files(small, {FILES["reviews"]: data})
     assert list(catalog(small, schemas).reviews) == []
 
 
 def test_a_line_that_is_too_long_is_told_and_the_next_one_is_read(small: Path, schemas: Schemas) -> None:
     long = json.dumps({"id": "x" * (1024 * 1024)})
-    write(small, {FILES["reviews"]: f"{REVIEW}\n{long}\n{REVIEW}\n"})
+    write_files(small, {FILES["reviews"]: f"{REVIEW}\n{long}\n{REVIEW}\n"})
     assert [each.split(" ", 1) for each in found(small, schemas)] == [
         ["catalog/reviews.jsonl:2:1", "feed.line"],
         ["catalog/reviews.jsonl:3:7", "unique id"],
@@ -437,7 +436,7 @@ def test_a_damaged_compressed_feed_is_told(small: Path, schemas: Schemas, ending
     (small / FILES["reviews"]).unlink()
     path = f"catalog/reviews.jsonl{ending}"
     for damaged in (data[: len(data) // 2], data[:-1], b"", b"plainly no archive", data + b"no archive either"):
-        write(small, {path: damaged})
+        write_files(small, {path: damaged})
         assert [each.rule for each in problems(small, schemas) if each.rule != "feed.syntax"] == ["feed.compressed"]
 
 
@@ -447,7 +446,7 @@ def test_a_damaged_compressed_feed_is_told(small: Path, schemas: Schemas, ending
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_only_so_many_problems_are_listed_and_the_others_counted(small: Path, schemas: Schemas, jobs: int) -> None:
     documents = lines(12_000, product=99, text="Feet. " * 150)
-    write(small, {FILES["reviews"]: feed(documents)})
+    write_files(small, {FILES["reviews"]: feed(documents)})
     done = checked(small, schemas, most=10, jobs=jobs)
     assert [(each.place and each.place.line, each.found.partition(",")[2]) for each in done.problems] == [
         (
@@ -463,7 +462,7 @@ def test_only_so_many_problems_are_listed_and_the_others_counted(small: Path, sc
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_many_values_of_a_feed_that_do_not_exist_are_one_problem(small: Path, schemas: Schemas, jobs: int) -> None:
     unknown = [{**review, "product": 1000 + number} for number, review in enumerate(lines(30))]
-    write(small, {FILES["reviews"]: feed(unknown)})
+    write_files(small, {FILES["reviews"]: feed(unknown)})
     done = checked(small, schemas, most=10, jobs=jobs)
     assert [each.found for each in done.problems] == [
         "30 places in 1 feed name products with the id 1000, 1001, 1002 and 27 more, which do not exist; "
@@ -474,7 +473,7 @@ def test_many_values_of_a_feed_that_do_not_exist_are_one_problem(small: Path, sc
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_very_many_lines_of_one_cause_are_one_problem_and_counted(small: Path, schemas: Schemas, jobs: int) -> None:
-    write(small, {FILES["reviews"]: feed(lines(12_000, rating=6, title="", text="Feet. " * 150))})
+    write_files(small, {FILES["reviews"]: feed(lines(12_000, rating=6, title="", text="Feet. " * 150))})
     done = checked(small, schemas, most=10, jobs=jobs)
     lines_of = "; the same in 12,000 lines, such as " + ", ".join(f"catalog/reviews.jsonl:{n}" for n in (1, 2, 3))
     assert [(each.rule, each.place and each.place.line, each.found) for each in done.problems] == [
@@ -489,7 +488,7 @@ def test_lines_with_other_faults_are_no_lines_of_that_cause(small: Path, schemas
     faulty[5_000] |= {"rating": "6"}
     faulty[6_000] |= {"title": ""}
     faulty[7_000].pop("rating")
-    write(small, {FILES["reviews"]: feed(faulty)})
+    write_files(small, {FILES["reviews"]: feed(faulty)})
     done = checked(small, schemas)
     shown = [(each.rule, each.place and each.place.line, each.found.partition(", such")[0]) for each in done.problems]
     assert shown == [
@@ -502,7 +501,7 @@ def test_lines_with_other_faults_are_no_lines_of_that_cause(small: Path, schemas
 
 def test_every_output_format_tells_that_there_is_more(small: Path) -> None:
     faulty = [{**review, f"unknown{number}": 1} for number, review in enumerate(lines(1030))]
-    write(small, {FILES["reviews"]: feed(faulty)})
+    write_files(small, {FILES["reviews"]: feed(faulty)})
     allowed = "categories: [Men] # shopwindow: allow promotion.category"
     edit(small, ("promotions/one.yaml", "categories: [Men]", allowed))
     words = "and at least 30 more problems"
@@ -522,7 +521,7 @@ def test_every_output_format_tells_that_there_is_more(small: Path) -> None:
 
 
 def test_problems_of_all_content_count_together(small: Path, schemas: Schemas) -> None:
-    write(small, {FILES["reviews"]: feed(lines(30, product=99))})
+    write_files(small, {FILES["reviews"]: feed(lines(30, product=99))})
     edit(small, ("stores/one.yaml", "divisionId: 7", "divisionId: x"), ("events/one.yaml", "name: Opening", "name: 5"))
     done = checked(small, schemas, most=2)
     assert [each.path for each in done.problems] == [FILES["reviews"], "events/one.yaml"]
@@ -584,14 +583,14 @@ def test_what_was_without_fault_is_not_read_again(small: Path, schemas: Schemas,
     assert [each.rule for each in checked(small, schemas, **options).problems] == ["reference"]
     assert noted.read_text() == state
     edit(small, ("stores/one.yaml", "locationNumber: 101", "locationNumber: 100"))
-    write(small, {FILES["inventory"]: INVENTORY * 2})
+    write_files(small, {FILES["inventory"]: INVENTORY * 2})
     assert [each.rule for each in checked(small, schemas, **options).problems] == ["unique"]
 
 
 def test_the_digest_of_a_catalog_is_that_of_its_files(small: Path, schemas: Schemas, tmp_path: Path) -> None:
-    other = write(tmp_path / "other", SMALL)
+    other = write_files(tmp_path / "other", SMALL)
     assert catalog(small, schemas).digest() == catalog(other, schemas).digest()
-    write(other, {FILES["inventory"]: INVENTORY.replace(":3", ":4")})
+    write_files(other, {FILES["inventory"]: INVENTORY.replace(":3", ":4")})
     assert catalog(small, schemas).digest() != catalog(other, schemas).digest()
 
 
@@ -626,7 +625,7 @@ def test_one_mark_in_a_list_of_a_thousand_products_is_found(small: Path, schemas
     many = "".join(one.replace("502", str(1000 + number)) for number in range(1000)).replace(
         "categories: [2]", "categories: [‸22]", 1
     )
-    write(small, {"catalog/products/many.yaml": many})
+    write_files(small, {"catalog/products/many.yaml": many})
     (place,) = unmark(small, "catalog/products/many.yaml")
     assert found(small, schemas) == [f"{place} reference 0/categories/0"]
     assert rules_of(problems(small, schemas)) == ["reference"]
@@ -647,7 +646,7 @@ def nested(levels: int) -> str:
 @pytest.mark.parametrize(("levels", "found"), [(7, 0), (8, 1), (10, 1)])
 def test_categories_stand_at_most_eight_levels_deep(small: Path, schemas: Schemas, levels: int, found: int) -> None:
     path = FILES["categories"]
-    write(small, {path: CATEGORIES + f"- id: 50\n  name: Deep\n  {URL}\n" + nested(levels)})
+    write_files(small, {path: CATEGORIES + f"- id: 50\n  name: Deep\n  {URL}\n" + nested(levels)})
     places = unmark(small, path)
     done = checked(small, schemas)
     told = [f"{each.path}:{each.place.line}:{each.place.column}" for each in done.problems if each.place]
@@ -658,7 +657,7 @@ def test_flat_categories_stand_at_most_eight_levels_deep(small: Path, schemas: S
     feed = [{"id": 200 + n, "name": "L", "url": "https://l.example", "parent": 199 + n} for n in range(1, 12)]
     (first, *_) = feed
     del first["parent"]
-    write(small, {FILES["categories"]: CATEGORIES, "catalog/categories.jsonl": b"".join(map(_line, feed))})
+    write_files(small, {FILES["categories"]: CATEGORIES, "catalog/categories.jsonl": b"".join(map(_line, feed))})
     done = checked(small, schemas)
     assert [(each.rule, each.place and each.place.line, each.pointer) for each in done.problems] == [
         ("category.depth", 9, ("parent",))

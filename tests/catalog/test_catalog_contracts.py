@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from releases import AT, SAMPLE, build, built
+from harness.content import AT, SAMPLE
+from harness.program import build, built
 from shopwindow import library
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.problems import sentence

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-from checkout import ROOT
-from harness.program import checked
-from releases import Ran, shopwindow
+from catalog.test_catalog_content import SETTINGS
+from harness.content import ROOT, SITE, write_files
+from harness.program import Ran, checked, shopwindow
 from shopwindow.catalog.rules import check_digit
 from shopwindow.content.listing import shipped
-from test_catalog_content import SETTINGS
-from trees import SITE, write
 
 EXAMPLES = ROOT / "examples" / "import"
 DATA = Path(os.environ.get("SHOPWINDOW_DATA", ROOT.parent / "shared" / "data"))
@@ -63,7 +61,7 @@ FEEDS: dict[str, bytes] = {
 
 def imported(folder: Path, name: str, data: bytes | str, sql: str = BRANDS, *more: str) -> tuple[Ran, list[Json]]:
     """Import a feed as brands; how the command ended, and the documents that it printed."""
-    write(folder, {name: data, "brands.sql": sql})
+    write_files(folder, {name: data, "brands.sql": sql})
     ran = shopwindow("catalog", "import", "brands.sql", name, *more, cwd=folder)
     return ran, [json.loads(line) for line in ran.out.splitlines()]
 
@@ -93,7 +91,7 @@ SELECT number AS id, name, address(name) AS url FROM named; -- that is all
         "brands-2026.jsonl": '{"number": 7, "state": "open"}\n{"number": 8, "state": "sold"}\n',
         "names.json": '[{"number": 7, "name": "Cobbold"}, {"number": 8, "name": "Ottoline"}]',
     }
-    write(tmp_path, {**feeds, "brands-of-names.sql": sql})
+    write_files(tmp_path, {**feeds, "brands-of-names.sql": sql})
     ran = shopwindow("catalog", "import", "brands-of-names.sql", *feeds, cwd=tmp_path)
     line = '{"id":7,"name":"Cobbold","url":"https://www.example/cobbold"}\n'
     assert ran == Ran(0, line, "brands-of-names.sql: 1 document\n")
@@ -134,7 +132,7 @@ def test_a_bar_code_has_its_check_digit(tmp_path: Path) -> None:
 def test_a_schema_of_the_content_folder_counts(tmp_path: Path) -> None:
     schema = json.loads((shipped("schemas") / "catalog/brand.json").read_bytes())
     schema["properties"]["founded"] = {"description": "The year.", "type": "integer"}
-    write(tmp_path, {"shop/schemas/catalog/brand.json": json.dumps(schema)})
+    write_files(tmp_path, {"shop/schemas/catalog/brand.json": json.dumps(schema)})
     sql = BRANDS.replace(" AS url", " AS url, 1907 AS founded")
     ran, documents = imported(tmp_path, "feed.csv", FEEDS["feed.csv"], sql, "--content", "shop")
     assert (ran.status, documents) == (0, [{**document, "founded": 1907} for document in DOCUMENTS])
@@ -207,7 +205,7 @@ def test_a_feed_that_cannot_be_read_whole_is_an_error(tmp_path: Path, name: str,
 
 
 def test_a_list_in_json_has_a_size(tmp_path: Path) -> None:
-    write(tmp_path, {"brands.sql": BRANDS})
+    write_files(tmp_path, {"brands.sql": BRANDS})
     with open(tmp_path / "feed.json", "wb") as file:
         file.truncate(512 * 1024 * 1024 + 1)
     ran = shopwindow("catalog", "import", "brands.sql", "feed.json", cwd=tmp_path)
@@ -218,7 +216,7 @@ def test_a_list_in_json_has_a_size(tmp_path: Path) -> None:
 def test_a_pipe_is_no_feed(tmp_path: Path) -> None:
     """To which perhaps nobody writes: whoever opens it waits forever."""
     os.mkfifo(tmp_path / "pipe.jsonl")
-    write(tmp_path, {"brands.sql": BRANDS})
+    write_files(tmp_path, {"brands.sql": BRANDS})
     ran = shopwindow("catalog", "import", "brands.sql", "pipe.jsonl", cwd=tmp_path)
     assert ran == Ran(4, "", "shopwindow: pipe.jsonl: there is no such file\n")
 
@@ -260,7 +258,7 @@ def test_a_mistake_in_the_sql_is_reported_with_its_line(tmp_path: Path, sql: str
     ],
 )
 def test_sql_reaches_nothing_but_the_feeds_that_are_named(tmp_path: Path, sql: str) -> None:
-    write(tmp_path, {"other.jsonl": '{"a": 1}\n'})
+    write_files(tmp_path, {"other.jsonl": '{"a": 1}\n'})
     ran, _ = imported(tmp_path, "feed.csv", FEEDS["feed.csv"], sql)
     assert (ran.status, ran.out) == (4, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["brands.sql", "feed.csv", "other.jsonl"]
@@ -272,7 +270,7 @@ def test_a_table_that_no_feed_is_called_as_is_reported_with_the_name_that_feeds_
 
 
 def test_an_sql_file_is_named_for_what_it_makes(tmp_path: Path) -> None:
-    write(tmp_path, {"brnads.sql": BRANDS, "feed.csv": FEEDS["feed.csv"]})
+    write_files(tmp_path, {"brnads.sql": BRANDS, "feed.csv": FEEDS["feed.csv"]})
     ran = shopwindow("catalog", "import", "brnads.sql", "feed.csv", cwd=tmp_path)
     allowed = "brands.sql, categories.sql, inventory.sql, products.sql, recommendations.sql, reviews.sql, synonyms.sql"
     assert (ran.status, ran.out) == (2, "")
@@ -281,7 +279,9 @@ def test_an_sql_file_is_named_for_what_it_makes(tmp_path: Path) -> None:
 
 
 def test_without_duckdb_the_extra_is_named(tmp_path: Path) -> None:
-    write(tmp_path, {"brands.sql": BRANDS, "feed.csv": FEEDS["feed.csv"], "missing/duckdb.py": "import no_duckdb"})
+    write_files(
+        tmp_path, {"brands.sql": BRANDS, "feed.csv": FEEDS["feed.csv"], "missing/duckdb.py": "import no_duckdb"}
+    )
     ran = subprocess.run(
         [sys.executable, "-m", "shopwindow", "catalog", "import", "brands.sql", "feed.csv"],
         cwd=tmp_path,
@@ -301,7 +301,7 @@ def test_the_sql_of_the_page_makes_a_document(tmp_path: Path) -> None:
     names = "uuid;title;sku;text;department;photo;sex;tags;state"
     row = "6579c22f;;7;Of  felt.;hats;hat.jpg;M;warm,new;new"
     prices = '{"uuid": "6579c22f", "amount": "950"}\n'
-    write(tmp_path, {"products.sql": sql, "export.csv": f"{names}\n{row}\n", "prices.jsonl": prices})
+    write_files(tmp_path, {"products.sql": sql, "export.csv": f"{names}\n{row}\n", "prices.jsonl": prices})
     ran = shopwindow("catalog", "import", "products.sql", "export.csv", "prices.jsonl", cwd=tmp_path)
     assert (ran.status, json.loads(ran.out)) == (
         0,
@@ -358,7 +358,7 @@ def brought(folder: Path, feed: str, name: str, place: str) -> list[Json]:
     """A real feed, by one of the SQL files that come as examples."""
     ran = shopwindow("catalog", "import", EXAMPLES / name, feed, cwd=folder)
     assert ran.status == 0, ran
-    write(folder, {f"content/catalog/{place}": ran.out})
+    write_files(folder, {f"content/catalog/{place}": ran.out})
     return [json.loads(line) for line in ran.out.splitlines()]
 
 
@@ -366,7 +366,7 @@ def brought(folder: Path, feed: str, name: str, place: str) -> list[Json]:
 def test_every_product_of_a_real_store_is_imported_and_without_fault(tmp_path: Path) -> None:
     with open(DATA / "products.yaml", encoding="utf-8") as file:
         items = yaml.load(file, yaml.CSafeLoader)
-    write(tmp_path, {"products.json": json.dumps(items)})
+    write_files(tmp_path, {"products.json": json.dumps(items)})
     departments = brought(tmp_path, "products.json", "categories-departments.sql", "categories/departments.jsonl")
     styles = brought(tmp_path, "products.json", "categories-styles.sql", "categories/styles.jsonl")
     products = brought(tmp_path, "products.json", "products.sql", "products.jsonl")
@@ -377,14 +377,14 @@ def test_every_product_of_a_real_store_is_imported_and_without_fault(tmp_path: P
     women = [item["id"] for item in items if item.get("gender_affinity") == "F"]
     assert [each["reference"] for each in products if each["attributes"].get("GENDER") == ["Women"]] == women
     assert [each["site"] for each in stock] == [item["current_stock"] for item in items]
-    write(tmp_path / "content", {"site.yaml": SITE + SETTINGS})
+    write_files(tmp_path / "content", {"site.yaml": SITE + SETTINGS})
     assert checked(tmp_path / "content").problems == []
 
 
 @real_data
 def test_every_category_of_a_real_store_is_imported_and_without_fault(tmp_path: Path) -> None:
     rows = json.loads((DATA / "categories.json").read_bytes())
-    write(tmp_path, {"categories.json": json.dumps(rows)})
+    write_files(tmp_path, {"categories.json": json.dumps(rows)})
     categories = brought(tmp_path, "categories.json", "categories.sql", "categories.jsonl")
     assert len(categories) == len(rows) == 4584
     ids = {row["id"]: category["id"] for row, category in zip(rows, categories, strict=True)}
@@ -393,5 +393,5 @@ def test_every_category_of_a_real_store_is_imported_and_without_fault(tmp_path: 
         above = [step["id"] for step in row["path"][:-1] if step["id"] in ids]
         assert category.get("parent") == (ids[above[-1]] if above else None)
         assert category["name"] == (names[row["id"]] or row["id"])
-    write(tmp_path / "content", {"site.yaml": SITE})
+    write_files(tmp_path / "content", {"site.yaml": SITE})
     assert checked(tmp_path / "content").problems == []

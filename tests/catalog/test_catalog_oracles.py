@@ -8,11 +8,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from catalogs import SETTINGS, indexed
-from examples import examples
-from releases import app, as_content, site, store
+from harness.catalogs import SETTINGS, indexed
+from harness.content import app, as_content, examples, site, store
+from interface.test_oracles import asked
 from shopwindow.content.documents import Content
-from test_oracles import asked
 
 Json = Any
 MONDAY = "2026-11-23"

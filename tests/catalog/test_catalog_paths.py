@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
-from catalogs import indexed
-from conformance import AT, documents
-from conformance_catalog import BLACK, RED, table
+from facts.conformance import AT, documents
+from facts.conformance_catalog import BLACK, RED, table
+from harness.catalogs import indexed
+from harness.content import live, write_files
 from harness.program import Schemas
-from releases import live
 from shopwindow.content.documents import Content
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind
@@ -19,7 +19,6 @@ from shopwindow.interface.call import Request
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.problems import Refusal
 from shopwindow.shop import INTERFACE
-from trees import write
 
 Json = Any
 
@@ -27,7 +26,7 @@ Json = Any
 @pytest.fixture(scope="module")
 def content(tmp_path_factory: pytest.TempPathFactory) -> Content:
     folder = tmp_path_factory.mktemp("catalog")
-    content = live(write(folder / "content", documents()), AT)
+    content = live(write_files(folder / "content", documents()), AT)
     return content.with_indexes({"catalog": indexed(content, folder)})
 
 
@@ -573,7 +572,7 @@ ASKED = {
 
 
 def test_without_a_catalog_there_is_no_data(tmp_path: Path, schemas: Schemas) -> None:
-    bare = live(write(tmp_path, documents()), AT)
+    bare = live(write_files(tmp_path, documents()), AT)
     found = {}
     for name, target in ASKED.items():
         with pytest.raises(Refusal) as raised:

@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.program import Schemas, checked
-from releases import AT, aged, build, built, current, live, manifest, shopwindow, tree
+from catalog.test_catalog_content import FILES, SMALL
+from harness.content import AT, edit, live, write_files
+from harness.program import Schemas, aged, build, built, checked, current, manifest, shopwindow, tree
 from shopwindow import library
 from shopwindow.catalog.index.building import CATALOG, sorted_together
 from shopwindow.catalog.index.file import PAGE_SIZE
@@ -31,8 +32,6 @@ from shopwindow.release.order import BuildOrder
 from shopwindow.release.releases import Releases
 from shopwindow.release.stage import Stage
 from shopwindow.shop import INTERFACE
-from test_catalog_content import FILES, SMALL
-from trees import edit, write
 
 Json = Any
 NAME = CATALOG.file
@@ -42,7 +41,7 @@ PRODUCTS, INVENTORY = FILES["products"], FILES["inventory"]
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """A content folder with a small catalog, settled for an hour."""
-    return aged(write(tmp_path / "content", SMALL))
+    return aged(write_files(tmp_path / "content", SMALL))
 
 
 @pytest.fixture
@@ -165,7 +164,7 @@ def test_a_catalog_of_lines_is_linked_whatever_expressions_may_use(tmp_path: Pat
     for part in ("categories", "brands", "products", "recommendations"):
         documents = yaml.load(written.pop(FILES[part]))
         written[f"catalog/{part}.jsonl"] = "".join(f"{json.dumps(one)}\n" for one in documents)
-    folder = aged(write(tmp_path / "content", written))
+    folder = aged(write_files(tmp_path / "content", written))
     first = built(folder, out)
     second = built(changed(folder, WWW), out)
     assert catalog(out, first).samefile(catalog(out, second))
@@ -494,6 +493,6 @@ def test_two_ordered_streams_become_one(old: dict[int, bytes], new: dict[int, by
 
 
 def test_synonyms_find_one_another(small: Path) -> None:
-    write(small, {"catalog/synonyms.yaml": "- [boot, wellington]\n"})
+    write_files(small, {"catalog/synonyms.yaml": "- [boot, wellington]\n"})
     ran = shopwindow("show", "v4/catalog/search?searchphrase=wellington", "--content", small)
     assert json.loads(ran.out)["searchresultgroups"][0]["totalproducts"] == 2

@@ -6,11 +6,12 @@ from urllib.parse import quote
 
 import pytest
 
-from catalogs import PUMP, SETTINGS, indexed
-from conformance import AT, documents
-from harness.program import Schemas
-from releases import app, as_content, as_value, built, live, manifest, promotion, site, store
-from releases import write as write_tree
+from catalog.test_catalog_paths import said
+from facts.conformance import AT, documents
+from harness.catalogs import PUMP, SETTINGS, indexed
+from harness.content import app, as_content, as_value, live, promotion, site, store, write_files
+from harness.content import write as write_tree
+from harness.program import Schemas, built, manifest
 from shopwindow import library
 from shopwindow.content.documents import Content
 from shopwindow.interface.answer import value_of
@@ -19,8 +20,6 @@ from shopwindow.interface.call import Request
 from shopwindow.interface.formats import JSON
 from shopwindow.release.prerender import planned_answers, planned_operations
 from shopwindow.shop import INTERFACE
-from test_catalog_paths import said
-from trees import write
 
 Json = Any
 
@@ -28,7 +27,7 @@ Json = Any
 @pytest.fixture(scope="module")
 def content(tmp_path_factory: pytest.TempPathFactory) -> Content:
     folder = tmp_path_factory.mktemp("catalog")
-    content = live(write(folder / "content", documents()), AT)
+    content = live(write_files(folder / "content", documents()), AT)
     return content.with_indexes({"catalog": indexed(content, folder)})
 
 
@@ -99,7 +98,7 @@ def test_pages_are_counted_upwards(content: Content) -> None:
 def test_a_promotion_that_is_not_live_is_told_nowhere(tmp_path: Path) -> None:
     later = promotion(7, publish={"from": "2026-12-01"})
     given = {"promotions/all.yaml": [later, promotion(5), promotion(11, publish={"until": "2026-11-01"})]}
-    folder = write_tree(write(tmp_path / "content", documents()), given)
+    folder = write_tree(write_files(tmp_path / "content", documents()), given)
     content = live(folder, AT)
     content = content.with_indexes({"catalog": indexed(content, tmp_path)})
     (product,) = asked(content, "v3/catalog/product/100?show=summary,price,promotion")["product"]
@@ -113,7 +112,7 @@ def test_a_promotion_that_is_not_live_is_told_nowhere(tmp_path: Path) -> None:
 
 
 def test_a_bag_may_hold_fewer_of_a_product_than_that_allows(tmp_path: Path) -> None:
-    content = live(write(tmp_path / "content", documents()), AT)
+    content = live(write_files(tmp_path / "content", documents()), AT)
     as_value(content)["site"]["bags"] = {"max_quantity": 4}
     content = content.with_indexes({"catalog": indexed(content, tmp_path)})
     told = asked(content, "v4/catalog/product/100,101(productdetails(summary(maxquantity)))")["product"]
@@ -135,7 +134,7 @@ def test_a_product_has_the_promotions_that_name_it_or_its_categories(
     naming = {8: {"products": [100]}, 11: {"products": [100]}, 12: {"categoryIds": [1]}, 13: {"categoryIds": [2]}}
     naming[14] = {"categoryIds": [121, 12]}
     given = [promotion(5), promotion(7), *(promotion(id, **names) for id, names in naming.items())]
-    content = live(write_tree(write(tmp_path / "content", documents()), {"promotions/all.yaml": given}), AT)
+    content = live(write_tree(write_files(tmp_path / "content", documents()), {"promotions/all.yaml": given}), AT)
     content = content.with_indexes({"catalog": indexed(content, tmp_path)})
     (third,) = asked(content, f"v3/catalog/product/{product}?show=promotion")["product"]
     (fourth,) = asked(content, f"v4/catalog/product/{product}(promotions)")["product"]
@@ -216,7 +215,7 @@ def test_all_active_products_are_prerendered_where_site_yaml_says_so(content: Co
 
 
 def test_a_release_holds_the_catalogs_files_as_they_are_answered(tmp_path: Path) -> None:
-    built(write(tmp_path / "content", documents()), tmp_path / "dist", at=AT)
+    built(write_files(tmp_path / "content", documents()), tmp_path / "dist", at=AT)
     release = (tmp_path / "dist" / "current").resolve()
     entries = [entry for entry in manifest(release)["files"] if "catalog" in entry["path"]]
     content = library.released_content(INTERFACE, tmp_path / "dist")

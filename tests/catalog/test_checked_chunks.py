@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.test_catalog_content import FILES, SMALL, checked
+from harness.content import edit, write_files
 from harness.program import Schemas
 from shopwindow.catalog.checked_chunks import (
     MAX_CHUNK_LINES,
@@ -21,8 +23,6 @@ from shopwindow.catalog.checked_chunks import (
 )
 from shopwindow.catalog.rules import check_digit
 from shopwindow.content.check import Checked
-from test_catalog_content import FILES, SMALL, checked
-from trees import edit, write
 
 Json = Any
 PRODUCTS, INVENTORY, REVIEWS = "catalog/products.jsonl", "catalog/inventory.jsonl", "catalog/reviews.jsonl"
@@ -60,7 +60,9 @@ FEEDS: dict[str, list[Json]] = {
 def content(tmp_path: Path) -> Path:
     files = {path: text for path, text in SMALL.items() if path.startswith(("catalog/cat", "catalog/br"))}
     rest = {path: text for path, text in SMALL.items() if not path.startswith("catalog/")}
-    return write(tmp_path / "content", {**files, **rest, **{path: lines(records) for path, records in FEEDS.items()}})
+    return write_files(
+        tmp_path / "content", {**files, **rest, **{path: lines(records) for path, records in FEEDS.items()}}
+    )
 
 
 def findings(done: Checked) -> Json:
@@ -85,7 +87,7 @@ def both(content: Path, schemas: Schemas, tmp_path: Path) -> Callable[[], Json]:
 def changed(content: Path, path: str, change: Callable[[list[Json]], object]) -> None:
     records = deepcopy(FEEDS[path])
     change(records)
-    write(content, {path: lines(records)})
+    write_files(content, {path: lines(records)})
 
 
 # What is changed in which feed, and the rules and lines of what is then found there.
@@ -112,7 +114,7 @@ def test_what_is_found_after_a_change_is_what_a_check_of_everything_finds(
     changed(content, path, change)
     assert [f"{each.rule}:{each.place.line}" for each in both()] == expected
     assert [f"{each.rule}:{each.place.line}" for each in both()] == expected
-    write(content, {path: lines(FEEDS[path])})
+    write_files(content, {path: lines(FEEDS[path])})
     assert both() == []
 
 

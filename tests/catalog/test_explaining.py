@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from examples import examples
-from plain_catalog import category, index, product
-from releases import SAMPLE, built, shopwindow
+from catalog.test_search import shop as shop
+from harness.catalogs import category, index, product
+from harness.content import SAMPLE, examples
+from harness.program import built, shopwindow
 from shopwindow import library
 from shopwindow.catalog.explaining import explained
 from shopwindow.catalog.index.explaining import explain
@@ -22,7 +23,6 @@ from shopwindow.catalog.index.words import STOP_WORDS
 from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.problems import Misuse
 from shopwindow.shop import INTERFACE
-from test_search import shop as shop
 
 Json = Any
 

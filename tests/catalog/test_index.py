@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from plain_catalog import TREE, URL, Document, category, index, product, review
+from harness.catalogs import TREE, URL, Document, category, index, product, review
 from shopwindow.catalog.index import building
 from shopwindow.catalog.index.indexing import INDEX_FORMAT, write
 from shopwindow.catalog.index.opened import OpenedCatalog

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from examples import examples
-from index_rows import meaning
-from plain_catalog import TREE, Document, category, product, products, review
+from harness.catalogs import TREE, Document, category, product, products, review
+from harness.content import examples
+from harness.indexes import meaning
 from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.index.wording import Worded

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from plain_catalog import TREE, URL, category, product, review
+from harness.catalogs import TREE, URL, category, product, review
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.sources import Sources

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from edited_catalog import EditedCatalog
-from index_edits import EDITS, Edit
-from index_rows import meaning
-from index_runs import runs, same
+from facts.index_edits import EDITS, Edit
+from harness.catalogs import EditedCatalog
+from harness.indexes import meaning, runs, same
 from shopwindow.catalog.index.opened import OpenedCatalog, open_index
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.index.staging import stage

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from index_rows import meaning
-from plain_catalog import Document, category, product, review
+from harness.catalogs import Document, category, product, review
+from harness.indexes import meaning
 from shopwindow.catalog.index.indexing import INDEX_FORMAT, MAX_FACET_VALUES, write
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.index.staging import stage

@@ -8,8 +8,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from examples import examples
-from plain_catalog import (
+from harness.catalogs import (
     ABOVE,
     QUESTIONS,
     TREE,
@@ -24,6 +23,7 @@ from plain_catalog import (
     products,
     review,
 )
+from harness.content import examples
 from shopwindow.catalog.index.facets import FacetColumns, counted, ranges
 from shopwindow.catalog.index.ranks import rank_at
 from shopwindow.catalog.protocol import Page, ProductQuery

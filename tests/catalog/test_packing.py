@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from plain_catalog import index, product
+from harness.catalogs import index, product
 from shopwindow.catalog.index.packing import (
     FEWEST_SAMPLES,
     LONGEST_SAMPLE,

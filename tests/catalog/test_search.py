@@ -11,9 +11,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkout import ROOT
-from examples import examples
-from plain_catalog import category, index, product
+from harness.catalogs import category, index, product
+from harness.content import ROOT, examples
 from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.protocol import ProductQuery
 

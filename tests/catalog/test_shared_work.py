@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from harness.content import MINIMAL, SITE, edit, write_files
 from shopwindow import library
 from shopwindow.shop import INTERFACE
-from trees import MINIMAL, SITE, edit, write
 
 MISTAKES = (
     ("products/1.jsonl", '"id": 500,', '"id": 499,'),
@@ -35,7 +35,7 @@ def several_feeds(folder: Path) -> Path:
         files[f"catalog/products/{number}.jsonl"] = _lines(map(product, ids))
         files[f"catalog/reviews/{number}.jsonl"] = _lines(map(review, ids))
         files[f"catalog/inventory/{number}.jsonl"] = _lines(map(stock, ids))
-    return write(folder, files)
+    return write_files(folder, files)
 
 
 def product(id: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from plain_catalog import Document, category, product, review
+from harness.catalogs import Document, category, product, review
 from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.index.staging import ProductFiles, StagedFeeds, stage

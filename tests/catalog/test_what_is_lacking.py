@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from plain_catalog import category, index, product, review
-from releases import shopwindow
+from harness.catalogs import category, index, product, review
+from harness.program import shopwindow
 from shopwindow import library
 from shopwindow.catalog.index.explaining import explain
 from shopwindow.catalog.index.opened import OpenedCatalog

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from actions import release
-from served import environment
+from harness.program import release_of_writes
+from harness.servers import environment
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
@@ -42,7 +42,7 @@ def store(tmp_path: Path) -> str:
 
 
 def test_each_action_says_who_did_what(store: str, tmp_path: Path) -> None:
-    out, copy = release(tmp_path), str(tmp_path / "copy")
+    out, copy = release_of_writes(tmp_path), str(tmp_path / "copy")
     content = str(tmp_path / "content")
     removed = {"kept answers": 0, "choices": 1, "bags": 0}
     commands: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import icalendar
 import pytest
 
-from releases import shopwindow
+from harness.program import shopwindow
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 BOUNDS = ("--from", "2026-11-27", "--to", "2026-11-28")

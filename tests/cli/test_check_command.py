@@ -20,13 +20,12 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from checkout import ROOT
+from harness.content import APP, ROOT, edit, unmark, write_files
 from harness.program import checked
 from shopwindow.cli import main
 from shopwindow.content.documents import live
 from shopwindow.interface import formats
 from shopwindow.shop import INTERFACE
-from trees import APP, edit, unmark, write
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def children(process: int) -> list[int]:
 @pytest.mark.parametrize("command", ["check", "build"])
 def test_a_process_that_is_killed_is_no_fault_of_the_content(minimal: Path, command: str) -> None:
     one = (minimal / "events/one.yaml").read_text()
-    write(minimal, {"events/long.yaml": "# a remark\n" * 200_000 + one})
+    write_files(minimal, {"events/long.yaml": "# a remark\n" * 200_000 + one})
     for number in range(400):  # a reader is at work for several seconds
         os.link(minimal / "events/long.yaml", minimal / f"events/long-{number}.yaml")
     started = subprocess.Popen(
@@ -261,14 +260,14 @@ def test_any_encoding_of_the_output_can_print_any_problem(minimal: Path, encodin
 def test_a_schema_of_the_content_folder_counts(minimal: Path, run: Run) -> None:
     schema = json.loads((ROOT / "schemas/store.json").read_text())
     schema["properties"]["storeName"] = {"description": "Another name.", "type": "string"}
-    write(minimal, {"schemas/store.json": json.dumps(schema)})
+    write_files(minimal, {"schemas/store.json": json.dumps(schema)})
     edit(minimal, ("stores/one.yaml", "storeId: 1\n", "storeId: 1\nstoreName: x\n"))
     assert run("check", "--content", minimal).status == 0
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"type": "text"}'])
 def test_a_schema_that_is_none_is_a_problem_at_its_place(minimal: Path, run: Run, text: str) -> None:
-    write(minimal, {"schemas/event.json": text})
+    write_files(minimal, {"schemas/event.json": text})
     ended = run("check", "--content", minimal)
     assert ended.status == 1
     assert f"{minimal}/schemas/event.json:1:" in ended.out
@@ -302,7 +301,7 @@ def release(minimal: Path) -> Path:
         "files/v2/utility/mobileapp/one.xml": "<response/>",
         "files/v2/store/event;storeId=1.json": "{}",
     }
-    return write(minimal.parent / "release", files)
+    return write_files(minimal.parent / "release", files)
 
 
 def _tar(release: Path, root: str, mode: str = "w") -> Path:
@@ -350,7 +349,7 @@ def test_what_the_keys_of_an_application_are_needs_no_new_version(minimal: Path,
 
 def test_an_application_that_was_not_released_needs_no_new_version(minimal: Path, release: Path, run: Run) -> None:
     two = APP.replace("name: one", "name: two").replace("a" * 64, "b" * 64)
-    write(minimal, {"apps/two.yaml": two.replace("appLayout: [shop, bag]", "appLayout: [bag]")})
+    write_files(minimal, {"apps/two.yaml": two.replace("appLayout: [shop, bag]", "appLayout: [bag]")})
     assert run("check", "--content", minimal, "--against", release).status == 0
 
 
@@ -417,7 +416,7 @@ def test_a_window_is_past_at_the_instant_of_at(minimal: Path, run: Run) -> None:
 
 def test_a_build_prints_the_first_ten_warnings_and_builds(minimal: Path, run: Run) -> None:
     event = (minimal / "events/one.yaml").read_text().replace("name: Opening", "name: “Opening”")
-    write(minimal, {f"events/{number}.yaml": event.replace("id: 5", f"id: {number}") for number in range(10, 22)})
+    write_files(minimal, {f"events/{number}.yaml": event.replace("id: 5", f"id: {number}") for number in range(10, 22)})
     ended = run("build", "--content", minimal, "--out", minimal.parent / "dist")
     lines = ended.out.splitlines()
     assert (ended.status, sum(": warning: " in line for line in lines)) == (0, 10)
@@ -425,7 +424,7 @@ def test_a_build_prints_the_first_ten_warnings_and_builds(minimal: Path, run: Ru
 
 
 def _text(release: Path) -> Path:
-    return write(release, {"text": "text"}) / "text"
+    return write_files(release, {"text": "text"}) / "text"
 
 
 def _no_manifest(release: Path) -> Path:
@@ -440,11 +439,11 @@ def _empty_archive(release: Path) -> Path:
 
 
 def _no_json(release: Path) -> Path:
-    return write(release, {"manifest.json": "{"})
+    return write_files(release, {"manifest.json": "{"})
 
 
 def _no_list(release: Path) -> Path:
-    return write(release, {"manifest.json": '{"format": 1}'})
+    return write_files(release, {"manifest.json": '{"format": 1}'})
 
 
 def _no_file(release: Path) -> Path:
@@ -676,6 +675,6 @@ def test_an_instant_that_is_none_is_wrong_use(minimal: Path, run: Run, at: str) 
 
 
 def test_marks_are_taken_out_of_edits(minimal: Path) -> None:
-    write(minimal, {"a.yaml": "ab‸c\n‸\n"})
+    write_files(minimal, {"a.yaml": "ab‸c\n‸\n"})
     assert unmark(minimal, "a.yaml") == ["a.yaml:1:3", "a.yaml:2:1"]
     assert (minimal / "a.yaml").read_text() == "abc\n\n"

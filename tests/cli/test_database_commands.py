@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from consents import NOW, choose, devices
-from engines import Engine
-from harness.program import Database
-from releases import Ran, shopwindow
+from harness.databases import NOW, Engine, choose, devices
+from harness.program import Database, Ran, shopwindow
 from shopwindow.cli.optins import NOT_REACHED
 from shopwindow.problems import Failure
 from shopwindow.retail.consents.table import CONSENTS

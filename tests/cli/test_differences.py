@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from releases import built, shopwindow
+from harness.program import built, shopwindow
 from shopwindow.cli import differences
 from shopwindow.library import ReleaseDifference
 from shopwindow.release.changes import ValueChange

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from children import ends_with_us
-from releases import shopwindow
-from served import AS_INSTALLED, SOURCES, environment
+from harness.commands import ends_with_us
+from harness.content import edit
+from harness.program import shopwindow
+from harness.servers import AS_INSTALLED, SOURCES, environment
 from shopwindow import library
 from shopwindow.problems import Failure
 from shopwindow.shop import INTERFACE
-from trees import edit
 
 EVENT = "events/one.yaml"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from releases import Ran, build, current, shopwindow
+from harness.program import Ran, build, current, shopwindow
 from shopwindow.problems import Failure
 from shopwindow.release.releases import Releases
 from shopwindow.service import maintenance

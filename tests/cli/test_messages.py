@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from releases import SAMPLE, Ran, built
+from harness.content import SAMPLE
+from harness.program import Ran, built
 from shopwindow.service.watch import Watch
 from shopwindow.shop import INTERFACE
 

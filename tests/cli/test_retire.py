@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from releases import event, shopwindow, small, write
-from served import environment
+from harness.content import event, small, write
+from harness.program import shopwindow
+from harness.servers import environment
 from shopwindow import library
 from shopwindow.shop import INTERFACE
 

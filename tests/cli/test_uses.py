@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from releases import shopwindow
+from harness.program import shopwindow
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 STORES = ("storeId", "storeNumber", "locationNumber")

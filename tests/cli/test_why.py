@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from releases import shopwindow
+from harness.program import shopwindow
 from shopwindow.content.documents import Document, Layer
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from examples import examples
+from harness.content import MINIMAL, SITE, examples, write_files
 from shopwindow.cli import report
 from shopwindow.cli.report import ProblemReport
 from shopwindow.content import yaml
@@ -19,7 +19,6 @@ from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import Pointer
 from shopwindow.shop import INTERFACE
-from trees import MINIMAL, SITE, write
 
 UPC = "036000291452"
 PRODUCT = {
@@ -93,7 +92,7 @@ json_values = st.recursive(
 
 def looked_at(folder: Path, files: dict[str, Any]) -> set[str]:
     """The files that a check finds something in; every problem has its words and its place, in every format."""
-    write(folder, {path: json.dumps(value, ensure_ascii=False) + "\n" for path, value in files.items()})
+    write_files(folder, {path: json.dumps(value, ensure_ascii=False) + "\n" for path, value in files.items()})
     checked = check(folder, SCHEMAS, INTERFACE)
     assert (checked.documents is None) == bool(checked.problems)
     assert [problem for problem in checked.problems if not (problem.found and problem.place)] == []

@@ -9,13 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
-from checkout import ROOT
+from harness.content import EVENT, EVERYWHERE, MINIMAL, ROOT, edit, write_files
 from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.kinds import SITE
 from shopwindow.content.listing import scan
 from shopwindow.content.schema import Schemas
 from shopwindow.shop import INTERFACE
-from trees import EVENT, EVERYWHERE, MINIMAL, edit, write
 
 
 def aged(folder: Path, seconds: float = 10) -> None:
@@ -77,7 +76,7 @@ def test_another_file_of_the_same_size_and_time_is_read(minimal: Path, schemas: 
     outcome(minimal, schemas, cached)
     path = minimal / "events/one.yaml"
     before = path.stat()
-    draft = write(minimal, {"events/draft.tmp": EVENT.replace("Opening", "Closing")}) / "events/draft.tmp"
+    draft = write_files(minimal, {"events/draft.tmp": EVENT.replace("Opening", "Closing")}) / "events/draft.tmp"
     os.utime(draft, ns=(before.st_atime_ns, before.st_mtime_ns))
     draft.replace(path)
     assert path.stat().st_mtime_ns == before.st_mtime_ns
@@ -120,7 +119,7 @@ def test_what_is_read_again_takes_its_former_place_in_the_cache(
     outcome(minimal, schemas, cached)
     assert cached.cached
     for number in range(3):
-        write(minimal, {"events/one.yaml": EVENT.replace("Opening", f"Opening {number}")})
+        write_files(minimal, {"events/one.yaml": EVENT.replace("Opening", f"Opening {number}")})
         os.utime(minimal / "events/one.yaml", (time.time() - 9 + number,) * 2)
         plain = outcome(minimal, schemas)
         assert [outcome(minimal, schemas, cached) for _ in range(2)] == [plain, plain]

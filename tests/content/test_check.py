@@ -17,8 +17,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checkout import ROOT
-from examples import examples
+from harness.content import (
+    EVENT,
+    EVERYWHERE,
+    MINIMAL,
+    ROOT,
+    STORE,
+    edit,
+    examples,
+    found,
+    place,
+    problems,
+    unmark,
+    write_files,
+)
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
 from shopwindow.content import yaml
@@ -31,7 +43,6 @@ from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem
 from shopwindow.retail.storefront import events_by_store
 from shopwindow.shop import INTERFACE
-from trees import EVENT, EVERYWHERE, MINIMAL, STORE, edit, found, place, problems, unmark, write
 
 
 def test_the_sample_is_without_fault(sample: Path) -> None:
@@ -73,8 +84,8 @@ def test_an_event_alone_in_its_file_is_judged_and_told_as_one_in_a_list(
     event = yaml.load(EVENT)
     judged = []
     for number, content in enumerate(([event | change], event | change)):
-        folder = write(shutil.copytree(minimal, tmp_path / str(number)), {"events/one.yaml": json.dumps(content)})
-        write(folder, {"events/six.yaml": json.dumps(event | {"id": 6})})
+        folder = write_files(shutil.copytree(minimal, tmp_path / str(number)), {"events/one.yaml": json.dumps(content)})
+        write_files(folder, {"events/six.yaml": json.dumps(event | {"id": 6})})
         checked = check(folder, schemas, INTERFACE)
         told = [(problem.rule, problem.pointer[-1:], problem.found) for problem in checked.problems]
         seen = [
@@ -95,7 +106,7 @@ def test_an_event_alone_in_its_file_is_judged_and_told_as_one_in_a_list(
 
 def test_all_problems_of_all_files_are_told_in_one_run_sorted_by_place(minimal: Path, schemas: Schemas) -> None:
     expected = edit(minimal, *EVERYWHERE)
-    write(minimal, {"events/two.yaml": EVENT.replace("id: 5", "id: 6").replace("[1]", "[‸8]"), "notes.txt": ""})
+    write_files(minimal, {"events/two.yaml": EVENT.replace("id: 5", "id: 6").replace("[1]", "[‸8]"), "notes.txt": ""})
     expected += [*unmark(minimal, "events/two.yaml"), "notes.txt"]
     told = problems(minimal, schemas)
     hidden = [line for line in expected if line.startswith("events/one.yaml:3")]  # in a file that is no YAML
@@ -107,7 +118,7 @@ def test_all_problems_of_all_files_are_told_in_one_run_sorted_by_place(minimal: 
 def test_any_number_of_processes_finds_the_same(minimal: Path, schemas: Schemas, jobs: int) -> None:
     edit(minimal, *EVERYWHERE)
     wrong = {f"stores/more/{number}.yaml": f"storeId: {number}\nname: {number}\n" for number in range(300)}
-    write(minimal, wrong)
+    write_files(minimal, wrong)
     counted: list[tuple[int, int]] = []
     alone = check(minimal, schemas, INTERFACE, CheckOptions(jobs=1))
     shared = check(minimal, schemas, INTERFACE, CheckOptions(jobs=jobs, progress=lambda *done: counted.append(done)))
@@ -122,9 +133,9 @@ def test_the_order_in_which_a_folder_lists_its_files_does_not_matter(
     minimal: Path, schemas: Schemas, tmp_path: Path
 ) -> None:
     files = {f"stores/{name}.yaml": STORE for name in "dacbe"}
-    write(minimal, files)
+    write_files(minimal, files)
     other = tmp_path / "other"
-    write(other, dict(reversed([*MINIMAL.items(), *files.items()])))
+    write_files(other, dict(reversed([*MINIMAL.items(), *files.items()])))
     assert problems(minimal, schemas) == problems(other, schemas)
     assert len(problems(minimal, schemas)) == 5  # five stores too many
 
@@ -181,13 +192,13 @@ UNCLAIMED = {
 
 @pytest.mark.parametrize("path", ALLOWED)
 def test_what_stands_in_a_content_folder(minimal: Path, path: str) -> None:
-    write(minimal, {path: ""})
+    write_files(minimal, {path: ""})
     assert scan(minimal, INTERFACE.kinds)[1] == []
 
 
 @pytest.mark.parametrize(("path", "nearest"), UNCLAIMED.items())
 def test_what_no_kind_claims_is_a_problem_with_the_nearest_name(minimal: Path, path: str, nearest: str) -> None:
-    write(minimal, {path: ""})
+    write_files(minimal, {path: ""})
     (problem,) = scan(minimal, INTERFACE.kinds)[1]
     assert (problem.rule, problem.nearest) == ("tree.unclaimed", nearest)
     assert path == problem.path or path.startswith(problem.path + "/")
@@ -195,7 +206,7 @@ def test_what_no_kind_claims_is_a_problem_with_the_nearest_name(minimal: Path, p
 
 
 def test_a_file_that_only_begins_like_readme_is_read(minimal: Path, schemas: Schemas) -> None:
-    write(minimal, {"events/readme-day.yaml": "‸text"})
+    write_files(minimal, {"events/readme-day.yaml": "‸text"})
     assert found(minimal, schemas)
     assert "events/readme-day.yaml" in [source.path for source in scan(minimal, INTERFACE.kinds)[0]]
 
@@ -223,7 +234,7 @@ def test_documents_come_from_files_lists_and_feeds_alike(minimal: Path, schemas:
         "stores/feed.jsonl": line(4) + b"\n" + line(5),
         "stores.jsonl": line(6),
     }
-    checked = check(write(minimal, files), schemas, INTERFACE)
+    checked = check(write_files(minimal, files), schemas, INTERFACE)
     assert checked.problems == []
     assert checked.documents is not None
     layers = {
@@ -241,7 +252,7 @@ def test_documents_come_from_files_lists_and_feeds_alike(minimal: Path, schemas:
 
 def test_the_lines_of_a_feed_are_read_on_after_a_fault(minimal: Path, schemas: Schemas) -> None:
     lines = ['‸{"id": 6}', '{"id": ‸}', "", '‸{"id": 7}', "  ‸[]"]
-    write(minimal, {"events.jsonl": "\n".join(lines)})
+    write_files(minimal, {"events.jsonl": "\n".join(lines)})
     places = unmark(minimal, "events.jsonl")
     told = problems(minimal, schemas)
     assert sorted({place(problem) for problem in told}) == places
@@ -317,7 +328,7 @@ NASTY: dict[str, tuple[Callable[[Path], object], set[str]]] = {
 
 @pytest.fixture
 def nasty(minimal: Path) -> Iterator[Path]:
-    write(minimal.parent, {"outside.yaml": STORE})
+    write_files(minimal.parent, {"outside.yaml": STORE})
     yield minimal
     for path, folders, _ in sorted(os.walk(minimal, topdown=False), reverse=True):  # pytest's own way is recursive
         for name in folders:
@@ -394,7 +405,7 @@ LONG_AGO = time.time() - 60
 
 def put_back(folder: Path, path: str) -> None:
     """Give a file the sample's bytes, as if nobody had touched it since ``LONG_AGO``."""
-    write(folder, {path: FILES[path]})
+    write_files(folder, {path: FILES[path]})
     os.utime(folder / path, (LONG_AGO, LONG_AGO))
 
 
@@ -516,7 +527,7 @@ def test_any_bytes_are_checked(
 def test_every_fault_of_a_file_is_told_up_to_one_that_reading_cannot_go_beyond(
     minimal: Path, schemas: Schemas, text: str, rules: tuple[str, ...]
 ) -> None:
-    write(minimal, {"events/two.yaml": text})
+    write_files(minimal, {"events/two.yaml": text})
     places = unmark(minimal, "events/two.yaml")
     assert found(minimal, schemas) == [f"{place} {rule}" for place, rule in zip(places, rules, strict=False)]
 
@@ -531,7 +542,7 @@ def test_what_has_a_fault_of_yaml_hides_nothing_else_and_nothing_follows_from_it
     minimal: Path, schemas: Schemas
 ) -> None:
     brands = "- {id: !x 1, name: A, url: 'https://a'}\n- {id: 2, name: B, name: A, url: 'https://b', nope: 1}\n"
-    write(minimal, {"catalog/brands.yaml": brands})
+    write_files(minimal, {"catalog/brands.yaml": brands})
     edit(
         minimal,
         ("apps/one.yaml", "appLayout: [shop, bag]", "appLayout: [shop, bga, *bag]"),
@@ -560,7 +571,7 @@ def test_what_has_a_fault_of_yaml_hides_nothing_else_and_nothing_follows_from_it
 
 
 def test_a_key_that_stands_twice_with_less_below_it_is_one_problem(minimal: Path, schemas: Schemas) -> None:
-    write(minimal, {"catalog/brands.yaml": "- {id: 1, name: A, url: 'https://a', name: {a: {}}}\n"})
+    write_files(minimal, {"catalog/brands.yaml": "- {id: 1, name: A, url: 'https://a', name: {a: {}}}\n"})
     for path, text in (("apps/one.yaml", "config:\n  a: 1\n"), ("stores/one.yaml", "address: {a: 1}\n")):
         (minimal / path).write_text((minimal / path).read_text() + text)
     assert found(minimal, schemas) == [

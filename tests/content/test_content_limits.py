@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from harness.content import edit, problems, write_files
 from shopwindow.cli import main
 from shopwindow.content import expressions, records
 from shopwindow.content.expressions import MAX_COMPILED, MAX_EXPRESSION, MAX_IN_TEXT, Unreadable, evaluate
@@ -21,7 +22,6 @@ from shopwindow.content.yaml import Malformed
 from shopwindow.release.released import NoRelease, documents
 from shopwindow.retail.sharing.addresses import address
 from shopwindow.shop import INTERFACE
-from trees import edit, problems, write
 
 NAMES = {"base_url": "https://api.example"}
 
@@ -107,7 +107,7 @@ def test_a_feed_may_hold_so_many_bytes(tmp_path: Path) -> None:
 
 
 def test_a_feed_that_is_too_much_is_a_problem(minimal: Path, schemas: Schemas) -> None:
-    write(minimal, {"catalog/brands.jsonl.gz": gzip.compress(b" " * 128 * 1024 * 1024)})
+    write_files(minimal, {"catalog/brands.jsonl.gz": gzip.compress(b" " * 128 * 1024 * 1024)})
     (long, problem) = sorted(problems(minimal, schemas), key=lambda each: each.rule, reverse=True)
     assert (long.rule, problem.rule, problem.path) == ("feed.line", "feed.compressed", "catalog/brands.jsonl.gz")
     assert problem.allowed.startswith("at most 17,179,869,184 bytes, and at most 200 times")
@@ -125,7 +125,7 @@ def test_lines_of_any_length_are_each_in_one_block(tmp_path: Path, length: int, 
 
 
 def test_a_file_of_holes_is_not_read(minimal: Path, schemas: Schemas) -> None:
-    write(minimal, {"catalog/products.jsonl": ""})
+    write_files(minimal, {"catalog/products.jsonl": ""})
     with open(minimal / "catalog" / "products.jsonl", "r+b") as file:
         file.truncate(10 * 1024**4)
     done = quick(5)

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from catalogs import SETTINGS, files
-from reference_pages import SCHEMAS, Schema, load, resolved
-from releases import built, promotion, small, store, tree, write
+from facts.reference_pages import SCHEMAS, Schema, load, resolved
+from harness.catalogs import SETTINGS, files
+from harness.content import promotion, small, store, write
+from harness.program import built, tree
 from shopwindow.catalog.index.sources import LIMITED_QUANTITY
 from shopwindow.interface.operation import Rate
 from shopwindow.retail.articles import MAX_QUANTITY

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.content import edit, found, place, problems, write_files
 from shopwindow.content import expressions, site
 from shopwindow.content.expressions import Unreadable, Unrendered
 from shopwindow.content.schema import Schemas
-from trees import edit, found, place, problems, write
 
 NAMES = {"www": "https://www.example", "brand": "Lark & Vane", "self_service": "é", "if": "odd"}
 KNOWN = "the names of site.yaml: brand, if, self_service, www"
@@ -230,7 +230,7 @@ def test_an_expression_in_a_base_is_told_once_with_the_files_that_build_on_it(mi
         minimal, ("apps/one.yaml", app, "name: one\nplatform: iPhone\nextends: _a.yaml\napiKeys: [" + "a" * 64 + "]\n")
     )
     base = app[app.index("config:") :].replace('configVersion: "1"', 'configVersion: "{{ vresion }}"')
-    write(minimal, {"apps/_a.yaml": base, "apps/two.yaml": APP_TWO})
+    write_files(minimal, {"apps/_a.yaml": base, "apps/two.yaml": APP_TWO})
     (problem,) = problems(minimal, schemas)
     assert (problem.path, problem.rule, problem.used_by) == (
         "apps/_a.yaml",
@@ -245,7 +245,7 @@ APP_TWO = f"name: two\nplatform: Android\nextends: _a.yaml\napiKeys: [{'b' * 64}
 def test_feeds_hold_no_expressions(minimal: Path, schemas: Schemas) -> None:
     (minimal / "events/one.yaml").unlink()
     event = '{"id": 1, "stores": {"storeId": [1]}, "name": "{{ nothing", "shortDesc": "{{ www }}", '
-    write(minimal, {"events.jsonl": event + '"start": "2026-11-27 06:00", "finish": "2026-11-27 07:00"}\n'})
+    write_files(minimal, {"events.jsonl": event + '"start": "2026-11-27 06:00", "finish": "2026-11-27 07:00"}\n'})
     assert found(minimal, schemas) == []
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from content.test_yaml import pointers, values
+from harness.content import MARK, marks
 from shopwindow.content import feed
 from shopwindow.content.yaml import Malformed, Spot
 from shopwindow.problems import Place
-from test_yaml import pointers, values
-from trees import MARK, marks
 
 VALUES: list[tuple[bytes, Any]] = [
     (b'{"a": 1, "b": [true, null, -0.5, "x"]}\n', {"a": 1, "b": [True, None, -0.5, "x"]}),

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.content import edit, problems
 from shopwindow.content import meant
 from shopwindow.content.editing import YamlText
 from shopwindow.content.fixing import fix, fixed
 from shopwindow.content.schema import Schemas
-from trees import edit, problems
 
 FIXED = {
     "a number where text is wanted": (

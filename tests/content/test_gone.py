@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from releases import AT, small, write
+from harness.content import AT, small, write
 from shopwindow import library
 from shopwindow.problems import Problem, sentence
 from shopwindow.shop import INTERFACE

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from examples import examples
-from releases import AT, built, event, live, manifest, promotion, shopwindow, site, small, store, write
+from harness.content import AT, event, examples, live, place, promotion, site, small, store, write
+from harness.program import built, manifest, shopwindow
 from shopwindow.content import groups
 from shopwindow.content.check import Checked, CheckOptions, check
 from shopwindow.content.documents import Document, Documents
@@ -21,7 +21,6 @@ from shopwindow.content.shape import Shape
 from shopwindow.problems import pointer_text
 from shopwindow.retail.stores.kind import STORE, STORE_GROUPS
 from shopwindow.shop import INTERFACE
-from trees import place
 
 Json = Any
 SCHEMAS = Schemas([shipped("schemas")])

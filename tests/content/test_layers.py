@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from content.test_yaml import values
+from harness.content import APP, CONFIG, DIGEST, edit, found, place, problems, unmark, write_files
 from shopwindow.content.check import check
 from shopwindow.content.layers import merge
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE
-from test_yaml import values
-from trees import APP, CONFIG, DIGEST, edit, found, place, problems, unmark, write
 
 # RFC 7396, appendix A
 RFC: list[tuple[Any, Any, Any]] = [
@@ -79,7 +79,7 @@ def layered(minimal: Path) -> Path:
         "apps/one.yaml": app("one", "extends: _a.yaml"),
         "apps/two.yaml": app("two", "extends: _b.yaml", "config:", '  configVersion: "2"', digest=SECOND),
     }
-    return write(minimal, files)
+    return write_files(minimal, files)
 
 
 def test_an_application_is_what_its_files_make_together(layered: Path, schemas: Schemas) -> None:
@@ -269,7 +269,7 @@ def test_how_files_build_on_each_other(
     minimal: Path, schemas: Schemas, files: dict[str, str], expected: list[tuple[str, ...]]
 ) -> None:
     (minimal / "apps/one.yaml").write_text(APP)
-    write(minimal, files)
+    write_files(minimal, files)
     places = unmark(minimal, *files)
     assert told(minimal, schemas) == [
         (f"{place} {rule}", *users) for place, (rule, *users) in zip(places, expected, strict=True)
@@ -278,7 +278,7 @@ def test_how_files_build_on_each_other(
 
 def test_a_missing_base_is_told_with_what_there_is(layered: Path, schemas: Schemas) -> None:
     edit(layered, ("apps/one.yaml", "extends: _a.yaml", "extends: _A.yml"))
-    write(layered, {"apps/three.yaml": "%"})
+    write_files(layered, {"apps/three.yaml": "%"})
     problem, _ = problems(layered, schemas)
     assert problem == Problem(
         "extends.missing",
@@ -293,7 +293,7 @@ def test_a_missing_base_is_told_with_what_there_is(layered: Path, schemas: Schem
 
 
 def test_a_base_of_another_folder_is_not_offered(layered: Path, schemas: Schemas) -> None:
-    write(layered, {"apps/x/three.yaml": app("three", "extends: _a.yaml", digest="c" * 64)})
+    write_files(layered, {"apps/x/three.yaml": app("three", "extends: _a.yaml", digest="c" * 64)})
     (problem,) = problems(layered, schemas)
     assert (problem.found, problem.allowed, problem.nearest) == (
         "there is no base '_a.yaml'",
@@ -307,14 +307,14 @@ def test_a_folder_of_applications_has_its_own_bases(minimal: Path, schemas: Sche
         "apps/us/_a.yaml": CONFIG,
         "apps/us/two.yaml": app("two", "extends: _a.yaml", digest=SECOND),
     }
-    assert found(write(minimal, files), schemas) == []
+    assert found(write_files(minimal, files), schemas) == []
 
 
 def test_a_list_of_applications_may_build_on_a_base(minimal: Path, schemas: Schemas) -> None:
     (minimal / "apps/one.yaml").unlink()
     entry = "- {name: %s, platform: iPhone, extends: _a.yaml, apiKeys: [%s]}\n"
     entries = entry % ("one", DIGEST) + entry % ("two", SECOND)
-    write(minimal, {"apps/_a.yaml": CONFIG, "apps/all.yaml": entries})
+    write_files(minimal, {"apps/_a.yaml": CONFIG, "apps/all.yaml": entries})
     assert found(minimal, schemas) == []
     expected = edit(
         minimal,

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.content import EVENT, MINIMAL, STORE, edit, write_files
 from shopwindow import library
 from shopwindow.content.check import Checked, CheckOptions, check
 from shopwindow.content.mending import Repair, repair
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE
-from trees import EVENT, MINIMAL, STORE, edit, write
 
 SCHEMAS = program_schemas(INTERFACE)
 
@@ -65,7 +65,7 @@ def test_every_document_of_a_list_is_fixed(minimal: Path) -> None:
     second = second.replace("locationNumber: 100", "locationnumber: 200")
     documents = [STORE.replace("storeNumber: 10", "storeNumber: '10'  # old"), second]
     listed = "".join("- " + text.replace("\n", "\n  ").rstrip(" ") for text in documents)
-    write(minimal, {"stores/one.yaml": listed})
+    write_files(minimal, {"stores/one.yaml": listed})
     (file,) = repaired(minimal).edits
     meant = listed.replace("'10'", "10").replace("'2'", "2").replace("20.0", "20").replace("nnumber", "nNumber")
     assert file.after.decode() == meant
@@ -92,8 +92,8 @@ def test_a_base_is_fixed_once_and_a_key_of_its_own_hides_no_key_of_the_base(mini
     head, _, config = text.partition("config:\n")
     base = "config:\n" + config.replace('"500"', "500")
     upper = f"{head}extends: _base.yaml\nconfig:\n  poorNetwork:\n    poorWifiMaxSecsLatensy: 9\n"
-    write(minimal, {"apps/_base.yaml": base, "apps/one.yaml": upper})
-    write(minimal, {"apps/two.yaml": "name: two\nplatform: Android\napiKeys: []\nextends: _base.yaml\n"})
+    write_files(minimal, {"apps/_base.yaml": base, "apps/one.yaml": upper})
+    write_files(minimal, {"apps/two.yaml": "name: two\nplatform: Android\napiKeys: []\nextends: _base.yaml\n"})
     assert titles(minimal) == [
         f"apps/_base.yaml:{base[: base.index('500')].count(chr(10)) + 1}: put 500 in quotes",
         f"apps/one.yaml:{upper.count(chr(10))}: write poorWifiMaxSecsLatency in place of poorWifiMaxSecsLatensy",
@@ -193,7 +193,7 @@ def test_around_a_mistake_every_byte_stays(
             lines = "-\n  " + lines.replace("\n", "\n  ").rstrip(" ")
         return mark + lines.replace("\n", line_end).encode()
 
-    folder = write(tmp_path / "content", MINIMAL)
+    folder = write_files(tmp_path / "content", MINIMAL)
     (folder / "events/one.yaml").write_bytes(laid_out(wrong))
     (file,) = repaired(folder).edits
     assert file.after == laid_out(right)

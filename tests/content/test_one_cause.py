@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from checkout import ROOT
+from harness.content import ROOT
 from shopwindow import library
 from shopwindow.shop import INTERFACE
 

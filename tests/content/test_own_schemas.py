@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from harness.content import edit, write_files
 from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.listing import shipped
 from shopwindow.content.own_schemas import MAX_SCHEMA_BYTES, Own, WritingOut
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import Problem, pointer_text
 from shopwindow.shop import INTERFACE
-from trees import edit, write
 
 
 def own(folder: Path) -> Schemas:
@@ -26,7 +26,7 @@ def own(folder: Path) -> Schemas:
 
 def schema_problems(folder: Path, text: str, name: str = "event.json") -> list[Problem]:
     """What a check of a content folder says that brings a schema."""
-    write(folder, {f"schemas/{name}": text})
+    write_files(folder, {f"schemas/{name}": text})
     checked = check(folder, own(folder), INTERFACE, CheckOptions(jobs=1))
     assert (checked.documents is None) == bool(checked.problems)
     return checked.problems
@@ -91,7 +91,7 @@ def test_a_fault_of_a_schema_is_a_problem_at_its_place(
 
 def test_faults_of_schemas_and_of_documents_are_said_together(minimal: Path) -> None:
     edit(minimal, ("events/one.yaml", "id: 5\n", "id: five\n"))
-    write(minimal, {"schemas/store.json": '{"enum": []}'})
+    write_files(minimal, {"schemas/store.json": '{"enum": []}'})
     paths = [problem.path for problem in schema_problems(minimal, '{"type": 5}')]
     assert sorted(paths) == ["events/one.yaml", "schemas/event.json", "schemas/store.json"]
 
@@ -132,7 +132,7 @@ def test_schemas_are_regular_files_of_a_size(minimal: Path) -> None:
     ],
 )
 def test_a_schema_is_a_link_to_a_file_of_the_content_folder_at_most(minimal: Path, target: str, found: str) -> None:
-    write(minimal.parent, {"outside.json": '{"secret": 1}'})
+    write_files(minimal.parent, {"outside.json": '{"secret": 1}'})
     assert schema_problems(minimal, "{}") == []
     (minimal / "schemas/app.json").symlink_to(target)
     (problem,) = schema_problems(minimal, "{}")
@@ -175,7 +175,7 @@ def test_names_by_pattern_are_linear_too(minimal: Path) -> None:
 
 
 def test_a_key_that_a_pattern_names_is_known(minimal: Path) -> None:
-    write(minimal, {"schemas/event.json": '{"patternProperties": {"^x-": true}, "additionalProperties": false}'})
+    write_files(minimal, {"schemas/event.json": '{"patternProperties": {"^x-": true}, "additionalProperties": false}'})
     found = own(minimal).findings("event.json", {"x-a": 1, "y": 2})
     assert [each.pointer for each in found if each.rule == "schema.additionalProperties"] == [("y",)]
 
@@ -226,13 +226,13 @@ def test_a_schema_that_holds_itself_is_refused(minimal: Path) -> None:
 
 def test_schemas_of_several_files_multiply_together(minimal: Path) -> None:
     many = json.dumps({"properties": {f"k{number}": {} for number in range(1700)}})
-    write(minimal, {f"schemas/{name}.json": many for name in ("one", "two")})
+    write_files(minimal, {f"schemas/{name}.json": many for name in ("one", "two")})
     assert [problem.rule for problem in schema_problems(minimal, many, "three.json")] == ["schema.size"]
 
 
 def test_explaining_ends(minimal: Path) -> None:
     wrong = {"properties": {f"k{number}": {"type": "string"} for number in range(300)}}
-    write(minimal, {"schemas/event.json": json.dumps({"items": {"allOf": [wrong] * 10}})})
+    write_files(minimal, {"schemas/event.json": json.dumps({"items": {"allOf": [wrong] * 10}})})
     value = [{f"k{number}": "" for number in range(300)} for _ in range(300)] + [{"k1": 5}]
     done = quick(10)
     found = own(minimal).findings("event.json", value)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from checkout import ROOT
+from harness.content import ROOT
 from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checkout import ROOT
+from harness.content import ROOT
 from shopwindow.content.check import check
 from shopwindow.content.documents import at
 from shopwindow.content.listing import shipped

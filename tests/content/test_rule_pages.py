@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from checkout import ROOT
-from releases import shopwindow
+from harness.content import ROOT, write_files
+from harness.program import shopwindow
 from shopwindow import library
 from shopwindow.content import rule_pages, yaml
 from shopwindow.content.rule_pages import RulePage
@@ -16,7 +16,6 @@ from shopwindow.content.yaml import Malformed
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import load
 from shopwindow.shop import INTERFACE
-from trees import write
 
 sys.path.insert(0, str(ROOT / "examples/library"))
 LIBRARY = load("library.interface:INTERFACE")
@@ -45,15 +44,15 @@ def rules_broken(folder: Path, interface: Interface = INTERFACE) -> list[str]:
 
 def check_example(folder: Path, page: RulePage, interface: Interface) -> None:
     """Check a folder with the fix of a page, and then with its mistake in the same place."""
-    write(folder, dict(page.beside))
+    write_files(folder, dict(page.beside))
     file = folder / page.path
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     right = before if page.right in before else before + page.right
     if right:
-        write(folder, {page.path: right})
+        write_files(folder, {page.path: right})
     assert rules_broken(folder, interface) == []
     wrong = right.replace(page.right, page.wrong, 1) if page.right else before + page.wrong
-    write(folder, {page.path: wrong})
+    write_files(folder, {page.path: wrong})
     assert rules_broken(folder, interface) == [page.name]
 
 
@@ -62,7 +61,7 @@ def check_example(folder: Path, page: RulePage, interface: Interface) -> None:
 def test_a_mistake_in_a_notice_breaks_its_rule_alone_in_any_interface(
     tmp_path: Path, page: RulePage, interface: Interface
 ) -> None:
-    check_example(write(tmp_path, dict(rule_pages.folder_of_examples())), page, interface)
+    check_example(write_files(tmp_path, dict(rule_pages.folder_of_examples())), page, interface)
 
 
 @pytest.mark.parametrize("page", IN_THE_SHOP, ids=names)

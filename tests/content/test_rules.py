@@ -5,11 +5,25 @@ from pathlib import Path
 
 import pytest
 
+from harness.content import (
+    APP,
+    DIGEST,
+    EVENT,
+    PROMOTION,
+    STORE,
+    Edit,
+    edit,
+    found,
+    problems,
+    unmark,
+    warned,
+    warnings,
+    write_files,
+)
 from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import pointer_text
 from shopwindow.shop import INTERFACE
-from trees import APP, DIGEST, EVENT, PROMOTION, STORE, Edit, edit, found, problems, unmark, warned, warnings, write
 
 ONE = {"site": "site.yaml", **{f"{kind}": f"{kind}s/one.yaml" for kind in ("app", "store", "event", "promotion")}}
 
@@ -245,13 +259,15 @@ PAIRS: list[tuple[str, str, str | None]] = [
 def test_an_id_is_used_once_across_files(
     minimal: Path, schemas: Schemas, path: str, document: str, rule: str | None
 ) -> None:
-    places = unmark(write(minimal, {path: document}), path)
+    places = unmark(write_files(minimal, {path: document}), path)
     assert found(minimal, schemas) == [f"{place} {rule}" for place in places]
 
 
 def test_an_id_is_used_once_within_a_file_too(minimal: Path, schemas: Schemas) -> None:
     entries = [EVENT, other(EVENT, ("id: 5", "id: 6")), other(EVENT, ("id: 5", "id: ‸5"))]
-    write(minimal, {"events/one.yaml": "".join("- " + entry.replace("\n", "\n  ").rstrip(" ") for entry in entries)})
+    write_files(
+        minimal, {"events/one.yaml": "".join("- " + entry.replace("\n", "\n  ").rstrip(" ") for entry in entries)}
+    )
     (expected,) = unmark(minimal, "events/one.yaml")
     assert found(minimal, schemas) == [f"{expected} unique 2/id"]
     (problem,) = problems(minimal, schemas)
@@ -293,7 +309,7 @@ def test_two_documents_may_share_an_id_if_their_windows_do_not_overlap(
         first, second = second, first
     promotion = other(PROMOTION, ("promoId: 8", "promoId: ‸8"), ('couponNumber: "4000"', 'couponNumber: ‸"4000"'))
     files = {"promotions/one.yaml": published(PROMOTION, first), "promotions/two.yaml": published(promotion, second)}
-    write(minimal, files)
+    write_files(minimal, files)
     places = unmark(minimal, "promotions/two.yaml")
     rules = ("unique promoId",) if overlap else ()  # what else the copy has in common follows from that
     assert found(minimal, schemas) == [f"{place} {rule}" for place, rule in zip(places, rules, strict=False)]
@@ -326,7 +342,7 @@ def test_an_event_is_live_while_one_of_its_stores_is(
         "stores/two.yaml": published(other(STORE, *STORE_2), two),
         "events/one.yaml": published(other(EVENT, ("  storeId: [1]", "  ‸locationNumber: [100, 200]")), event),
     }
-    (expected,) = unmark(write(minimal, files), "events/one.yaml")
+    (expected,) = unmark(write_files(minimal, files), "events/one.yaml")
     words = f"from {gap} the event is live while none of its stores is"
     assert found(minimal, schemas) == ([f"{expected} reference.live stores"] if gap else [])
     assert [problem.found for problem in problems(minimal, schemas)] == ([words] if gap else [])
@@ -337,7 +353,7 @@ def test_an_event_may_name_a_store_that_another_takes_over_from(minimal: Path, s
         "stores/one.yaml": published(STORE, "{until: 2026-11-30}"),
         "stores/two.yaml": published(STORE, "{from: 2026-12-01}"),
     }
-    assert found(write(minimal, files), schemas) == []
+    assert found(write_files(minimal, files), schemas) == []
 
 
 def test_a_store_that_is_not_there_is_told_with_the_nearest_number(minimal: Path, schemas: Schemas) -> None:
@@ -562,13 +578,13 @@ def test_everything_is_told_at_once_and_nothing_twice(
 
 def test_a_store_that_cannot_be_read_may_be_the_one_that_an_event_names(minimal: Path, schemas: Schemas) -> None:
     edit(minimal, ("events/one.yaml", "storeId: [1]", "storeId: [1, 2]"))
-    (expected,) = unmark(write(minimal, {"stores.jsonl": '{"storeId": 2‸;}\n'}), "stores.jsonl")
+    (expected,) = unmark(write_files(minimal, {"stores.jsonl": '{"storeId": 2‸;}\n'}), "stores.jsonl")
     assert found(minimal, schemas) == [f"{expected} feed.syntax"]
 
 
 def test_a_digest_used_twice_is_told_beside_one_that_is_none(minimal: Path, schemas: Schemas) -> None:
     two = APP.replace("name: one", "name: two").replace(f"[{DIGEST}]", f"[‸x, ‸{DIGEST}]")
-    places = unmark(write(minimal, {"apps/two.yaml": two}), "apps/two.yaml")
+    places = unmark(write_files(minimal, {"apps/two.yaml": two}), "apps/two.yaml")
     rules = ("schema.pattern apiKeys/0", "unique apiKeys/1")
     assert found(minimal, schemas) == [f"{place} {rule}" for place, rule in zip(places, rules, strict=True)]
 
@@ -576,7 +592,7 @@ def test_a_digest_used_twice_is_told_beside_one_that_is_none(minimal: Path, sche
 def test_ids_are_compared_with_those_of_documents_that_have_other_faults(minimal: Path, schemas: Schemas) -> None:
     first = other(EVENT, ("name: Opening", "name: ‸5"))
     third = other(EVENT, ("id: 5", "id: ‸5"), ("name: Opening", "name: ‸5"))
-    write(
+    write_files(
         minimal, {"events/a.yaml": first, "events/one.yaml": EVENT.replace("id: 5", "id: ‸5"), "events/z.yaml": third}
     )
     places = unmark(minimal, "events/a.yaml", "events/one.yaml", "events/z.yaml")
@@ -628,7 +644,7 @@ def test_a_fault_in_site_yaml_hides_nothing_and_spreads_nowhere(
         ("promotions/one.yaml", "global:", "publish: {from: 2026-11-01}\nglobal:"),
     )
     promotion = (minimal / "promotions/one.yaml").read_text()
-    write(minimal, {"promotions/two.yaml": promotion.replace("{from: 2026-11-01}", "{until: 2026-10-31}")})
+    write_files(minimal, {"promotions/two.yaml": promotion.replace("{from: 2026-11-01}", "{until: 2026-10-31}")})
     places = edit(minimal, ("events/one.yaml", FINISH, "finish: ‸2026-11-26 12:00"), ("site.yaml", old, new))
     rules = ("time.order finish", *told)
     assert found(minimal, schemas) == [f"{place} {rule}" for place, rule in zip(places, rules, strict=True)]
@@ -668,7 +684,7 @@ def test_what_a_base_leaves_open_is_listed_once_and_there(minimal: Path, schemas
     )
     both = "".join("- " + text.rstrip().replace("\n", "\n  ") + "\n" for text in (one, two))
     base = "config:" + config.replace("TBD", "https://www.example/x", 5).replace("TBD", "‸TBD")
-    write(minimal, {"apps/_a.yaml": base, "apps/one.yaml": both})
+    write_files(minimal, {"apps/_a.yaml": base, "apps/one.yaml": both})
     in_base, own = unmark(minimal, "apps/_a.yaml", "apps/one.yaml")
     assert listed(minimal, schemas) == [
         f"{in_base} config/errorMessages/configFileError",
@@ -712,7 +728,7 @@ def test_the_version_is_told_where_the_base_says_it(minimal: Path, schemas: Sche
     app = (minimal / "apps/one.yaml").read_text()
     head, config = app.split("config:", 1)
     base = "config:" + config.replace('"1"', '‸"1"', 1)
-    write(minimal, {"apps/_a.yaml": base, "apps/one.yaml": head + "extends: _a.yaml\n"})
+    write_files(minimal, {"apps/_a.yaml": base, "apps/one.yaml": head + "extends: _a.yaml\n"})
     (expected,) = unmark(minimal, "apps/_a.yaml")
     (problem,) = warnings(minimal, schemas, CheckOptions(released={"app": {"one": {"config": {"configVersion": "1"}}}}))
     assert (f"{problem.path}:{problem.place.line}:{problem.place.column}" if problem.place else "") == expected
@@ -742,7 +758,7 @@ def test_a_kind_that_is_named_by_its_file_has_a_file_for_each_document(
     minimal: Path, schemas: Schemas, file: str, text: str, found: list[tuple[str, str, str]]
 ) -> None:
     (minimal / "apps/one.yaml").unlink()
-    write(minimal, {f"apps/{file}": text})
+    write_files(minimal, {f"apps/{file}": text})
     listed = check(minimal, schemas, BY_FILE).problems
     assert [(pointer_text(each.pointer), each.found, each.allowed) for each in listed] == found
 
@@ -779,13 +795,17 @@ def test_a_coupon_is_displayed_between_instants_that_are_written_as_those_of_a_w
 def test_each_clash_of_numbers_is_offered_another_that_is_free(minimal: Path, schemas: Schemas) -> None:
     two = EVENT.replace("id: 5", "id: 8").replace("Opening", "Closing")
     again = EVENT.replace("Opening", "Tasting")
-    write(minimal, {"events/two.yaml": two, "events/x.yaml": again, "events/y.yaml": two.replace("Closing", "Carols")})
+    write_files(
+        minimal, {"events/two.yaml": two, "events/x.yaml": again, "events/y.yaml": two.replace("Closing", "Carols")}
+    )
     offered = {problem.path: problem.allowed.rpartition("; ")[2] for problem in problems(minimal, schemas)}
     assert offered == {"events/x.yaml": "9 is free", "events/y.yaml": "10 is free"}
-    write(minimal, {"events/x.yaml": again.replace("id: 5", "id: 9"), "events/y.yaml": two.replace("id: 8", "id: 10")})
+    write_files(
+        minimal, {"events/x.yaml": again.replace("id: 5", "id: 9"), "events/y.yaml": two.replace("id: 8", "id: 10")}
+    )
     assert problems(minimal, schemas) == []
 
 
 def test_a_clash_of_names_is_offered_no_other(minimal: Path, schemas: Schemas) -> None:
-    write(minimal, {"apps/two.yaml": APP.replace(DIGEST, "b" * 64)})
+    write_files(minimal, {"apps/two.yaml": APP.replace(DIGEST, "b" * 64)})
     assert [(problem.rule, problem.allowed) for problem in problems(minimal, schemas)] == [("unique", "each once")]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from releases import as_value
+from harness.content import as_value
 from shopwindow.content import documents as content_documents
 from shopwindow.content import schedule
 from shopwindow.content.documents import Content, Document, Documents, Layer

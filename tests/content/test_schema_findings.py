@@ -13,8 +13,8 @@ from jsonschema_rs import Draft202012Validator as FastValidator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from checkout import ROOT
-from examples import examples
+from content.test_yaml import pointers, values
+from harness.content import EVENT, MINIMAL, ROOT, edit, examples, place, problems, unmark, write_files
 from shopwindow.content import yaml
 from shopwindow.content.check import check
 from shopwindow.content.documents import at
@@ -24,8 +24,6 @@ from shopwindow.content.wording import pointer_of as error_place
 from shopwindow.interface.collections import declared
 from shopwindow.problems import Failure, pointer_text
 from shopwindow.shop import INTERFACE
-from test_yaml import pointers, values
-from trees import EVENT, MINIMAL, edit, place, problems, unmark, write
 
 OBJECT = "an object: lines of `key: value` below, indented"
 FEATURES = "BOPS, BRIDAL, MATTRESS, FURNITURE_GALLERY, VISITOR_CENTER, PERSONAL_SHOPPER, RESTAURANT"
@@ -380,7 +378,7 @@ def test_every_finding_of_a_document_is_told_with_what_the_property_is_about(min
     ],
 )
 def test_a_document_is_an_object(minimal: Path, schemas: Schemas, text: str, expected: list[tuple[str, str]]) -> None:
-    places = unmark(write(minimal, {"events/one.yaml": text}), "events/one.yaml")
+    places = unmark(write_files(minimal, {"events/one.yaml": text}), "events/one.yaml")
     assert told(minimal, schemas) == [
         (at, pointer, what, OBJECT, "") for at, (pointer, what) in zip(places, expected, strict=True)
     ]
@@ -388,7 +386,7 @@ def test_a_document_is_an_object(minimal: Path, schemas: Schemas, text: str, exp
 
 def test_a_place_in_a_list_of_documents_begins_with_its_number(minimal: Path, schemas: Schemas) -> None:
     entry = "- " + (minimal / "events/one.yaml").read_text().replace("\n", "\n  ").rstrip(" ")
-    write(minimal, {"events/one.yaml": entry + "\n" + entry.replace("id: 5", "id: ‸six")})
+    write_files(minimal, {"events/one.yaml": entry + "\n" + entry.replace("id: 5", "id: ‸six")})
     (expected,) = unmark(minimal, "events/one.yaml")
     assert told(minimal, schemas) == [(expected, "1/id", "'six' is not a whole number", "a whole number", "")]
 
@@ -396,7 +394,7 @@ def test_a_place_in_a_list_of_documents_begins_with_its_number(minimal: Path, sc
 def test_a_place_in_a_feed_is_its_line(minimal: Path, schemas: Schemas) -> None:
     event = json.dumps(yaml.load((minimal / "events/one.yaml").read_text()))
     second = event.replace('"id": 5', '"id": ‸"6"')
-    write(minimal, {"events/one.yaml": "[]", "events.jsonl": f"{event}\n\n  {second}\n"})
+    write_files(minimal, {"events/one.yaml": "[]", "events.jsonl": f"{event}\n\n  {second}\n"})
     assert unmark(minimal, "events.jsonl") == ["events.jsonl:3:10"]
     allowed = "a whole number, without quotes: 6"
     assert told(minimal, schemas) == [("events.jsonl:3:10", "1/id", "'6' is not a whole number", allowed, "")]
@@ -406,8 +404,8 @@ def test_a_number_is_told_as_its_file_writes_it(minimal: Path, schemas: Schemas)
     event = (minimal / "events/one.yaml").read_text().replace("name: Opening", "name: 5.10")
     feed = json.dumps(yaml.load(event)).replace("5.1", "5.100").replace('"id": 5', '"id": 6')
     listed = "- " + event.replace("id: 5\n", "id: 7\n").replace("\n", "\n  ").rstrip(" ")
-    write(minimal, {"events/one.yaml": event, "events.jsonl": f"\n{feed}\n"})
-    write(minimal, {"events/two.yaml": listed.replace("\n", "\r\n")})
+    write_files(minimal, {"events/one.yaml": event, "events.jsonl": f"\n{feed}\n"})
+    write_files(minimal, {"events/two.yaml": listed.replace("\n", "\r\n")})
     assert [(each.path, each.found, each.allowed) for each in problems(minimal, schemas)] == [
         ("events.jsonl", "5.100 is not text", 'text: put it in quotes, "5.100"'),
         ("events/one.yaml", "5.10 is not text", 'text: put it in quotes, "5.10"'),
@@ -438,7 +436,7 @@ def test_many_documents_of_a_list_with_one_mistake_are_one_problem(
 ) -> None:
     event = EVENT.replace("storeId: [1]", f"storeId: {stores}").replace("\n", "\n  ").rstrip()
     start = 1 + event[: event.index("storeId")].count("\n")
-    write(minimal, {"events/one.yaml": f"- {event}\n" * 1000})
+    write_files(minimal, {"events/one.yaml": f"- {event}\n" * 1000})
     (problem,) = (problem for problem in problems(minimal, schemas) if problem.rule == "schema.type")
     lines = [start + number * (event.count("\n") + 1) for number in range(3)]
     such = ", ".join(f"events/one.yaml:{line}" for line in lines)
@@ -538,7 +536,7 @@ def test_both_validators_agree_on_any_value(name: str, value: Any) -> None:
 def test_a_content_folder_may_bring_its_own_schema(tmp_path: Path) -> None:
     own = copy.deepcopy(SHIPPED["store.json"])
     own["properties"]["parking"] = {"description": "Number of cars.", "type": "integer"}
-    write(tmp_path, {"store.json": json.dumps(own)})
+    write_files(tmp_path, {"store.json": json.dumps(own)})
     both = Schemas([shipped("schemas"), tmp_path])
     (store, *_) = (value | {"parking": 5} for name, value in DOCUMENTS if name == "store.json")
     assert (SHIPPED.valid("store.json", store), both.valid("store.json", store)) == (False, True)
@@ -551,7 +549,7 @@ def test_a_schema_of_ones_own_adds_keys_and_asks_for_more(minimal: Path) -> None
     own["properties"]["parking"] = {"description": "Number of cars.", "type": ["integer", "null"]}
     own["properties"]["name"]["maxLength"] = 4
     own["required"].append("parking")
-    write(minimal, {"schemas/store.json": json.dumps(own)})
+    write_files(minimal, {"schemas/store.json": json.dumps(own)})
     both = Schemas([shipped("schemas"), minimal / "schemas"])
     assert [(pointer_text(each.pointer), each.found, each.allowed) for each in problems(minimal, both)] == [
         ("", "'parking' is missing", "a whole number"),
@@ -622,7 +620,7 @@ def test_a_schema_of_ones_own_asks_for_no_less(
     if pointer:
         *way, last = pointer.split("/")
         at(own, tuple(way))[last] = less
-    write(minimal, {f"schemas/{name}": json.dumps(own)})
+    write_files(minimal, {f"schemas/{name}": json.dumps(own)})
     edit(minimal, change)
     told = problems(minimal, Schemas([shipped("schemas"), minimal / "schemas"]))
     assert [(pointer_text(each.pointer), each.found) for each in told] == expected

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from checkout import ROOT
+from harness.content import ROOT
 from shopwindow.content.schema import Schemas
 
 FOLDER = ROOT / "schemas"

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from checkout import ROOT
+from harness.content import EVENT, ROOT, STORE, edit, found, unmark, warned, warnings, write_files
 from shopwindow import library
 from shopwindow.content import open_maps, slips
 from shopwindow.content.check import CheckOptions, check
@@ -25,7 +25,6 @@ from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import sentence
 from shopwindow.shop import INTERFACE
-from trees import EVENT, STORE, edit, found, unmark, warned, warnings, write
 
 AT = CheckOptions(at="2026-11-24 12:00")
 """Before the event and the promotion of the smallest tree."""
@@ -172,7 +171,7 @@ def test_a_slip_in_site_yaml_and_in_a_base_is_a_warning(minimal: Path, schemas: 
     app = (minimal / "apps/one.yaml").read_text()
     head, config = app.split("config:", 1)
     base = "config:" + config.replace("noNetworkError: Offline.", "noNetworkError: ‸“Offline.”")
-    write(minimal, {"apps/_a.yaml": base, "apps/one.yaml": f"{head}extends: _a.yaml\n"})
+    write_files(minimal, {"apps/_a.yaml": base, "apps/one.yaml": f"{head}extends: _a.yaml\n"})
     places = unmark(minimal, "apps/_a.yaml")
     places += edit(minimal, ("site.yaml", "www: https://www.example", "www: https://www.example ‸#home"))
     assert warned(minimal, schemas, AT) == [
@@ -199,7 +198,7 @@ def test_a_property_of_a_schema_of_ones_own_is_known(minimal: Path) -> None:
     schema = json.loads((ROOT / "schemas/store.json").read_text())
     schema["properties"]["names"] = {"description": "Other names.", "type": "string"}
     schema["properties"]["attributes"]["properties"]["SL_BRIDALS"] = {"description": "Salons.", "type": "array"}
-    write(minimal, {"schemas/store.json": json.dumps(schema)})
+    write_files(minimal, {"schemas/store.json": json.dumps(schema)})
     edit(minimal, ("stores/one.yaml", "\nhours:", f"\nnames: a{ATTRIBUTES}SL_BRIDALS: [TRUE]}}\nhours:"))
     assert library.check(INTERFACE, minimal, at=AT.at).warnings == []
     edit(minimal, ("stores/one.yaml", "SL_BRIDALS", "SL_VISITORS"))
@@ -233,7 +232,7 @@ def stores(count: int, attributes: str, last: str) -> str:
 def test_a_name_in_one_document_that_is_like_that_of_many_is_a_warning(
     minimal: Path, schemas: Schemas, common: str, count: int, odd: str, expected: bool
 ) -> None:
-    write(minimal, {"stores/one.yaml": stores(count, common, odd)})
+    write_files(minimal, {"stores/one.yaml": stores(count, common, odd)})
     told = [warning for warning in warnings(minimal, schemas, AT) if warning.rule == "name.near"]
     assert [(warning.nearest, warning.pointer) for warning in told] == (
         [(common, (count, "attributes", odd))] if expected else []
@@ -267,7 +266,7 @@ def test_a_category_of_a_promotion_has_a_name_of_the_catalog(minimal: Path, sche
     assert warned(minimal, schemas, AT) == []  # without a catalog
     category = "{id: 2, name: Shoes, url: 'https://www.example/2'}"
     men = "- {id: 1, name: Men, url: 'https://www.example/1', categories: [" + category + "]}\n"
-    write(minimal, {"catalog/categories.yaml": men})
+    write_files(minimal, {"catalog/categories.yaml": men})
     assert (found(minimal, schemas, AT), warned(minimal, schemas, AT)) == ([], [])
     (place,) = edit(minimal, ("promotions/one.yaml", "[Men]", "[Men, ‸Mens, Shoes]"))
     (warning,) = warnings(minimal, schemas, AT)
@@ -292,7 +291,7 @@ def test_a_document_that_new_wrote_is_a_warning_until_its_line_is_deleted(minima
     assert len(marked) == 3
     assert [line for line in warned(minimal, schemas, AT) if "skeleton" in line] == marked
     for path, text in lines.items():
-        write(minimal, {path: "\n".join(line for line in text if not line.startswith("# Fill in")) + "\n"})
+        write_files(minimal, {path: "\n".join(line for line in text if not line.startswith("# Fill in")) + "\n"})
     assert [line for line in warned(minimal, schemas, AT) if "skeleton" in line] == []
 
 
@@ -350,7 +349,7 @@ MANY_FILES = {f"events/{number}.yaml": EVENT.replace("id: 5", f"id: {number}") f
 def test_warnings_are_the_same_from_a_cold_and_a_warm_cache(
     minimal: Path, schemas: Schemas, tmp_path: Path, jobs: int
 ) -> None:
-    write(minimal, MANY_FILES)
+    write_files(minimal, MANY_FILES)
     for number, slip in enumerate(
         ("“Opening”", "Open\u200bing", "Opening #1", "&x Opening", "“A”  # shopwindow: allow text.quotes")
     ):
@@ -369,7 +368,7 @@ def test_warnings_are_the_same_from_a_cold_and_a_warm_cache(
 
 
 def test_a_warm_check_reads_no_file_without_slips(minimal: Path, schemas: Schemas, tmp_path: Path) -> None:
-    write(minimal, MANY_FILES)
+    write_files(minimal, MANY_FILES)
     edit(minimal, ("events/20.yaml", NAME, "name: “Opening”"))
     then = time.time() - 10
     for file in minimal.rglob("*.yaml"):
@@ -386,7 +385,7 @@ def test_a_warm_check_reads_no_file_without_slips(minimal: Path, schemas: Schema
 
 
 def test_no_more_warnings_are_listed_than_problems(minimal: Path, schemas: Schemas) -> None:
-    write(minimal, {path: text.replace(NAME, "name: “Opening”") for path, text in MANY_FILES.items()})
+    write_files(minimal, {path: text.replace(NAME, "name: “Opening”") for path, text in MANY_FILES.items()})
     outcome = check(minimal, schemas, INTERFACE, replace(AT, most=3))
     assert (len(outcome.warnings), outcome.more_warnings, outcome.problems) == (3, len(MANY_FILES) - 3, [])
     assert outcome.documents is not None

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.content import MARK, marks
 from shopwindow.content import yaml
 from shopwindow.content.yaml import Malformed, Spot
 from shopwindow.problems import Place
-from trees import MARK, marks
 
 VALUES: list[tuple[str, Any]] = [
     ("a: null", {"a": None}),

@@ -17,7 +17,7 @@ import orjson
 import pytest
 from obstore.store import GCSStore
 
-from nginx import ADDRESS
+from harness.servers import ADDRESS
 from shopwindow.delivery import pointer
 from shopwindow.delivery.bucket import Headers, ObjectBucket
 from shopwindow.delivery.pointer import TargetPointer

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from delivered import folder, release
-from releases import shopwindow
+from harness.program import shopwindow
+from harness.stores import folder, release
 from shopwindow.delivery import roots, signed_metadata, signed_publishing
 from shopwindow.delivery.due import status
 from shopwindow.delivery.keys import PASSPHRASE, KeySource

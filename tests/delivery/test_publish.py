@@ -10,8 +10,9 @@ from threading import Barrier
 import orjson
 import pytest
 
-from delivered import current, documents, folder, memory, on_disk, read, release
-from releases import SAMPLE, built, shopwindow, write
+from harness.content import SAMPLE, write
+from harness.program import built, shopwindow
+from harness.stores import current, documents, folder, memory, on_disk, read, release
 from shopwindow.delivery import layout, pointer
 from shopwindow.delivery.bucket import Bucket, Headers, Listed, Version
 from shopwindow.delivery.outgoing import outgoing

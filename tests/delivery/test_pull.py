@@ -15,8 +15,9 @@ from typing import Any
 import orjson
 import pytest
 
-from delivered import current, folder, on_disk, published, release
-from releases import SAMPLE, built, copied, history, shopwindow, site, write
+from harness.content import SAMPLE, site, write
+from harness.program import built, copied, history, shopwindow
+from harness.stores import current, folder, on_disk, published, release
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.delivery import activation, layout
 from shopwindow.delivery.chunks import PAGES_BYTES

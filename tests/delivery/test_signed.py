@@ -11,8 +11,8 @@ import orjson
 import pytest
 from tuf.api.metadata import Metadata, Snapshot, TargetFile, Targets, Timestamp
 
-from delivered import current, folder, memory, release
-from releases import shopwindow
+from harness.program import shopwindow
+from harness.stores import current, folder, memory, release
 from shopwindow.delivery import (
     activation,
     layout,

@@ -6,8 +6,9 @@ import obstore
 import orjson
 import pytest
 
-from delivered import current, documents, folder, memory, release
-from releases import built, manifest, shopwindow, tree, write
+from harness.content import write
+from harness.program import built, manifest, shopwindow, tree
+from harness.stores import current, documents, folder, memory, release
 from shopwindow.delivery import pointer, site_upkeep
 from shopwindow.delivery.bucket import Bucket, Headers, SentBody
 from shopwindow.delivery.outgoing import outgoing

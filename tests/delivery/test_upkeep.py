@@ -9,8 +9,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from delivered import current, folder, memory, on_disk, read, release
-from releases import shopwindow
+from harness.program import shopwindow
+from harness.stores import current, folder, memory, on_disk, read, release
 from shopwindow.delivery import activation, layout, pointer, released, upkeep
 from shopwindow.delivery.bucket import Bucket, Headers
 from shopwindow.delivery.outgoing import outgoing

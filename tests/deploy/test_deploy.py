@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from checkout import ROOT
+from harness.content import ROOT
 from shopwindow.service.maintenance import MAINTENANCE_JOBS
 
 DEPLOY = ROOT / "deploy"

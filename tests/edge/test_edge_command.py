@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from checkout import ROOT
-from releases import Ran, linked, shopwindow
+from harness.content import ROOT, linked
+from harness.program import Ran, shopwindow
 
 SAMPLE = ROOT / "content"
 HOST = "api.larkspurvane.example"

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkout import ROOT
-from harness.program import program_schemas
-from releases import shopwindow
+from harness.content import ROOT
+from harness.program import program_schemas, shopwindow
 from shopwindow import library
 from shopwindow.content.documents import Content
 from shopwindow.edge import worker

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from checkout import ROOT
+from harness.content import ROOT, as_content, as_value
 from harness.program import program_schemas
-from releases import as_content, as_value
 from shopwindow import library
 from shopwindow.content.documents import Content
 from shopwindow.edge.keys import read_keys

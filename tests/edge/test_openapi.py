@@ -10,16 +10,14 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from conformance import AT, PHONE, documents
-from harness.program import Application, served
-from releases import SAMPLE, Json, built, shopwindow
-from served import called
+from facts.conformance import AT, PHONE, documents
+from harness.content import SAMPLE, Json, write_files
+from harness.program import Application, built, called, served, shopwindow
 from shopwindow.content.listing import shipped
 from shopwindow.interface.operation import FromContent
 from shopwindow.interface.parameter_rules import AnyOf, OnlyOne
 from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
-from trees import write
 
 KEY = {"x-svc-webservice-client-id": PHONE}
 
@@ -180,7 +178,7 @@ def test_a_write_tells_the_statuses_of_its_own(document: Json) -> None:
 
 
 def test_the_path_of_base_url_is_honoured(tmp_path: Path) -> None:
-    content = write(tmp_path / "content", documents("/mobile/api"))
+    content = write_files(tmp_path / "content", documents("/mobile/api"))
     built(content, tmp_path / "dist", at=AT)
     printed = json.loads(shopwindow("edge", "openapi", "--out", tmp_path / "dist").out)
     assert printed["servers"] == [{"url": "https://api.shop.example/mobile/api"}]
@@ -188,7 +186,7 @@ def test_the_path_of_base_url_is_honoured(tmp_path: Path) -> None:
 
 def test_a_schema_of_the_content_folder_is_told(out: Path, tmp_path: Path) -> None:
     schema = {**json.loads((shipped("schemas") / "config.json").read_bytes()), "description": "Of this shop."}
-    write(tmp_path, {"schemas/config.json": json.dumps(schema)})
+    write_files(tmp_path, {"schemas/config.json": json.dumps(schema)})
     printed = json.loads(shopwindow("edge", "openapi", "--out", out, "--content", tmp_path).out)
     assert printed["components"]["schemas"]["Config"]["description"] == "Of this shop."
 
@@ -414,7 +412,7 @@ def test_operations_of_the_order_host_are_at_its_url(document: Json) -> None:
 def test_a_cookie_is_told_where_site_yaml_names_one(tmp_path: Path) -> None:
     texts = documents()
     site = {**json.loads(texts["site.yaml"]), "code_cookie": "supc"}
-    built(write(tmp_path / "content", {**texts, "site.yaml": json.dumps(site)}), tmp_path / "dist", at=AT)
+    built(write_files(tmp_path / "content", {**texts, "site.yaml": json.dumps(site)}), tmp_path / "dist", at=AT)
     told = json.loads(shopwindow("edge", "openapi", "--out", tmp_path / "dist").out)
     cookies = [(each["name"], each["in"]) for each in told["paths"]["/v3/order/supc"]["put"]["parameters"]]
     assert list(OpenAPIV31SpecValidator(told).iter_errors()) == []

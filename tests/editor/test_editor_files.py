@@ -10,7 +10,8 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 
-from releases import SAMPLE, shopwindow, tree
+from harness.content import SAMPLE
+from harness.program import shopwindow, tree
 from shopwindow import library
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport

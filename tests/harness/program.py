@@ -3,21 +3,35 @@
 A test that speaks to these says nothing of the rooms behind them, and stays when a room is rebuilt.
 """
 
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from nginx import Answer
-from releases import AT, built
-from served import called
+import orjson
+
+from harness.commands import Ended, can_fork, forked
+from harness.content import AT, Json, app, coupon, promotion, site, store, write
 from shopwindow import library
 from shopwindow.content.check import Checked
 from shopwindow.content.documents import Content
 from shopwindow.content.schema import Schemas
 from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits
+from shopwindow.interface.bind import bind
+from shopwindow.interface.body import Bodies
+from shopwindow.interface.call import Request as Sent
 from shopwindow.interface.interface import Interface
+from shopwindow.interface.operation import FromStore, Moment, Outcome
+from shopwindow.retail.mobilelog.line import LogEntry
 from shopwindow.service.database.database import Database
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
@@ -26,6 +40,26 @@ from shopwindow.service.wsgi import Application, application
 from shopwindow.shop import INTERFACE
 
 __all__ = ["Application", "Checked", "Database", "Schemas"]  # types that tests name and do not look into
+
+
+BESIDE_THE_POINT = ("date", "server", "connection", "x-request-id")
+"""Headers that say nothing about an answer: its own time, server, connection and name."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back; header names in lower case, those of the connection left out. A header sent twice is a list."""
+
+    status: int
+    headers: dict[str, Any]
+    body: bytes
+
+    @property
+    def told(self) -> Any:
+        """What the stand-in service tells of the request."""
+        assert self.status == 203, self
+        return json.loads(self.body)
+
 
 NOWHERE = Path("/dev/null/content")
 """For what is to be the program's own: a content folder that cannot be there."""
@@ -98,3 +132,317 @@ def nginx_configuration(
     text, warnings = printed
     assert warnings == []
     return text
+
+
+# -- the command, what it leaves, and how a tree is looked at ----------------------------------------------------------
+
+
+Tree = dict[str, bytes]
+
+# -- the command -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended: its exit status and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+def shopwindow(*arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Ran:
+    """Run the command as a shell would, in a process of its own; without the audit log's line (test_audit)."""
+    given, more = list(map(str, arguments)), dict(env or {})
+    environment = {**os.environ, **more}
+    if can_fork(more):
+        ended = forked(given, str(cwd or Path.cwd()), environment)
+    else:
+        command = [sys.executable, "-m", "shopwindow", *given]
+        done = subprocess.run(command, capture_output=True, cwd=cwd, env=environment)
+        ended = Ended(done.returncode, done.stdout, done.stderr)
+    out, err = (data.decode().replace("\r\n", "\n") for data in (ended.out, ended.err))
+    assert "Traceback" not in err, err
+    said = [line for line in err.splitlines(keepends=True) if '"event":"administration"' not in line]
+    return Ran(ended.status, out, "".join(said))
+
+
+def build(content: Path, out: Path, *more: str, at: str = AT, env: Mapping[str, str] | None = None) -> Ran:
+    """Build ``content`` into ``out`` at a fixed instant, and leave warnings to their own tests."""
+    ran = shopwindow("build", "--content", content, "--out", out, "--at", at, *more, env=env)
+    kept = [line for line in ran.out.splitlines(keepends=True) if ": warning: " not in line]
+    return Ran(ran.status, "".join(kept), ran.err)
+
+
+def built(content: Path, out: Path, *more: str, at: str = AT, env: Mapping[str, str] | None = None) -> str:
+    """Build, which must succeed and switch; the id of the release."""
+    ran = build(content, out, *more, at=at, env=env)
+    assert ran.status == 0, ran
+    return current(out)
+
+
+def current(out: Path) -> str:
+    """The id of the release that `current` leads to."""
+    return os.path.basename(os.readlink(out / "current"))
+
+
+def history(out: Path) -> list[Json]:
+    """The lines of the history."""
+    return [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]
+
+
+def manifest(release: Path) -> Json:
+    return json.loads((release / "manifest.json").read_bytes())
+
+
+# -- trees -------------------------------------------------------------------------------------------------------
+
+
+def tree(folder: Path) -> Tree:
+    """Every file below a folder, by its path: its bytes."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def copied(source: Path, target: Path, *, backwards: bool = False) -> Path:
+    """A copy of a folder; ``backwards``: its files made in the opposite order, so that the folder lists them so."""
+    paths = sorted(path for path in source.rglob("*") if path.is_file())
+    for path in reversed(paths) if backwards else paths:
+        place = target / path.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place)
+    return target
+
+
+def aged(folder: Path, seconds: int = 3600) -> Path:
+    """A folder whose files were last changed some time ago."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            changed = path.stat().st_mtime - seconds
+            os.utime(path, (changed, changed))
+    return folder
+
+
+def called(application: Any, target: str, headers: Mapping[str, str], method: str = "GET", body: bytes = b"") -> Answer:
+    """What a WSGI callable answers, by PEP 3333 alone."""
+    import io
+    from urllib.parse import unquote_to_bytes
+
+    path, _, query = target.partition("?")
+    environ = {
+        "REQUEST_METHOD": method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
+        "QUERY_STRING": query,
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "HTTP_HOST": "localhost",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": False,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+    }
+    for name, value in headers.items():
+        key = name.upper().replace("-", "_")
+        environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = value
+    if body:
+        environ["CONTENT_LENGTH"] = str(len(body))
+    started: list[Any] = []
+    parts = application(environ, lambda status, found, *_: started.extend((status, found)))
+    data = b"".join(parts)
+    found: dict[str, Any] = {}
+    for name, value in started[1]:
+        if (key := name.lower()) not in BESIDE_THE_POINT:
+            found[key] = [found[key], value] if key in found else value
+    return Answer(int(started[0].split()[0]), found, data)
+
+
+# -- a small shop whose applications write: its release, the service on it, and one request to it ----------------------
+
+
+PHONE, TABLET, SILENT = "PhonePhonePhonePhone1234", "TabletTabletTablet123456", "SilentSilentSilent123456"
+JSON, XML = "application/json", "application/xml"
+
+
+def documents_of_writes(**settings: Json) -> dict[str, Json]:
+    """Content: three applications that may log this much, and promotions; ``settings`` of site.yaml."""
+
+    def logging(name: str, key: str, levels: str, remote: str, count: str) -> Json:
+        info = {"logLevel": levels, "localEnabled": "FALSE", "remoteEnabled": remote, "maxLogCount": count}
+        return {**app(name, loggingInfo=info), "apiKeys": [sha256(key.encode()).hexdigest()]}
+
+    return {
+        "site.yaml": site(**settings),
+        "apps/phone.yaml": logging("phone", PHONE, "ERROR|WARN", "TRUE", "3"),
+        "apps/tablet.yaml": logging("tablet", TABLET, "ERROR|INFO|DEBUG|WARN", "TRUE", "2000"),
+        "apps/silent.yaml": logging("silent", SILENT, "ERROR", "FALSE", "10"),
+        "stores/one.yaml": store(1),
+        "promotions/always.yaml": promotion(7, effective="2020-01-01", promotionCode="SAVE10"),
+        "promotions/mobile.yaml": promotion(8, effective="2020-01-01", channels=["MOBILE"]),
+        "promotions/past.yaml": promotion(9, effective="2020-01-01", expiry="2020-12-31"),
+        "promotions/future.yaml": promotion(10, effective="2999-01-01"),
+        "promotions/coupon.yaml": promotion(
+            11,
+            effective="2020-01-01",
+            offerDescription="10 % off <all>",
+            legalDisclaimer="While it lasts & longer.",
+            coupon=coupon("4001", effective="2020-01-01", expiry="2999-12-31"),
+        ),
+        "promotions/old-coupon.yaml": promotion(
+            12, effective="2020-01-01", coupon=coupon("4002", effective="2020-01-01", expiry="2020-12-31")
+        ),
+    }
+
+
+def release_of_writes(folder: Path, **settings: Json) -> Path:
+    """The output directory of a build of that content."""
+    return released(write(folder / "content", documents_of_writes(**settings)), at=AT)
+
+
+@dataclass(frozen=True)
+class Service:
+    """The service in this process: its folder of releases, its store and the folder of its log, where it has them."""
+
+    release: Path
+    database: Database | None = None
+    logs: Path | None = None
+    application: Application = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "application", served(self.release, self.database, self.logs))
+
+    def ask(self, target: str, method: str = "GET", body: bytes = b"", **headers: str) -> Answer:
+        """An answer; header names have `_` for `-`. Without others the key is the phone's, and all is JSON."""
+        sent: Mapping[str, str] = {name.replace("_", "-"): value for name, value in headers.items()}
+        usual = {"x-svc-webservice-client-id": PHONE, "accept": JSON}
+        if body:
+            usual["content-type"] = JSON
+        return called(self.application, target, {**usual, **sent}, method, body)
+
+    def post(self, target: str, value: Json, **headers: str) -> Answer:
+        return self.ask(target, "POST", orjson.dumps(value), **headers)
+
+
+def service(folder: Path, database: Database | None = None, **settings: Json) -> Service:
+    """A service on a release of its own, with a mobile log in ``folder``."""
+    return Service(release_of_writes(folder, **settings), database, folder / "log")
+
+
+LOG_LINE = re.compile(
+    r"(?P<timestamp>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z)"
+    r"\|clientApp=(?P<client_app>[^|]*)\|deviceId (?P<platform>[^| ]*) (?P<device_id>[^| ]*)"
+    r"\|svcUid=(?P<svc_uid>[^|]*)\|logLevel=(?P<log_level>[^|]*)\|logMessage=(?P<log_message>[^|]*)",
+    re.ASCII,
+)
+
+
+def entry_of(line: str) -> LogEntry:
+    """The entry of the mobile log that a line was written from."""
+    match = LOG_LINE.fullmatch(line)
+    assert match, line
+    timestamp, *values = match.groups()
+    return LogEntry(timestamp, *(json.loads(f'"{value}"') for value in values))
+
+
+def said(answer: Answer) -> Json:
+    """A body of JSON."""
+    return orjson.loads(answer.body)
+
+
+def reasons(answer: Answer) -> tuple[int, list[str]]:
+    """Status and details of an error."""
+    return answer.status, said(answer)["errorDetail"]
+
+
+# -- a small shop with codes and bags: its release, and ways to ask it at any time -------------------------------------
+
+
+KEY = "x-svc-webservice-client-id"
+ORDERS = "orders.shop.example"
+SECRET_TEXT = "a secret of the tests, and of nothing else"
+SECRET = SECRET_TEXT.encode()
+NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
+
+
+_MANY = {"most": 1_000_000_000, "minutes": 1}
+UNLIMITED = {name: {"address": _MANY, "application": _MANY} for name in ("optIns", "logLines", "newBags")}
+"""Limits of site.yaml that no test of many writes reaches."""
+
+
+def documents_of_codes(**settings: Json) -> dict[str, Json]:
+    """Two applications; promotions 1 (live whenever a test runs), 2 (over), 3 (to come), 4 (days of a week), 5."""
+    keys = {name: [sha256(key.encode()).hexdigest()] for name, key in (("phone", PHONE), ("tablet", TABLET))}
+    return {
+        "site.yaml": site(**{"code_cookie": "supc", **settings}),
+        **{f"apps/{name}.yaml": {**app(name), "apiKeys": digests} for name, digests in keys.items()},
+        "promotions/all.yaml": [
+            promotion(1, effective="2020-01-01", singleUse=True),
+            promotion(2, effective="2020-01-01", expiry="2020-01-31", singleUse=True),
+            promotion(3, effective="2999-01-01", singleUse=True),
+            promotion(4, effective="2026-11-24", expiry="2026-11-30", singleUse=True),
+            promotion(5, effective="2020-01-01", promotionCode="PLAIN"),
+        ],
+    }
+
+
+def release_of_codes(folder: Path, **settings: Json) -> Path:
+    """A folder of releases with one of the shop."""
+    built(write(folder / "content", documents_of_codes(**settings)), folder / "dist")
+    return folder / "dist"
+
+
+@dataclass(frozen=True)
+class Shopping:
+    """A shop on a store, without a server: its actions at any time, and the callable of the service."""
+
+    database: Database
+    release: Path
+    content: Content
+    secret: bytes = SECRET
+    app: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "app", served(self.release, self.database, secret=self.secret, content=self.content))
+
+    def act(
+        self,
+        method: str,
+        target: str,
+        body: Json = None,
+        *,
+        at: datetime = NOW,
+        application: str = "phone",
+        address: str = "192.0.2.1",
+        random: Callable[[int], bytes] = os.urandom,
+        **headers: str,
+    ) -> Outcome:
+        """What comes of a request at a time. Raises its Refusal, that of the Outcome too."""
+        path, _, query = target.partition("?")
+        data = b"" if body is None else json.dumps(body).encode()
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent |= {"content-type": JSON} if data else {}
+        request = Sent(path, query, sent, method, len(data), data, address)
+        call = bind(request, application, INTERFACE, bodies=Bodies(program_schemas(), self.content))
+        source = call.operation.source
+        assert isinstance(source, FromStore)
+        run = self.database.write if source.writes else self.database.read
+        moment = Moment(at, random, address, self.secret)
+        outcome = run(lambda shop: source.action(shop, self.content, call, moment))
+        if outcome.refusal:
+            raise outcome.refusal
+        return outcome
+
+    def ask(
+        self, method: str, target: str, body: Json = None, headers: Mapping[str, str] | None = None, key: str = PHONE
+    ) -> Answer:
+        """What the service answers to a request now. ``body``: bytes as they are, anything else as JSON."""
+        data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        given = {KEY: key, **({"content-type": JSON} if data else {}), **(headers or {})}
+        return called(self.app, target, {name: value for name, value in given.items() if value}, method, data)
+
+
+def shopping(database: Database, out: Path, **more: Any) -> Shopping:
+    return Shopping(database, out, library.released_content(INTERFACE, out), **more)

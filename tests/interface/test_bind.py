@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import xml
+from facts.conformance import xml
+from harness.content import SAMPLE, live
 from harness.program import program_schemas
-from releases import SAMPLE, live
 from shopwindow.catalog.parameters import FacetValues, IdsSelected, IdsWithMask, Phrase, Quality, Ranges, ZipCode
 from shopwindow.content.documents import Content
 from shopwindow.content.shape import Shape

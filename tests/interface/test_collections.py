@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
-from harness.program import Application, answered, checked, released, served
+from harness.content import AT, SAMPLE, app, site, write
+from harness.program import Application, Ran, answered, built, checked, manifest, released, served, shopwindow
 from harness.program import Request as Asked
-from releases import AT, SAMPLE, Ran, app, built, manifest, shopwindow, site, write
 from shopwindow import library
 from shopwindow.content import collections, declarations
 from shopwindow.interface.bind import bind

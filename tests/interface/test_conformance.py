@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 
-import conformance_catalog
-from conformance import AT, XML, documents, expected, outside, table, target
-from harness.program import Application, served
-from releases import SAMPLE, built
-from served import called
+from facts import conformance_catalog
+from facts.conformance import AT, XML, documents, expected, outside, table, target
+from facts.witness import canonical, witnessed
+from harness.content import SAMPLE, write_files
+from harness.program import Application, built, called, served
 from shopwindow.interface.answer import ERROR_CODES
-from trees import write
-from witness import canonical, witnessed
 
 BASE = "/mobile/api"
 TABLE = [*table(), *conformance_catalog.table()]
@@ -29,7 +27,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     outputs = {}
     for name, base in (("plain", ""), ("below", BASE)):
         outputs[base] = folder / f"{name}-dist"
-        built(write(folder / name, documents(base)), outputs[base], at=AT)
+        built(write_files(folder / name, documents(base)), outputs[base], at=AT)
     return outputs
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interface.test_bind import MASKS
 from shopwindow.interface import fields
 from shopwindow.interface.fields import Mask
-from test_bind import MASKS
 
 READ: dict[str, Mask] = {
     "id": (("id", None),),

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from examples import examples
+from harness.content import Json, app, as_content, coupon, event, examples, promotion, site, store
 from harness.program import program_schemas
-from releases import Json, app, as_content, coupon, event, promotion, site, store
 from shopwindow.content.documents import Content
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind

@@ -12,10 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from actions import Service, service
-from examples import examples
-from harness.program import Database
-from releases import Json
+from harness.content import Json, examples
+from harness.program import Database, Service, service
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Call, Request
 from shopwindow.interface.kinds import Texts, list_items, list_order

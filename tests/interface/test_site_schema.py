@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from harness.content import site, write
 from harness.program import program_schemas
-from releases import site, write
 from shopwindow import library
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from examples import examples
-from releases import manifest
+from facts.witness import canonical, witnessed
+from harness.content import examples
+from harness.program import manifest
 from shopwindow.content.schema import Schemas
 from shopwindow.content.shape import Shape
 from shopwindow.content.yaml import Json
@@ -19,7 +20,6 @@ from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.formats import RESPONSE_FORMATS, XML
 from shopwindow.release.stored import interface_of
 from shopwindow.shop import INTERFACE
-from witness import canonical, witnessed
 
 # wire shapes §1: the root of each operation's answer
 ROOTS = {

@@ -8,17 +8,28 @@ from pathlib import Path
 
 import pytest
 
-import objectstores
-from delivered import assert_decides, assert_lives, release
-from objectstores import BUCKET, Store, azure, reached
-from releases import shopwindow
+from harness import stores
+from harness.program import shopwindow
+from harness.stores import (
+    BUCKET,
+    Store,
+    assert_decides,
+    assert_lives,
+    azure,
+    live,
+    race,
+    reached,
+    release,
+    signed_and_pulled,
+    stored,
+    wrongly,
+)
 from shopwindow.delivery import layout
 from shopwindow.delivery.bucket import Bucket, Headers, Version
-from signers import live, race, signed_and_pulled, stored, wrongly
 
 TEXT = Headers("text/plain", "no-cache")
 RACERS = 8
-at = partial(objectstores.at, scheme="az")
+at = partial(stores.at, scheme="az")
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-import npm
-from nginx import ADDRESS
-from releases import SAMPLE, Json, shopwindow
-from served import Server, granian
+from harness.browser import npm_installed
+from harness.content import SAMPLE, Json
+from harness.program import shopwindow
+from harness.servers import ADDRESS, Server, granian
 
 DRIVERS = Path(__file__).parent.parent / "drivers"
 HEADER = "x-svc-webservice-client-id"
@@ -167,7 +167,7 @@ def test_openapi_generator_calls_every_operation_and_parses_every_answer(
 
 
 def test_openapi_typescript_makes_types_that_the_strict_compiler_accepts(document: Json, tmp_path: Path) -> None:
-    commands = npm.installed(tmp_path, *TYPESCRIPT) / ".bin"
+    commands = npm_installed(tmp_path, *TYPESCRIPT) / ".bin"
     (tmp_path / "openapi.json").write_text(json.dumps(document))
     subprocess.run([str(commands / "openapi-typescript"), "openapi.json", "-o", "api.ts"], cwd=tmp_path, check=True)
     compiled = subprocess.run(

@@ -3,8 +3,8 @@
 import gzip
 from pathlib import Path
 
+from content.test_content_limits import quick, read
 from shopwindow.content import records
-from test_content_limits import quick, read
 
 
 def test_a_megabyte_of_gzip_is_not_unpacked_to_a_gigabyte(tmp_path: Path) -> None:

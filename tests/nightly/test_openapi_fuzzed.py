@@ -17,9 +17,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from conformance import PHONE
-from harness.program import Application, served
-from releases import Json, shopwindow
+from facts.conformance import PHONE
+from harness.content import Json
+from harness.program import Application, served, shopwindow
 from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from delivered import folder, release
+from harness.stores import folder, release
 from shopwindow.delivery import layout, roots, signed_publishing
 from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.outgoing import outgoing
@@ -23,7 +23,7 @@ from shopwindow.delivery.signing import Signing
 
 SUITE = os.environ.get("SHOPWINDOW_TUF_CONFORMANCE", "")
 
-CLIENT = Path(__file__).parent.parent / "tuf_client.py"
+CLIENT = Path(__file__).parent.parent / "harness" / "tuf_client.py"
 
 NOT_PASSED: dict[str, str] = {}
 """Test of the suite → why our client does not pass it."""

@@ -18,28 +18,9 @@ from typing import Any
 
 import pytest
 
-from harness.program import program_schemas
-from releases import (
-    AT,
-    SAMPLE,
-    aged,
-    app,
-    build,
-    built,
-    copied,
-    current,
-    event,
-    history,
-    manifest,
-    promotion,
-    shopwindow,
-    site,
-    small,
-    store,
-    tree,
-    write,
-)
-from served import within
+from harness.content import AT, SAMPLE, app, event, promotion, site, small, store, write
+from harness.program import aged, build, built, copied, current, history, manifest, program_schemas, shopwindow, tree
+from harness.servers import within
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.content.listing import shipped
 from shopwindow.interface.answer import answer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from releases import app, promotion, small
+from harness.content import app, promotion, small
 from shopwindow import library
 from shopwindow.problems import Level, sentence
 from shopwindow.shop import INTERFACE

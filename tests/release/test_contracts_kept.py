@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from releases import AT, build, built, shopwindow, small, tree, write
+from harness.content import AT, small, write
+from harness.program import build, built, shopwindow, tree
 from shopwindow import library
 from shopwindow.content.documents import Content
 from shopwindow.content.remembered import RememberedFiles

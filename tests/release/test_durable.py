@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from served import environment
+from harness.servers import environment
 
 LOG = """
 import os, sys

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from checkout import ROOT
-from releases import Ran
+from harness.content import ROOT
+from harness.program import Ran
 from shopwindow.problems import exhausted
 
 CATALOG = ROOT / "content"

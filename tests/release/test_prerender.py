@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from releases import SAMPLE, app, as_content, as_value, coupon, event, live, promotion, site, store, write
+from harness.content import SAMPLE, app, as_content, as_value, coupon, event, live, promotion, site, store, write
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from checkout import ROOT
-from releases import AT, write
-from served import SOURCES
+from harness.content import AT, ROOT, write
+from harness.servers import SOURCES
 
 COMPANY = {
     "company/__init__.py": "",

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from releases import AT, SAMPLE, built, documents, shopwindow
+from harness.content import AT, SAMPLE, documents
+from harness.program import built, shopwindow
 from shopwindow import library
 from shopwindow.content.documents import live
 from shopwindow.content.listing import COLLECTIONS

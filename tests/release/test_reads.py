@@ -16,10 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import catalogs
-from examples import examples
+from harness import catalogs
+from harness.content import AT, app, as_content, coupon, event, examples, live, promotion, site, small, store, write
 from harness.program import program_schemas
-from releases import AT, app, as_content, coupon, event, live, promotion, site, small, store, write
 from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped

@@ -13,25 +13,8 @@ from typing import Any
 
 import pytest
 
-from releases import (
-    AT,
-    SAMPLE,
-    aged,
-    app,
-    build,
-    built,
-    copied,
-    coupon,
-    current,
-    history,
-    manifest,
-    promotion,
-    shopwindow,
-    site,
-    small,
-    store,
-    write,
-)
+from harness.content import AT, SAMPLE, app, coupon, promotion, site, small, store, write
+from harness.program import aged, build, built, copied, current, history, manifest, shopwindow
 from shopwindow.problems import Failure
 from shopwindow.release.changes import ValueChange, changes, longest_lifetime, purged
 from shopwindow.release.releases import Releases

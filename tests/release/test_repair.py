@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from releases import SAMPLE, Ran, built, current, shopwindow, tree
+from harness.content import SAMPLE
+from harness.program import Ran, built, current, shopwindow, tree
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.program import Database
-from shops import JSON, NOW, PHONE, TABLET, XML, Json, Shopping, release, shopping
+from harness.content import Json
+from harness.program import JSON, NOW, PHONE, TABLET, XML, Database, Shopping, release_of_codes, shopping
 from shopwindow.problems import Refusal
 from shopwindow.retail.bags.answers import Price, price_of
 from shopwindow.retail.bags.operations import etag
@@ -26,7 +26,7 @@ MAX = 2**53 - 1
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return release(tmp_path_factory.mktemp("bags"), bags={"max_quantity": 20, "max_items": 4})
+    return release_of_codes(tmp_path_factory.mktemp("bags"), bags={"max_quantity": 20, "max_items": 4})
 
 
 @pytest.fixture
@@ -263,9 +263,9 @@ def test_a_bag_has_limits_and_keeps_to_them_as_a_whole(shop: Shopping) -> None:
 
 
 def test_a_bag_that_was_filled_under_wider_limits_can_be_emptied(database: Database, tmp_path: Path) -> None:
-    wide = shopping(database, release(tmp_path / "wide", bags={"max_quantity": 50, "max_items": 10}))
+    wide = shopping(database, release_of_codes(tmp_path / "wide", bags={"max_quantity": 50, "max_items": 10}))
     bag = new(wide, *((number, 50) for number in range(1, 7)))
-    narrow = shopping(database, release(tmp_path / "narrow", bags={"max_quantity": 10, "max_items": 3}))
+    narrow = shopping(database, release_of_codes(tmp_path / "narrow", bags={"max_quantity": 10, "max_items": 3}))
     path = f"{BAGS}/{bag['bagGUID']}/items"
     assert refused(narrow, "PATCH", path, changes((1, 1, 40)))[0] == "invalid"
     assert lines(narrow.act("PATCH", path, changes((1, 1, 10))).value["bag"])[:2] == [(1, 1, 10), (2, 2, 50)]
@@ -274,7 +274,7 @@ def test_a_bag_that_was_filled_under_wider_limits_can_be_emptied(database: Datab
 
 
 def test_limits_that_nobody_sets_are_99_pieces_and_100_items(database: Database, tmp_path: Path) -> None:
-    shop = shopping(database, release(tmp_path))
+    shop = shopping(database, release_of_codes(tmp_path))
     bag = new(shop, *((number, 99) for number in range(1, 101)))
     target = f"{BAGS}?bagGuid={bag['bagGUID']}"
     assert [refused(shop, "POST", target, items(one))[0] for one in ((1, 1), (101, 1))] == ["invalid"] * 2

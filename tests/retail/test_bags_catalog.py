@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-import plain_catalog
-from harness.program import Database, Schemas
-from shops import JSON, XML, Json, Shopping, release, shopping
+from harness import catalogs
+from harness.content import Json
+from harness.program import JSON, XML, Database, Schemas, Shopping, release_of_codes, shopping
 from shopwindow.problems import Refusal
 
 BAGS = "order/v1/bags"
 
 
 def product(id: int, name: str, **more: Any) -> Json:
-    return plain_catalog.product(id, name, **more)
+    return catalogs.product(id, name, **more)
 
 
 PRODUCTS = [
@@ -38,14 +38,14 @@ INVENTORY = [{"upc": "00000000000031", "site": 0, "stores": {}}]
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return release(tmp_path_factory.mktemp("bags"))
+    return release_of_codes(tmp_path_factory.mktemp("bags"))
 
 
 def with_catalog(database: Database, out: Path, folder: Path, products: list[Json]) -> Shopping:
     """A shop with an index of these products."""
     shop = shopping(database, out)
     folder.mkdir(exist_ok=True)
-    index = plain_catalog.index(folder, *products, inventory=INVENTORY)
+    index = catalogs.index(folder, *products, inventory=INVENTORY)
     return replace(shop, content=shop.content.with_indexes({"catalog": index}))
 
 
@@ -171,7 +171,9 @@ def test_a_product_may_allow_fewer_than_a_bag_does(shop: Shopping) -> None:
 
 
 def test_what_a_bag_may_hold_is_told_with_the_product(database: Database, tmp_path: Path) -> None:
-    few = with_catalog(database, release(tmp_path / "few", bags={"max_quantity": 3}), tmp_path / "catalog", PRODUCTS)
+    few = with_catalog(
+        database, release_of_codes(tmp_path / "few", bags={"max_quantity": 3}), tmp_path / "catalog", PRODUCTS
+    )
     told = few.act("POST", f"{BAGS}?bagOptions=INCLUDE_PRODUCTINFO", items((7, 1), (9, 1))).value["bag"]
     assert [each["productInfo"]["maxQuantity"] for each in told["items"]] == [3, 3]
 

@@ -9,9 +9,20 @@ from typing import Any
 
 import pytest
 
-from harness.program import Database
-from releases import shopwindow
-from shops import KEY, NOW, ORDERS, PHONE, SECRET, SECRET_TEXT, TABLET, Shopping, release, shopping
+from harness.program import (
+    KEY,
+    NOW,
+    ORDERS,
+    PHONE,
+    SECRET,
+    SECRET_TEXT,
+    TABLET,
+    Database,
+    Shopping,
+    release_of_codes,
+    shopping,
+    shopwindow,
+)
 from shopwindow.interface.limits import LIMITS
 from shopwindow.problems import Refusal
 from shopwindow.retail.codes.issuing import keep
@@ -26,7 +37,7 @@ SUPC = "v3/order/supc"
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return release(tmp_path_factory.mktemp("codes"))
+    return release_of_codes(tmp_path_factory.mktemp("codes"))
 
 
 @pytest.fixture

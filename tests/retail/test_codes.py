@@ -11,10 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines import Engine
-from harness.program import Database
-from releases import shopwindow
-from shops import JSON, NOW, ORDERS, SECRET, SECRET_TEXT, XML, Json, Shopping, release, shopping
+from harness.content import Json
+from harness.databases import Engine
+from harness.program import (
+    JSON,
+    NOW,
+    ORDERS,
+    SECRET,
+    SECRET_TEXT,
+    XML,
+    Database,
+    Shopping,
+    release_of_codes,
+    shopping,
+    shopwindow,
+)
 from shopwindow.interface.limits import LIMITS
 from shopwindow.interface.secret import read_secret
 from shopwindow.problems import Failure, Refusal
@@ -85,7 +96,7 @@ def test_a_secret_may_end_with_a_line_end() -> None:
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return release(tmp_path_factory.mktemp("codes"))
+    return release_of_codes(tmp_path_factory.mktemp("codes"))
 
 
 @pytest.fixture
@@ -392,7 +403,7 @@ def test_codes_are_expired_at_order_base_url_and_everything_else_is_at_base_url(
     database = Engine("sqlite", f"sqlite:///{tmp_path / 'store.sqlite'}").open()
     database.migrate()
     keep(database, {1: [digest("CODE-0001", SECRET)]}, SECRET, NOW)
-    shop = shopping(database, release(tmp_path, base_url=base, order_base_url=order))
+    shop = shopping(database, release_of_codes(tmp_path, base_url=base, order_base_url=order))
     answered = []
     for host, path in asked:
         put = shop.ask("PUT", f"{path}/{SUPC}", GOOD, {"host": host})

@@ -16,10 +16,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actions import PHONE, SILENT, TABLET, XML, Service, entry_of, reasons, release, said, service
-from checkout import ROOT
-from engines import Engine
-from releases import shopwindow
+from harness.content import ROOT
+from harness.databases import Engine
+from harness.program import (
+    PHONE,
+    SILENT,
+    TABLET,
+    XML,
+    Service,
+    entry_of,
+    reasons,
+    release_of_writes,
+    said,
+    service,
+    shopwindow,
+)
 from shopwindow.interface.running import LogKeeping
 from shopwindow.retail.mobilelog import line as logline
 from shopwindow.retail.mobilelog.line import LogEntry
@@ -83,7 +94,7 @@ def test_whatever_the_values_hold_a_line_is_one_line_of_six_parts_and_reads_back
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return release(tmp_path_factory.mktemp("mobilelog"))
+    return release_of_writes(tmp_path_factory.mktemp("mobilelog"))
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import sys
 import pytest
 import zipcodes
 
-from checkout import ROOT
-from releases import AT, SAMPLE, Json, as_content, as_value, shopwindow, store
+from harness.content import AT, ROOT, SAMPLE, Json, as_content, as_value, store
+from harness.program import shopwindow
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from actions import TABLET, XML, Service, reasons, release, said
-from harness.program import Database
+from harness.databases import DOCUMENT
+from harness.program import TABLET, XML, Database, Service, reasons, release_of_writes, said
 from shopwindow.interface.outbox import OUTBOX, ClaimedMail
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Failure
@@ -42,7 +42,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return release(tmp_path_factory.mktemp("share"), share=SETTINGS)
+    return release_of_writes(tmp_path_factory.mktemp("share"), share=SETTINGS)
 
 
 @pytest.fixture
@@ -185,8 +185,8 @@ def test_a_day_is_one_of_the_sites_zone(tmp_path: Path, database: Database) -> N
     """The promotion's only day is today in the zone where it is latest, or earliest."""
     from zoneinfo import ZoneInfo
 
-    from releases import promotion
-    from releases import write as write_documents
+    from harness.content import promotion
+    from harness.content import write as write_documents
 
     statuses = []
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):  # 25 hours apart: never the same day
@@ -195,13 +195,13 @@ def test_a_day_is_one_of_the_sites_zone(tmp_path: Path, database: Database) -> N
         only_today = {"promotions/today.yaml": promotion(77, effective=today, expiry=today)}
         write_documents(folder / "content", only_today)
         for site_zone in (zone, "Pacific/Pago_Pago" if "Kiri" in zone else "Pacific/Kiritimati"):
-            shop = Service(release(folder, time_zone=site_zone), database)
+            shop = Service(release_of_writes(folder, time_zone=site_zone), database)
             statuses.append(shop.post(PATH, {**SHARE, "promoId": "77"}).status)
     assert statuses == [200, 404, 200, 404]
 
 
 def test_without_settings_the_mail_is_from_the_base_host(tmp_path: Path, database: Database) -> None:
-    shop = Service(release(tmp_path), database)
+    shop = Service(release_of_writes(tmp_path), database)
     assert shop.post(PATH, SHARE).status == 200
     assert waiting(shop)[0].document["from"] == {"address": "no-reply@api.shop.example", "name": ""}
 
@@ -234,7 +234,7 @@ def test_a_sender_may_send_so_many(shop: Service) -> None:
 @pytest.mark.parametrize("kind", ["application", "sender"])
 def test_more_recipients_than_could_ever_be_sent_to_are_too_many(tmp_path: Path, database: Database, kind: str) -> None:
     settings = {"maxRecipients": 30, "limits": {kind: {"most": 2, "minutes": 60}}}
-    shop = Service(release(tmp_path, share=settings), database)
+    shop = Service(release_of_writes(tmp_path, share=settings), database)
     words = ["recipientEmailAddress: must be at most 2 addresses, not 3"]
     assert reasons(shop.post(PATH, to(*numbered(3)))) == (400, words)
     assert shop.post(PATH, to(*numbered(2))).status == 200
@@ -296,24 +296,6 @@ def test_addresses_are_told_apart_without_case() -> None:
 # -- the mail ----------------------------------------------------------------------------------------------------
 
 NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
-PROMOTION = {
-    "promotionName": "Winter <sale>",
-    "description": "All & more.",
-    "offerDescription": "",
-    "promotionCode": "SAVE10",
-    "legalDisclaimer": "",
-    "effective": "2026-11-20",
-    "expiry": "2026-12-24",
-}
-DOCUMENT = {
-    "from": {"address": "offers@shop.example", "name": "Caf\u00e9 \u6771\u4eac, Inc."},
-    "sender": {"address": "ann@mail.example", "name": 'Ann "O" <x@y.example>, \u00c5sa'},
-    "message": "<b>Look</b> & see:\nhttps://mail.example/?a=1&b=2",
-    "promotion": PROMOTION,
-    "coupon": None,
-    "link": "https://www.shop.example/offers",
-    "unsubscribe": "https://www.shop.example/stop",
-}
 
 
 LETTERS = Letters(INTERFACE)

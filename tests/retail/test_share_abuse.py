@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actions import Service, reasons, release
-from harness.program import Database, Request, answered, served
-from nginx import Answer
+from harness.program import Answer, Database, Request, Service, answered, reasons, release_of_writes, served
 from shopwindow.interface.digests import keyed
 from shopwindow.interface.limits import LIMITS
 from shopwindow.interface.mail import unlinked
@@ -30,7 +28,7 @@ PATH = "/v3/promotions/share"
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release whose site.yaml says nothing of sharing."""
-    return release(tmp_path_factory.mktemp("share"))
+    return release_of_writes(tmp_path_factory.mktemp("share"))
 
 
 @pytest.fixture
@@ -60,7 +58,7 @@ def test_each_recipient_of_a_request_counts(shop: Service) -> None:
 
 def test_one_client_cannot_switch_the_feature_off_for_others(tmp_path: Path, database: Database) -> None:
     limits = {"application": {"most": 30, "minutes": 60}}
-    shop = Service(release(tmp_path, share={"limits": limits}), database)
+    shop = Service(release_of_writes(tmp_path, share={"limits": limits}), database)
     assert Counter(share(shop, number).status for number in range(60)) == {200: 10, 429: 50}
     assert [share(shop, 100 + number, f"192.0.2.{10 + number}").status for number in range(20)] == [200] * 20
     assert reasons(share(shop, 200, "192.0.2.99")) == (429, ["at most 30 mails in 60 minutes for one application"])

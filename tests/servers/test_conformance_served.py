@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import nginx
-from conformance import OLD_TABLET, PHONE, TABLET, differing
-from harness.program import nginx_configuration
-from nginx import ADDRESS, ask, free_port
-from releases import SAMPLE, Json, manifest
-from served import AS_INSTALLED, Server, granian
-from test_conformance import BASES, base, outputs
+from facts.conformance import OLD_TABLET, PHONE, TABLET, differing
+from harness import servers
+from harness.content import SAMPLE, Json
+from harness.program import manifest, nginx_configuration
+from harness.servers import ADDRESS, AS_INSTALLED, Server, ask, free_port, granian
+from interface.test_conformance import BASES, base, outputs
 
 __all__ = ["base", "outputs"]
 
@@ -31,7 +30,7 @@ def edge(outputs: dict[str, Path], base: str, live: Server, tmp_path_factory: py
     keys = {PHONE: "phone", TABLET: "tablet", OLD_TABLET: "tablet"}
     port = free_port()
     written = nginx_configuration(outputs[base], keys, f"{ADDRESS}:{live.port}", f"{ADDRESS}:{port}")
-    with nginx.running(tmp_path_factory.mktemp("nginx"), written, port):
+    with servers.running_nginx(tmp_path_factory.mktemp("nginx"), written, port):
         yield port
 
 

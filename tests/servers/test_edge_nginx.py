@@ -19,16 +19,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-import nginx
-from nginx import Answer, ask, ask_raw
-from releases import built, manifest
-from shopwindow.content.documents import Content
-from shopwindow.edge.nginx import configuration
-from shopwindow.edge.rules import Rules, rules
-from shopwindow.interface.validators import etag
-from shopwindow.release.releases import Releases
-from shopwindow.shop import INTERFACE
-from test_edge_rules import (
+from edge.test_edge_rules import (
     ANDROID,
     HOST,
     IPHONE,
@@ -42,6 +33,15 @@ from test_edge_rules import (
     out,
     rules_of,
 )
+from harness import servers
+from harness.program import Answer, built, manifest
+from harness.servers import ask, ask_raw
+from shopwindow.content.documents import Content
+from shopwindow.edge.nginx import configuration
+from shopwindow.edge.rules import Rules, rules
+from shopwindow.interface.validators import etag
+from shopwindow.release.releases import Releases
+from shopwindow.shop import INTERFACE
 
 __all__ = ["content", "out"]
 
@@ -74,11 +74,11 @@ def serving(
     folder: Path, rules: Rules, out: Path, service: str, keys: Mapping[str, str] = KEYS, timeout: int = 20
 ) -> Iterator[Edge]:
     """An nginx that waits ``timeout`` seconds for the service."""
-    nginx.required()
-    port = nginx.free_port()
-    files, listen = out / "current" / "files", f"{nginx.ADDRESS}:{port}"
-    connection = HTTPConnection(nginx.ADDRESS, port, timeout=30)
-    with nginx.running(folder, configuration(rules, keys, files, service, listen, timeout=timeout), port):
+    servers.required_nginx()
+    port = servers.free_port()
+    files, listen = out / "current" / "files", f"{servers.ADDRESS}:{port}"
+    connection = HTTPConnection(servers.ADDRESS, port, timeout=30)
+    with servers.running_nginx(folder, configuration(rules, keys, files, service, listen, timeout=timeout), port):
         yield Edge(port, connection)
         connection.close()
 
@@ -87,7 +87,7 @@ def serving(
 def edge(out: Path, content: Content, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edge]:
     """The edge in front of a stand-in for the service, which tells what it was asked."""
     with (
-        nginx.echo() as service,
+        servers.echo() as service,
         serving(tmp_path_factory.mktemp("nginx"), rules_of(out, content), out, service) as edge,
     ):
         yield edge
@@ -96,7 +96,7 @@ def edge(out: Path, content: Content, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture(scope="module")
 def alone(out: Path, content: Content, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edge]:
     """The edge without a service."""
-    nowhere = f"{nginx.ADDRESS}:{nginx.free_port()}"
+    nowhere = f"{servers.ADDRESS}:{servers.free_port()}"
     with serving(tmp_path_factory.mktemp("nginx"), rules_of(out, content), out, nowhere) as edge:
         yield edge
 
@@ -151,7 +151,7 @@ LONG = "https://" + "long-label." * 20 + "example/" + "part/" * 20 + "end"
 def test_nginx_finds_no_fault_with_a_configuration(content: Content, tmp_path: Path, base: str, listen: str) -> None:
     made = rules(INTERFACE, changed(content, base_url=base, order_base_url="https://api.example/orders"), SCHEMAS)
     files = Path('/srv/a "b" $c \\d/current/files')
-    assert nginx.tested(tmp_path, configuration(made, {}, files, "localhost:1", listen)) == ""
+    assert servers.tested(tmp_path, configuration(made, {}, files, "localhost:1", listen)) == ""
 
 
 @pytest.mark.parametrize("base", [AWKWARD, LONG, "https://api.example/api"])
@@ -161,7 +161,7 @@ def test_a_base_path_is_honoured(content: Content, out: Path, tmp_path: Path, ba
     links.symlink_to(out)
     path = urlsplit(base).path
     name = "store/v1/events;storeId=301.json"
-    with nginx.echo() as service, serving(tmp_path / "nginx", made, links, service) as edge:
+    with servers.echo() as service, serving(tmp_path / "nginx", made, links, service) as edge:
         assert edge(f"{path}/store/v1/events?storeId=301").body == file(out, name)
         assert edge(f"{path}/v2/utility/mobileapp").body == file(out, "v2/utility/mobileapp/iphone.json")
         for target in ("/store/v1/events?storeId=301", f"{path}/v2/other", f"{path}x/v2/promotions"):
@@ -345,7 +345,7 @@ def test_the_service_is_told_who_asks_and_whom(edge: Edge) -> None:
     assert headers.told["length"] == 1_900_000
     assert headers.told["headers"] == {
         "host": f"{HOST}:8443",
-        "x-forwarded-for": f"192.0.2.1, {nginx.ADDRESS}",
+        "x-forwarded-for": f"192.0.2.1, {servers.ADDRESS}",
         "x-forwarded-proto": "http",
         "x-request-id": "r-1",
         "content-length": "1900000",
@@ -358,7 +358,7 @@ def test_the_service_is_told_who_asks_and_whom(edge: Edge) -> None:
 def test_every_answer_has_the_requests_id(edge: Edge) -> None:
     def id_of(target: str, key: str, given: str, **more: str) -> tuple[int, str]:
         headers = {KEY_HEADER: key, "Host": HOST, **({"X-Request-Id": given} if given else {}), **more}
-        with closing(HTTPConnection(nginx.ADDRESS, edge.port, timeout=10)) as connection:
+        with closing(HTTPConnection(servers.ADDRESS, edge.port, timeout=10)) as connection:
             connection.request("GET", target, headers=headers)
             response = connection.getresponse()
             return response.status, response.headers["X-Request-Id"] or json.loads(response.read())["headers"][NAME]
@@ -449,7 +449,7 @@ def test_a_service_that_fails_is_told_apart_from_none(
 ) -> None:
     made = rules(INTERFACE, content, SCHEMAS)
     patience = 1 if said is None else 20
-    with nginx.mute(said) as service, serving(tmp_path, made, out, service, timeout=patience) as edge:
+    with servers.mute(said) as service, serving(tmp_path, made, out, service, timeout=patience) as edge:
         assert edge("/v2/utility/mobilelog", Accept=f"application/{format}") == error(made, code, format)
 
 
@@ -555,7 +555,7 @@ def fails(edge: Edge, layout: Layout) -> None:
 def test_a_service_that_hangs_up_is_a_system_error_to_single_use_codes(
     content: Content, out: Path, tmp_path: Path, layout: Layout
 ) -> None:
-    with nginx.mute(b"") as service, serving(tmp_path, laid_out(content, layout), out, service) as edge:
+    with servers.mute(b"") as service, serving(tmp_path, laid_out(content, layout), out, service) as edge:
         fails(edge, layout)
 
 
@@ -563,7 +563,7 @@ def test_a_service_that_says_nothing_is_a_system_error_to_single_use_codes(
     content: Content, out: Path, tmp_path: Path
 ) -> None:
     """Every layout at once, for nginx waits 3 s in each."""
-    with nginx.mute(None) as service, ExitStack() as stack, ThreadPoolExecutor(len(LAYOUTS)) as pool:
+    with servers.mute(None) as service, ExitStack() as stack, ThreadPoolExecutor(len(LAYOUTS)) as pool:
         edges = {}
         for number, (name, layout) in enumerate(LAYOUTS.items()):
             made = laid_out(content, layout)
@@ -576,7 +576,7 @@ def test_the_order_host_goes_to_the_service_and_what_nginx_refuses_has_the_form_
     content: Content, out: Path, tmp_path: Path, layout: Layout
 ) -> None:
     path = f"{layout.path}{SUPC}"
-    with nginx.echo() as service, serving(tmp_path, laid_out(content, layout), out, service) as edge:
+    with servers.echo() as service, serving(tmp_path, laid_out(content, layout), out, service) as edge:
         for method in ("PUT", "GET", "DELETE", "OPTIONS", "TRACE"):
             told = edge(path, method, Host=layout.host, key="").told
             assert (told["method"], told["target"], told["headers"]["host"]) == (method, path, layout.host)
@@ -594,7 +594,7 @@ def test_on_a_host_of_its_own_a_malformed_request_has_that_form_too(
     content: Content, out: Path, tmp_path: Path
 ) -> None:
     layout = LAYOUTS["a host of its own"]
-    with nginx.echo() as service, serving(tmp_path, laid_out(content, layout), out, service) as edge:
+    with servers.echo() as service, serving(tmp_path, laid_out(content, layout), out, service) as edge:
         for line in ("X\x01: y", "Transfer-Encoding: x", f"X: {'a' * 20_000}"):
             sent = "\r\n".join((f"PUT {SUPC} HTTP/1.1", f"Host: {layout.host}", line, "", "")).encode()
             assert ask_raw(edge.port, sent) == own(
@@ -607,7 +607,7 @@ def test_nginx_finds_no_fault_with_two_servers_of_an_address(
     content: Content, tmp_path: Path, layout: Layout, listen: str
 ) -> None:
     written = configuration(laid_out(content, layout), {}, Path("/files"), "localhost:1", listen)
-    assert nginx.tested(tmp_path, written) == ""
+    assert servers.tested(tmp_path, written) == ""
 
 
 # -- release switches --------------------------------------------------------------------------------------------
@@ -650,7 +650,7 @@ def load(
     edge: Edge, asked: Callable[[], tuple[str, dict[str, str]]], stop: threading.Event, seen: list[Answer]
 ) -> None:
     """Ask until told to stop, on a connection of its own."""
-    mine = replace(edge, connection=HTTPConnection(nginx.ADDRESS, edge.port, timeout=10))
+    mine = replace(edge, connection=HTTPConnection(servers.ADDRESS, edge.port, timeout=10))
     while not stop.is_set():
         target, headers = asked()
         seen.append(mine(target, **headers))

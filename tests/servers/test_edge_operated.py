@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import nginx
-from checkout import ROOT
-from harness.program import nginx_configuration, program_schemas
-from nginx import Answer, ask
-from releases import built
+from harness import servers
+from harness.content import ROOT
+from harness.program import Answer, built, nginx_configuration, program_schemas
+from harness.servers import ask
 from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits
 
 SAMPLE = ROOT / "content"
@@ -44,11 +43,11 @@ def public() -> Iterator[Path]:
 
 
 def edge(folder: Path, service: str, port: int, limits: EdgeLimits = NO_LIMITS) -> str:
-    return nginx_configuration(folder / "dist", {KEY: "iphone"}, service, f"{nginx.ADDRESS}:{port}", limits)
+    return nginx_configuration(folder / "dist", {KEY: "iphone"}, service, f"{servers.ADDRESS}:{port}", limits)
 
 
 def get(port: int, target: str, host: str = HOST, **headers: str) -> Answer:
-    connection = HTTPConnection(nginx.ADDRESS, port, timeout=10)
+    connection = HTTPConnection(servers.ADDRESS, port, timeout=10)
     try:
         return ask(connection, target, {"Host": host, KEY_HEADER: KEY, **headers})
     finally:
@@ -69,10 +68,10 @@ def www_data() -> str:
 
 
 def test_nginx_as_its_own_user_serves_every_read_from_files(public: Path) -> None:
-    port = nginx.free_port()
+    port = servers.free_port()
     with (
-        nginx.echo() as service,
-        nginx.running(public / "nginx", edge(public, service, port), port, user=www_data()),
+        servers.echo() as service,
+        servers.running_nginx(public / "nginx", edge(public, service, port), port, user=www_data()),
     ):
         for target, name in (
             ("/v2/promotions", "v2/promotions.json"),
@@ -86,12 +85,12 @@ def test_nginx_as_its_own_user_serves_every_read_from_files(public: Path) -> Non
 
 def test_a_file_that_nginx_may_not_read_is_an_error_and_stands_in_the_log(public: Path) -> None:
     """It is there, so the service must not answer in its place as if nothing were wrong."""
-    port = nginx.free_port()
+    port = servers.free_port()
     folder = public / "nginx-denied"
     files = (public / "dist/current/files").resolve()
     with (
-        nginx.echo() as service,
-        nginx.running(folder, edge(public, service, port), port, user=www_data()),
+        servers.echo() as service,
+        servers.running_nginx(folder, edge(public, service, port), port, user=www_data()),
     ):
         assert get(port, FILE).status == 200
         files.chmod(0o700)
@@ -117,11 +116,11 @@ def test_a_file_that_nginx_may_not_read_is_an_error_and_stands_in_the_log(public
 @pytest.fixture(scope="module")
 def limited(public: Path) -> Iterator[int]:
     """An nginx that lets a client send one request a second and four more; who the client is, a header says."""
-    port = nginx.free_port()
-    real = f"set_real_ip_from {nginx.ADDRESS};\nreal_ip_header X-Client;\n"
-    with nginx.echo() as service:
+    port = servers.free_port()
+    real = f"set_real_ip_from {servers.ADDRESS};\nreal_ip_header X-Client;\n"
+    with servers.echo() as service:
         text = real + edge(public, service, port, EdgeLimits(rate=1, burst=4, requests=0))
-        with nginx.running(public / "nginx-limited", text, port):
+        with servers.running_nginx(public / "nginx-limited", text, port):
             yield port
 
 
@@ -171,10 +170,10 @@ def test_the_order_host_answers_in_its_own_form(limited: int) -> None:
 
 
 def test_a_client_has_so_many_requests_at_work(public: Path) -> None:
-    port = nginx.free_port()
-    with nginx.mute() as service:  # it takes connections and answers none
+    port = servers.free_port()
+    with servers.mute() as service:  # it takes connections and answers none
         text = edge(public, service, port, EdgeLimits(rate=0, burst=0, requests=2))
-        with nginx.running(public / "nginx-busy", text, port):
+        with servers.running_nginx(public / "nginx-busy", text, port):
             waiting: list[HTTPConnection] = []
             within(lambda: refused(port, waiting))
             assert (get(port, FILE).status, len(waiting) >= 2) == (200, True)
@@ -184,7 +183,7 @@ def test_a_client_has_so_many_requests_at_work(public: Path) -> None:
 
 def refused(port: int, waiting: list[HTTPConnection]) -> bool:
     """Whether one more request is answered 429; otherwise it waits with the others, whose connections stay open."""
-    connection = HTTPConnection(nginx.ADDRESS, port, timeout=1)
+    connection = HTTPConnection(servers.ADDRESS, port, timeout=1)
     try:
         return ask(connection, LIVE, {"Host": HOST, KEY_HEADER: KEY}).status == 429
     except TimeoutError:
@@ -203,7 +202,7 @@ def within(fact: Callable[[], bool], seconds: float = 20) -> None:
 
 @pytest.mark.parametrize("limits", [NO_LIMITS, EdgeLimits(), EdgeLimits(rate=0), EdgeLimits(requests=0)])
 def test_nginx_finds_no_fault_with_any_limits(public: Path, tmp_path: Path, limits: EdgeLimits) -> None:
-    text = edge(public, "127.0.0.1:1", nginx.free_port(), limits)
-    assert nginx.tested(tmp_path, text) == ""
+    text = edge(public, "127.0.0.1:1", servers.free_port(), limits)
+    assert servers.tested(tmp_path, text) == ""
     assert ("limit_req" in text) == bool(limits.rate)
     assert ("limit_conn" in text) == bool(limits.requests)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from previews import browser, opened, save
-from releases import shopwindow
+from harness.browser import browser, opened, save
+from harness.program import shopwindow
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 EVENT = "events/windows-light-up.yaml"

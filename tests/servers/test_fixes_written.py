@@ -10,8 +10,8 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
-from previews import Preview, preview, save
-from trees import edit
+from harness.browser import Preview, preview, save
+from harness.content import edit
 
 EVENT = "events/one.yaml"
 

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance import PHONE
+from facts.conformance import PHONE
 from harness.program import program_schemas
-from nginx import ADDRESS
-from served import Server, granian, metric, within
+from harness.servers import ADDRESS, Server, granian, metric, within
 from shopwindow.interface.body import Bodies, read
 from shopwindow.interface.call import Request
 from shopwindow.problems import Fault

@@ -4,9 +4,9 @@ import json
 from http.client import HTTPConnection
 from pathlib import Path
 
-import nginx
-from releases import shopwindow
-from served import granian
+from harness import servers
+from harness.program import shopwindow
+from harness.servers import granian
 from test_contribute import Copy, touches_one_place
 from test_library_example import AT, EXAMPLE, USING, out
 
@@ -24,23 +24,23 @@ def test_a_server_is_given_the_interface_by_its_name(out: Path, tmp_path: Path) 
 
 def test_nginx_asks_for_no_key(out: Path, tmp_path: Path) -> None:
     """A client with any key or none gets the files, and what no file holds comes from the service."""
-    port = nginx.free_port()
-    with nginx.echo() as service:
-        listen = f"{nginx.ADDRESS}:{port}"
+    port = servers.free_port()
+    with servers.echo() as service:
+        listen = f"{servers.ADDRESS}:{port}"
         options = ("--service", service, "--listen", listen, "--write", tmp_path / "edge.conf")
         ran = shopwindow("edge", "nginx", "--content", EXAMPLE / "content", "--out", out, *options, env=USING)
         assert (ran.status, ran.err) == (0, "")
         configuration = (tmp_path / "edge.conf").read_text()
-        with nginx.running(tmp_path / "nginx", configuration, port):
-            connection = HTTPConnection(nginx.ADDRESS, port, timeout=10)
+        with servers.running_nginx(tmp_path / "nginx", configuration, port):
+            connection = HTTPConnection(servers.ADDRESS, port, timeout=10)
             host = {"Host": "api.library.example"}
             for headers in (host, {**host, "x-svc-webservice-client-id": "x" * 24}):
-                listed = nginx.ask(connection, "/v1/readings?branch=2", headers)
+                listed = servers.ask(connection, "/v1/readings?branch=2", headers)
                 assert (listed.status, json.loads(listed.body)["readings"][0]["readingId"]) == (200, 11)
                 assert listed.headers["cache-control"] == "max-age=300"
                 for target in ("/v1/readings?branch=1,2", "/v1/nowhere"):
-                    assert nginx.ask(connection, target, headers).told["target"] == target
-            taken = nginx.ask(connection, "/v1/registrations", host, "POST", b"{}")
+                    assert servers.ask(connection, target, headers).told["target"] == target
+            taken = servers.ask(connection, "/v1/registrations", host, "POST", b"{}")
             assert taken.told["method"] == "POST"
             connection.close()
 

@@ -10,11 +10,11 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
-from previews import PATHS, Preview, preview
-from releases import shopwindow
+from harness.browser import PATHS, Preview, preview
+from harness.content import edit
+from harness.program import shopwindow
 from shopwindow.preview import guard
 from shopwindow.preview.guard import Guard
-from trees import edit
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 INSTANT = "2026-11-22 09:00"

@@ -13,21 +13,19 @@ from typing import Any
 import brotli
 import orjson
 
-from actions import PHONE, SILENT
-from mailserver import mail_server
-from nginx import free_port
-from served import granian, metric, printed, within
+from cli.test_maintain import maintain, outcomes, store_of
+from cli.test_maintain import shop as maintained
+from delivery.test_signed import Shop, frozen, shop
+from deploy.test_deploy import DEPLOY
+from harness.databases import DOCUMENT, mail_server
+from harness.program import PHONE, SILENT
+from harness.servers import free_port, granian, metric, printed, within
+from interface.test_requests_as_sent import NO_TRACES, TRACE
+from retail.test_mobilelog import ENTRY, dist, get, numbered
+from service.test_codings import KEY, LARGE
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
-from test_codings import KEY, LARGE
-from test_deploy import DEPLOY
-from test_maintain import maintain, outcomes, store_of
-from test_maintain import shop as maintained
-from test_mobilelog import ENTRY, dist, get, numbered
-from test_requests_as_sent import NO_TRACES, TRACE
-from test_share import DOCUMENT
-from test_signed import Shop, frozen, shop
 
 __all__ = ["dist", "maintained", "shop"]
 

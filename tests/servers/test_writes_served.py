@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance import PHONE, TABLET
-from engines import ENGINES, Engine, engine_of
-from nginx import ADDRESS
-from optins import PATH, devices, post
-from releases import shopwindow
-from served import Server, granian, gunicorn
+from facts.conformance import PHONE, TABLET
+from harness.databases import ENGINES, PATH, Engine, devices_of, engine_of, post
+from harness.program import shopwindow
+from harness.servers import ADDRESS, Server, granian, gunicorn
 from shopwindow.cli.steps import DEFAULT_DATABASE
 
 SUCCESS = b'{"success":true}'
@@ -42,7 +40,7 @@ def test_a_request_repeated_under_its_key_is_done_once_and_answered_alike(server
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda _: post(server, "once", headers={"Idempotency-Key": "once"}), range(48)))
     assert {(answer.status, answer.body) for answer in answers} == {(200, SUCCESS)}
-    assert devices(shared)["once"] == 1
+    assert devices_of(shared)["once"] == 1
 
 
 def test_many_keys_at_once_are_each_done_once(server: Server, shared: Engine) -> None:
@@ -50,26 +48,26 @@ def test_many_keys_at_once_are_each_done_once(server: Server, shared: Engine) ->
     with ThreadPoolExecutor(24) as pool:
         answers = list(pool.map(lambda name: post(server, name, headers={"Idempotency-Key": name}), names * 4))
     assert {answer.status for answer in answers} == {200}
-    found = devices(shared)
+    found = devices_of(shared)
     assert [found[name] for name in names] == [1] * 60
 
 
 def test_without_a_key_each_request_is_another(server: Server, shared: Engine) -> None:
     assert [post(server, "twice").status for _ in range(2)] == [200, 200]
-    assert devices(shared)["twice"] == 2
+    assert devices_of(shared)["twice"] == 2
 
 
 def test_another_body_under_a_key_is_a_422(server: Server, shared: Engine) -> None:
     first, second = (post(server, "other", choice, {"Idempotency-Key": "other"}) for choice in ("IN", "OUT"))
     assert (first.status, second.status, json.loads(second.body)["errorCode"]) == (200, 422, 422)
-    assert devices(shared)["other"] == 1
+    assert devices_of(shared)["other"] == 1
 
 
 def test_a_path_with_a_slash_at_its_end_is_the_same_request(server: Server, shared: Engine) -> None:
     key = {"Idempotency-Key": "slash"}
     answers = [post(server, "slash", choice, key, path=path) for choice in ("IN", "OUT") for path in (PATH, f"{PATH}/")]
     assert [answer.status for answer in answers] == [200, 200, 422, 422]
-    assert devices(shared)["slash"] == 1
+    assert devices_of(shared)["slash"] == 1
 
 
 def test_a_4xx_is_not_kept(server: Server) -> None:
@@ -98,7 +96,7 @@ def test_a_body_that_breaks_off_is_refused_though_it_is_whole_by_itself(server: 
         connection.shutdown(socket.SHUT_WR)
         answer = connection.makefile("rb").read()
     said = f"body: ended after {len(body)} of {len(body) + 9} bytes".encode()
-    assert (answer.split()[1], said in answer, devices(shared)["cut"]) == (b"400", True, 0)
+    assert (answer.split()[1], said in answer, devices_of(shared)["cut"]) == (b"400", True, 0)
 
 
 # -- stopping ----------------------------------------------------------------------------------------------------

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from engines import ENGINES, Engine, engine_of
-from harness.program import Database
-from shops import JSON, NOW, ORDERS, SECRET, XML, Shopping, release, shopping
+from harness.databases import ENGINES, Engine, engine_of
+from harness.program import JSON, NOW, ORDERS, SECRET, XML, Database, Shopping, release_of_codes, shopping
 from shopwindow.content.listing import shipped
 from shopwindow.interface.operation import Operation
 from shopwindow.interface.table import Tables
@@ -46,7 +45,7 @@ def shop(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     keep(database, {1: [digest("CODE", SECRET)]}, SECRET, NOW)
 
     database.write(lambda shop: shop[BAGS].put(_made(shop), [Line(1, 5, 2)]))
-    shop = shopping(database, release(tmp_path_factory.mktemp("bad")))
+    shop = shopping(database, release_of_codes(tmp_path_factory.mktemp("bad")))
     for operation in WRITES:  # the first refusal of each loads what explains
         refused(shop, operation, b'{"a":1}', JSON, JSON)
     gc.freeze()  # as the service does once it has loaded a release

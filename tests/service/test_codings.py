@@ -8,10 +8,8 @@ import brotli
 import pytest
 import zstandard
 
-from conformance import PHONE
-from harness.program import Application, Schemas
-from nginx import Answer
-from served import called
+from facts.conformance import PHONE
+from harness.program import Answer, Application, Schemas, called
 from shopwindow.interface.call import Request
 from shopwindow.service.codings import CODINGS, Coding, accepted
 from shopwindow.service.exchange import at_once

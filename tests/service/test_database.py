@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from consents import ANSWER, NOW, RETRY, begun, choose, history
-from engines import Engine
+from harness.databases import ANSWER, NOW, RETRY, Engine, begun, choose, history
 from harness.program import Database
 from shopwindow.interface.operation import Outcome
 from shopwindow.interface.table import Tables, written

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines import PostgresServer
-from releases import shopwindow
+from harness.databases import PostgresServer
+from harness.program import shopwindow
 from shopwindow.problems import Failure
 from shopwindow.service.database.address import server_address, shown, sqlite_path
 

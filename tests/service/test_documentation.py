@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-from harness.program import Application, served
-from nginx import Answer
-from releases import SAMPLE, built, copied, shopwindow
-from served import called
+from harness.content import SAMPLE
+from harness.program import Answer, Application, built, called, copied, served, shopwindow
 from shopwindow import library
 from shopwindow.edge import openapi
 from shopwindow.interface.routes import OPEN_PATHS

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from actions import TABLET, Service, release, said
-from harness.program import Database
+from harness.program import TABLET, Database, Service, release_of_writes, said
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.forget import forget
@@ -18,7 +17,7 @@ SHARE = "/v3/promotions/share"
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return release(tmp_path_factory.mktemp("keys"))
+    return release_of_writes(tmp_path_factory.mktemp("keys"))
 
 
 @pytest.fixture

@@ -13,10 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actions import PHONE, TABLET, Service, reasons, release, said
-from engines import Engine
-from harness.program import Database
-from nginx import Answer
+from harness.databases import Engine
+from harness.program import PHONE, TABLET, Answer, Database, Service, reasons, release_of_writes, said
 from shopwindow.interface.origins import origins
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.service.allowances import SHARES
@@ -40,7 +38,7 @@ def limits(address: int = 1000, application: int = 1000) -> Json:
 @pytest.fixture(scope="module")
 def narrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release with five from an address and eight of an application."""
-    return release(tmp_path_factory.mktemp("narrow"), limits=limits(5, 8))
+    return release_of_writes(tmp_path_factory.mktemp("narrow"), limits=limits(5, 8))
 
 
 @pytest.fixture
@@ -95,7 +93,7 @@ def test_an_address_that_is_refused_uses_up_nothing_of_the_application(shop: Ser
 def test_a_network_of_ipv6_is_one_address_and_a_site_has_eight_times_as_much(
     tmp_path: Path, database: Database
 ) -> None:
-    shop = Service(release(tmp_path, limits=limits(2)), database)
+    shop = Service(release_of_writes(tmp_path, limits=limits(2)), database)
     within = [opt_in(shop, f"2001:db8::{number:x}").status for number in range(1, 5)]
     assert within == [200, 200, 429, 429]
     statuses = [opt_in(shop, f"2001:db8:0:{number:x}::1").status for number in range(1, 20)]
@@ -150,7 +148,7 @@ def test_a_repeated_request_gets_its_answer_beyond_the_limit(shop: Service) -> N
 @pytest.mark.parametrize("most", [5, 640])
 def test_processes_that_share_a_database_share_the_limit(engine: Engine, tmp_path: Path, most: int) -> None:
     """Each stands for a process: it has its own connection and memory. Small limits are kept exactly, all to a 64th."""
-    dist = release(tmp_path, limits=limits(most))
+    dist = release_of_writes(tmp_path, limits=limits(most))
     engine_database = engine.open()
     engine_database.migrate()
     databases = [engine_database, engine.open(), engine.open()]
@@ -202,7 +200,7 @@ def test_a_log_goes_on_while_the_database_is_away(narrow: Path, tmp_path: Path) 
 
 
 def test_without_settings_an_address_may_do_what_its_customers_need(tmp_path: Path, database: Database) -> None:
-    shop = Service(release(tmp_path), database)
+    shop = Service(release_of_writes(tmp_path), database)
     assert Counter(opt_in(shop).status for _ in range(800))[429] > 0
     assert Counter(opt_in(shop, "192.0.2.2").status for _ in range(100)) == {200: 100}
 

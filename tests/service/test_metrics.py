@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
-from harness.program import Schemas
-from notes import noted
-from served import called
+from harness.program import Schemas, called
+from harness.servers import noted
 from shopwindow.interface.answer import Response
 from shopwindow.service.admin import Admin, behind
 from shopwindow.service.metrics import Durations, Metrics

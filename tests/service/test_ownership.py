@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from releases import shopwindow
+from harness.program import shopwindow
 
 NOBODY = 65534
 

@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from conformance import AT, KEY, PHONE, documents
-from harness.program import Application, Schemas, served
-from releases import build, built, current
-from served import called
+from facts.conformance import AT, KEY, PHONE, documents
+from harness.content import edit, write_files
+from harness.program import Application, Schemas, build, built, called, current, served
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.release.build_notes import at_work
-from trees import edit, write
 
 Json = Any
 SCHEMA = "responses/refresh_status.json"
@@ -25,7 +23,7 @@ INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0
 
 @pytest.fixture
 def content(tmp_path: Path) -> Path:
-    return write(tmp_path / "content", documents())
+    return write_files(tmp_path / "content", documents())
 
 
 @pytest.fixture

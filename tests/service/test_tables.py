@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from engines import Engine
-from harness.program import Database
-from releases import shopwindow
+from harness.databases import Engine
+from harness.program import Database, shopwindow
 from shopwindow.interface.table import Aging, Personal, Session, Step, Table, Tables
 from shopwindow.problems import Failure
 from shopwindow.retail.bags.table import BAGS

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from checkout import ROOT
-from releases import Ran, shopwindow
+from harness.content import ROOT
+from harness.databases import DOCUMENT
+from harness.program import Ran, shopwindow
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.mail import Letter, Mailbox, MailTemplate
 from shopwindow.interface.outbox import ClaimedMail
@@ -18,7 +19,6 @@ from shopwindow.problems import Failure
 from shopwindow.service.letters import Letters
 from shopwindow.service.trial import MAX_STEPS, problems
 from shopwindow.shop import INTERFACE
-from test_share import DOCUMENT
 
 TEXT = "Subject: for you\n\nHello\n"
 HTML = "<p>Hello</p>\n"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from checkout import ROOT
-from served import environment
+from harness.content import ROOT
+from harness.servers import environment
 from shopwindow.edge.rules import SERVICE_TIMEOUT_SECONDS
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Refusal

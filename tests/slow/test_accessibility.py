@@ -10,9 +10,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from playwright.sync_api import Browser, Page
 
-import npm
-from previews import PATHS, Preview, browser, opened, preview, save
-from releases import shopwindow
+from harness.browser import PATHS, Preview, browser, npm_installed, opened, preview, save
+from harness.program import shopwindow
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 PACKAGE = "axe-core@4.14.1"
@@ -30,7 +29,7 @@ def axe() -> str:
     if named:
         return Path(named).read_text(encoding="utf-8")
     with TemporaryDirectory(prefix="shopwindow-axe-") as folder:
-        return (npm.installed(Path(folder), PACKAGE) / "axe-core/axe.min.js").read_text(encoding="utf-8")
+        return (npm_installed(Path(folder), PACKAGE) / "axe-core/axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -11,19 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from releases import (
-    AT,
-    SAMPLE,
-    aged,
-    build,
-    built,
-    copied,
-    current,
-    shopwindow,
-    small,
-    store,
-    write,
-)
+from harness.content import AT, SAMPLE, small, store, write
+from harness.program import aged, build, built, copied, current, shopwindow
 
 
 @pytest.fixture

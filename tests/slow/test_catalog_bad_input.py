@@ -15,11 +15,12 @@ import orjson
 import pytest
 import zstandard
 
-from edited_catalog import EditedCatalog
-from index_edits import EDITS
-from index_rows import meaning
-from releases import AT, Ran, build, built, current, shopwindow
-from test_build_disks import state
+from facts.index_edits import EDITS
+from harness.catalogs import EditedCatalog
+from harness.content import AT
+from harness.indexes import meaning
+from harness.program import Ran, build, built, current, shopwindow
+from slow.test_build_disks import state
 
 Json = Any
 SIZE = 150

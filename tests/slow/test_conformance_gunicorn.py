@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-import conformance_catalog
-from conformance import AT, differing, documents, table
-from releases import built
-from served import gunicorn
-from trees import write
+from facts import conformance_catalog
+from facts.conformance import AT, differing, documents, table
+from harness.content import write_files
+from harness.program import built
+from harness.servers import gunicorn
 
 
 def test_over_gunicorn(tmp_path: Path) -> None:
-    built(write(tmp_path / "content", documents()), tmp_path / "dist", at=AT)
+    built(write_files(tmp_path / "content", documents()), tmp_path / "dist", at=AT)
     with gunicorn(tmp_path, tmp_path / "dist") as server:
         assert differing(server.port, "", [*table(), *conformance_catalog.table()]) == []

@@ -6,14 +6,22 @@ from pathlib import Path
 
 import pytest
 
-import nginx
-from actions import PHONE, SILENT, TABLET, Service, release
-from conformance import JSON, KEY
-from conformance_log_and_share import LOG, SETTINGS, SHARE, UNREADABLE, Action, table
-from engines import Engine
-from harness.program import Database, nginx_configuration
-from nginx import ADDRESS, Answer, ask, free_port
-from served import Server, called, granian
+from facts.conformance import JSON, KEY
+from facts.conformance_log_and_share import LOG, SETTINGS, SHARE, UNREADABLE, Action, table
+from harness import servers
+from harness.databases import Engine
+from harness.program import (
+    PHONE,
+    SILENT,
+    TABLET,
+    Answer,
+    Database,
+    Service,
+    called,
+    nginx_configuration,
+    release_of_writes,
+)
+from harness.servers import ADDRESS, Server, ask, free_port, granian
 from shopwindow.interface.outbox import OUTBOX
 
 ROWS = table()
@@ -48,7 +56,7 @@ def left(database: Database, log: Path) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return release(tmp_path_factory.mktemp("rows"), **SETTINGS)
+    return release_of_writes(tmp_path_factory.mktemp("rows"), **SETTINGS)
 
 
 @pytest.fixture
@@ -85,7 +93,7 @@ def test_over_granian(live: Server, engine: Engine, tmp_path: Path) -> None:
 def test_through_nginx(live: Server, engine: Engine, dist: Path, tmp_path: Path) -> None:
     keys, port = {PHONE: "phone", TABLET: "tablet", SILENT: "silent"}, free_port()
     written = nginx_configuration(dist, keys, f"{ADDRESS}:{live.port}", f"{ADDRESS}:{port}")
-    with nginx.running(tmp_path / "nginx", written, port):
+    with servers.running_nginx(tmp_path / "nginx", written, port):
         found = differing(port)
     database = engine.open()
     kept = left(database, tmp_path / "log")

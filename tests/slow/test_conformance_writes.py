@@ -9,18 +9,30 @@ from typing import Any
 
 import pytest
 
-import nginx
-from conformance_writes import Script, Step, answer_of, data_of, filled, scripts
-from engines import ENGINES, Engine, engine_of
-from harness.program import Database, nginx_configuration
-from nginx import ADDRESS, Answer, ask, free_port
-from served import granian, gunicorn
-from shops import JSON, KEY, PHONE, SECRET, SECRET_TEXT, TABLET, XML, Json, release, shopping
+from facts.conformance_writes import Script, Step, answer_of, data_of, filled, scripts
+from facts.witness import canonical, witnessed
+from harness import servers
+from harness.content import Json
+from harness.databases import ENGINES, Engine, engine_of
+from harness.program import (
+    JSON,
+    KEY,
+    PHONE,
+    SECRET,
+    SECRET_TEXT,
+    TABLET,
+    XML,
+    Answer,
+    Database,
+    nginx_configuration,
+    release_of_codes,
+    shopping,
+)
+from harness.servers import ADDRESS, ask, free_port, granian, gunicorn
 from shopwindow.retail.bags.table import BAGS
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import digest
-from witness import canonical, witnessed
 
 SCRIPTS = scripts()
 Ask = Callable[[str, str, Mapping[str, str], bytes | None], Answer]
@@ -38,7 +50,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         name: {"base_url": f"https://api.shop.example{base}", "order_base_url": f"https://orders.shop.example{order}"}
         for name, (base, order) in BASES.items()
     }
-    return {name: release(folder / (name or "plain"), **each) for name, each in urls.items()}
+    return {name: release_of_codes(folder / (name or "plain"), **each) for name, each in urls.items()}
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -168,7 +180,7 @@ def test_through_nginx(
 ) -> None:
     keys, port = {PHONE: "phone", TABLET: "tablet"}, free_port()
     written = nginx_configuration(outputs[name], keys, f"{ADDRESS}:{live}", f"{ADDRESS}:{port}")
-    with nginx.running(tmp_path / "nginx", written, port):
+    with servers.running_nginx(tmp_path / "nginx", written, port):
         assert differing_all(over(port), name, engine, runs) == []
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from releases import shopwindow
+from harness.program import shopwindow
 from shopwindow.preview.pages import ask, catalog, catalog_explain
 from shopwindow.preview.templates import environment
 from shopwindow.preview.visit import Page, Visit

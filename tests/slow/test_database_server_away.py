@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from actions import PHONE, opted_in, release
-from consents import begun, choose, history
-from engines import FAST, IMMEDIATE, PostgresServer, postgresql_server
-from harness.program import Database
-from served import granian, within
+from harness.databases import FAST, IMMEDIATE, PostgresServer, begun, choose, history, postgresql_server
+from harness.program import PHONE, Database, release_of_writes
+from harness.servers import granian, opted_in, within
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.opening import open_database
@@ -184,7 +182,7 @@ def test_a_server_that_takes_no_writes_is_a_refusal_until_it_does(restarting: Po
 def test_a_service_starts_without_its_database_server_answers_reads_and_uses_it_once_it_is_there(
     tmp_path: Path,
 ) -> None:
-    out = release(tmp_path)
+    out = release_of_writes(tmp_path)
     with postgresql_server({"fsync": "off"}) as database:
         url = database.url()
         database.stop()

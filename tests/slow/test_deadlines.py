@@ -10,14 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from consents import choose
-from engines import Engine
-from nginx import ADDRESS
-from releases import shopwindow
-from served import granian, printed, within
-from test_maintain import maintain, never_ending, outcomes, shop
-from test_observed import metrics, ready
-from test_templates import HTML, TEXT, expect_problem
+from cli.test_maintain import maintain, never_ending, outcomes, shop
+from harness.databases import Engine, choose
+from harness.program import shopwindow
+from harness.servers import ADDRESS, granian, printed, within
+from service.test_templates import HTML, TEXT, expect_problem
+from slow.test_observed import metrics, ready
 
 __all__ = ["shop"]
 

@@ -13,10 +13,25 @@ from pathlib import Path
 
 import pytest
 
-from delivered import NAMES, assert_decides, assert_lives, current, on_disk, read, release
-from objectstores import BUCKET, READER, Store, at, between, reached, s3
-from releases import built, event, shopwindow, site, store, write
-from served import within
+from harness.content import event, site, store, write
+from harness.program import built, shopwindow
+from harness.servers import within
+from harness.stores import (
+    BUCKET,
+    NAMES,
+    READER,
+    Store,
+    assert_decides,
+    assert_lives,
+    at,
+    between,
+    current,
+    on_disk,
+    reached,
+    read,
+    release,
+    s3,
+)
 from shopwindow.delivery import layout, released
 from shopwindow.delivery.bucket import LARGE_BYTES, Bucket, Headers, Version
 from shopwindow.delivery.outgoing import Outgoing, outgoing

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from nginx import ADDRESS
-from pictures import is_blank
-from previews import SIZES, browser, fits
-from served import Server, granian
+from harness.browser import SIZES, browser, fits, is_blank
+from harness.servers import ADDRESS, Server, granian
 
 
 @pytest.fixture(scope="module")

@@ -24,17 +24,13 @@ import brotli
 import pytest
 import zstandard
 
-import conformance
-import conformance_catalog
-import edges
-import nginx
-from checkout import ROOT
-from delivered import folder as in_folder
-from harness.program import program_schemas
-from negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
-from nginx import ADDRESS, Answer, ask, free_port
-from releases import built, manifest, shopwindow
-from served import AS_INSTALLED, SOURCES, Server, granian
+from facts import conformance, conformance_catalog
+from facts.negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
+from harness import servers
+from harness.content import ROOT, write_files
+from harness.program import Answer, built, manifest, program_schemas, shopwindow
+from harness.servers import ADDRESS, AS_INSTALLED, SOURCES, Server, ask, free_port, granian
+from harness.stores import folder as in_folder
 from shopwindow.content.documents import Content
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import PublishOptions, publish
@@ -48,7 +44,6 @@ from shopwindow.release.changes import content_of
 from shopwindow.release.stored import interface_of
 from shopwindow.service.codings import plain_tag
 from shopwindow.shop import INTERFACE
-from trees import write
 
 UNPACKED: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.decompress,
@@ -125,16 +120,16 @@ def by_nginx(folder: Path, released: Released, service: str) -> Iterator[int]:
     keys, _ = read_keys((ROOT / "content/sample-keys.txt").read_text(), released.interface, released.content)
     files = released.out / "current" / "files"
     text = for_nginx.configuration(released.rules, keys, files, service, f"{ADDRESS}:{port}")
-    nginx.required()
-    with nginx.running(folder, text, port):
+    servers.required_nginx()
+    with servers.running_nginx(folder, text, port):
         yield port
 
 
 @contextmanager
 def by_worker(folder: Path, released: Released, service: str) -> Iterator[int]:
     port = free_port()
-    store = edges.store_of_disk((released.out / "current" / "files").resolve(), "files")
-    with edges.workerd(folder, worker.module(released.rules), port, service, **store):
+    store = servers.store_of_disk((released.out / "current" / "files").resolve(), "files")
+    with servers.workerd(folder, worker.module(released.rules), port, service, **store):
         yield port
 
 
@@ -143,8 +138,8 @@ def by_worker_of_target(folder: Path, released: Released, service: str) -> Itera
     """A worker with what `shopwindow publish` has written."""
     port, target = free_port(), folder / "target"
     publish(outgoing(released.out), in_folder(target))
-    with edges.workerd(
-        folder, worker.module(released.rules), port, service, **edges.store_of_disk(target, "published")
+    with servers.workerd(
+        folder, worker.module(released.rules), port, service, **servers.store_of_disk(target, "published")
     ):
         yield port
 
@@ -198,7 +193,7 @@ BASES = {
 def test_a_worker_answers_the_conformance_table_below_any_path(tmp_path: Path, base: str) -> None:
     """Other content, with every sort of request that the interface says something about, below a path of base_url."""
     out, path = tmp_path / "dist", BASES[base]
-    built(write(tmp_path / "content", conformance.documents(path)), out, at=conformance.AT)
+    built(write_files(tmp_path / "content", conformance.documents(path)), out, at=conformance.AT)
     cases = [*conformance.table(), *conformance_catalog.table()]
     if base != "below a path":  # where each case is a row of its own
         cases = cases[::10]
@@ -342,7 +337,7 @@ class _Files(SimpleHTTPRequestHandler):
     disable_nagle_algorithm = True  # which would wait 40 ms between head and body
 
     def translate_path(self, path: str) -> str:
-        return str(Path(self.directory) / edges.key_of_namespace(path))
+        return str(Path(self.directory) / servers.key_of_namespace(path))
 
     def log_message(self, *_: Any) -> None:
         pass
@@ -362,11 +357,11 @@ def store(kind: str, released: Released, folder: Path) -> Iterator[dict[str, str
     """What workerd's configuration says of a store with a release."""
     if kind == "a target":
         publish(outgoing(released.out), in_folder(folder))
-        yield edges.store_of_disk(folder, "published")
+        yield servers.store_of_disk(folder, "published")
     elif kind == "a folder":
-        yield edges.store_of_disk((released.out / "current" / "files").resolve(), "files")
+        yield servers.store_of_disk((released.out / "current" / "files").resolve(), "files")
     else:
-        named = edges.store_of_namespace if kind == "a namespace" else edges.store_of_url
+        named = servers.store_of_namespace if kind == "a namespace" else servers.store_of_url
         with host_of_files(released.out) as address:
             yield named(address, "current/files/")
 
@@ -379,7 +374,7 @@ def test_without_the_service_a_worker_serves_files_and_says_so(released: Release
     module = worker.module(released.rules)
     with (
         store(kind, released, tmp_path / "target") as found,
-        edges.workerd(tmp_path, module, port, nowhere, **found) as log,
+        servers.workerd(tmp_path, module, port, nowhere, **found) as log,
     ):
         for entry in manifest(released.out / "current")["files"]:
             url = urlsplit(entry["url"])
@@ -421,14 +416,14 @@ def test_a_store_that_fails_leaves_the_answer_to_the_service(
     empty.mkdir()
     nobody = f"{ADDRESS}:{free_port()}"
     stores = (
-        edges.store_of_disk(empty, "published"),
-        edges.store_of_disk(empty, "files"),
-        edges.store_of_url(nobody, ""),
-        edges.store_of_namespace(nobody, ""),
+        servers.store_of_disk(empty, "published"),
+        servers.store_of_disk(empty, "files"),
+        servers.store_of_url(nobody, ""),
+        servers.store_of_namespace(nobody, ""),
     )
     for number, found in enumerate(stores):
         port = free_port()
-        with edges.workerd(tmp_path / str(number), worker.module(released.rules), port, address, **found) as log:
+        with servers.workerd(tmp_path / str(number), worker.module(released.rules), port, address, **found) as log:
             assert get(port).body == file(released.out, "v2/utility/mobileapp/iphone.json")
             is_missing = number == 1  # which is what a file is that a newer release has
             assert ("cannot be read from the store" in log.read_text()) is not is_missing
@@ -445,11 +440,11 @@ def test_an_interface_without_keys_is_served_to_everybody(tmp_path: Path, monkey
         address = f"{ADDRESS}:{server.port}"
         owed = answer(server.port, Asked("", target))
         assert owed.status == 200
-        files = edges.store_of_disk((out / "current" / "files").resolve(), "files")
+        files = servers.store_of_disk((out / "current" / "files").resolve(), "files")
         ran = shopwindow("edge", "worker", "--content", content, "--out", out, env=using)
         assert (ran.status, ran.err) == (0, "")
         port = free_port()
-        with edges.workerd(tmp_path / "worker", ran.out, port, address, **files):
+        with servers.workerd(tmp_path / "worker", ran.out, port, address, **files):
             for key in ("", "x" * 24):
                 for _ in range(2):
                     row = Asked("", target, {KEY_HEADER: key} if key else {})

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from children import ends_with_us
-from delivered import folder, published
-from releases import shopwindow
-from served import environment, granian, lives, metric, within
+from harness.commands import ends_with_us
+from harness.program import shopwindow
+from harness.servers import environment, granian, lives, metric, within
+from harness.stores import folder, published
 from shopwindow.delivery.folder import FolderBucket
 from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, Log, follow, pause
 from shopwindow.delivery.layout import POINTER

@@ -12,8 +12,9 @@ from urllib.request import urlopen
 
 import pytest
 
-from nginx import free_port
-from releases import SAMPLE, current
+from harness.content import SAMPLE
+from harness.program import current
+from harness.servers import free_port
 
 ROOT = SAMPLE.parent
 MINUTE = 60

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from trees import EVENT, MINIMAL, write
+from harness.content import EVENT, MINIMAL, write_files
 
 SECONDS = 5.0
 """Of processor time, the start of the program included."""
@@ -96,7 +96,7 @@ FILES: dict[str, tuple[str, str | bytes | int]] = {
 @pytest.mark.parametrize("name", FILES)
 def test_a_hostile_file_is_a_report_in_seconds(tmp_path: Path, name: str) -> None:
     path, content = FILES[name]
-    write(tmp_path / "content", dict(MINIMAL))
+    write_files(tmp_path / "content", dict(MINIMAL))
     file = tmp_path / "content" / path
     file.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, int):

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from checkout import ROOT
+from harness.content import ROOT
 
 
 def test_imports_run_strictly_downwards() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from edited_catalog import EditedCatalog
-from index_edits import EDITS
-from index_runs import runs
+from facts.index_edits import EDITS
+from harness.catalogs import EditedCatalog
+from harness.indexes import runs
 
 FIRST, _, LAST = os.environ.get("EDITED_SEEDS", "7").partition("-")
 SIZE = 120

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from catalog_questions import VERBS, answer, questions
-from edited_catalog import EditedCatalog
+from facts.index_edits import EDITS
+from harness.catalogs import EditedCatalog
+from harness.content import problems
+from harness.indexes import VERBS, answer, meaning, questions
 from harness.program import Schemas
-from index_edits import EDITS
-from index_rows import meaning
 from shopwindow.catalog.index.opened import open_index
 from shopwindow.catalog.protocol import Catalog, Page
-from trees import problems
 
 SIZE = 120
 

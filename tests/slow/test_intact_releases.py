@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from releases import built
-from served import Server, called, granian, within
+from catalog.test_catalog_content import FILES, SMALL
+from harness.content import DIGEST, edit, write_files
+from harness.program import built, called
+from harness.servers import Server, granian, within
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
 from shopwindow.release.releases import Releases
 from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
-from test_catalog_content import FILES, SMALL
-from trees import DIGEST, edit, write
 
 PHONE = "PhonePhonePhonePhone1234"
 KEYED = SMALL["apps/one.yaml"].replace(DIGEST, sha256(PHONE.encode()).hexdigest())
@@ -31,7 +31,7 @@ CHANGE = (FILES["products"], "price: {regular: 150}", "price: {regular: 140}")
 def built_twice(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """A folder of two releases with a catalog, which nobody changes, and their ids."""
     folder = tmp_path_factory.mktemp("intact")
-    content, out = write(folder / "content", CONTENT), folder / "dist"
+    content, out = write_files(folder / "content", CONTENT), folder / "dist"
     ids = [built(content, out)]
     edit(content, CHANGE, ("stores/one.yaml", "name: First", "name: Second"))
     ids.append(built(content, out))

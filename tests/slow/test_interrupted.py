@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from conformance import AT, documents
-from engines import required as postgresql_required
-from nginx import required as nginx_required
-from releases import built
-from served import within
-from trees import write
+from facts.conformance import AT, documents
+from harness.content import write_files
+from harness.databases import required_postgresql as postgresql_required
+from harness.program import built
+from harness.servers import required_nginx as nginx_required
+from harness.servers import within
 
 TESTS = Path(__file__).parent.parent
 STARTING = """
@@ -79,7 +79,7 @@ def test_no_process_outlives_a_run_that_is_cut_off(tmp_path: Path, how: signal.S
     nginx_required()
     postgresql_required()
     out, begun = tmp_path / "dist", tmp_path / "begun"
-    built(write(tmp_path / "content", documents()), out, at=AT)
+    built(write_files(tmp_path / "content", documents()), out, at=AT)
     test = tmp_path / "tests" / "test_cut_off.py"
     test.parent.mkdir()
     test.write_text(STARTING.format(out=str(out), begun=str(begun)))

@@ -25,8 +25,8 @@ from benchmarks.killed_builds import (
     statements,
 )
 
-from edited_catalog import EditedCatalog
-from index_edits import EDITS
+from facts.index_edits import EDITS
+from harness.catalogs import EditedCatalog
 
 SAMPLE = Path(__file__).resolve().parents[2] / "content"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from engines import postgresql_server
-from shops import PHONE, UNLIMITED
-from shops import release as shop_release
+from harness.databases import postgresql_server
+from harness.program import PHONE, UNLIMITED
+from harness.program import release_of_codes as shop_release
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.killed_service import Summary, killed

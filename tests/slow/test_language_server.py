@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from languageserver import Server, serving
-from releases import SAMPLE
+from harness.browser import Server, serving
+from harness.content import SAMPLE
 from shopwindow import library
 from shopwindow.content.listing import shipped
 from shopwindow.shop import INTERFACE

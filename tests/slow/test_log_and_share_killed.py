@@ -11,11 +11,9 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from actions import PHONE, entry_of, release
-from engines import Engine
-from nginx import ADDRESS, ask
-from served import Server, granian
-from shops import UNLIMITED
+from harness.databases import Engine
+from harness.program import PHONE, UNLIMITED, entry_of, release_of_writes
+from harness.servers import ADDRESS, Server, ask, granian
 from shopwindow.interface.outbox import OUTBOX
 
 HEADERS = {"x-svc-webservice-client-id": PHONE, "content-type": "application/json"}
@@ -66,7 +64,7 @@ def kill(server: Server) -> None:
 
 
 def test_what_the_service_acknowledged_is_there_after_it_was_killed(engine: Engine, tmp_path: Path) -> None:
-    dist, log, chance = release(tmp_path, **SETTINGS), tmp_path / "log", random.Random(7)
+    dist, log, chance = release_of_writes(tmp_path, **SETTINGS), tmp_path / "log", random.Random(7)
     lines: list[str] = []
     mails: list[str] = []
     where = {"SHOPWINDOW_DATABASE": engine.url, "SHOPWINDOW_LOG_DIR": str(log)}

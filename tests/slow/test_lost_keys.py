@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tuf.api.metadata import Metadata
 
-from delivered import folder, release
-from releases import shopwindow
-from served import SOURCES
+from harness.program import shopwindow
+from harness.servers import SOURCES
+from harness.stores import folder, release
 from shopwindow.delivery import roots, signed_publishing
 from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.outgoing import outgoing

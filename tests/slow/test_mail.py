@@ -11,13 +11,23 @@ from typing import Any
 
 import pytest
 
-from actions import PHONE, release
-from engines import Engine
-from harness.program import Database
-from mails import QUICK, command, counts, plain, promise, sending, surroundings
-from mailserver import DROP, DROP_AFTER_ACCEPTING, MailServer, certificate, mail_server
-from nginx import ADDRESS, free_port
-from served import environment, granian, metric, within
+from harness.databases import (
+    DROP,
+    DROP_AFTER_ACCEPTING,
+    QUICK,
+    Engine,
+    MailServer,
+    certificate,
+    command,
+    counts,
+    mail_server,
+    plain,
+    promise,
+    sending,
+    surroundings,
+)
+from harness.program import PHONE, Database, release_of_writes
+from harness.servers import ADDRESS, environment, free_port, granian, metric, within
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Failure
@@ -262,7 +272,7 @@ def _claim_and_give_up(id: str, now: datetime, shop: Tables) -> None:
 def test_a_promotion_shared_over_http_arrives_and_is_counted(
     tmp_path: Path, engine: Engine, server: MailServer
 ) -> None:
-    out = release(tmp_path, share={"fromAddress": "offers@shop.example", "fromName": "The Shop"})
+    out = release_of_writes(tmp_path, share={"fromAddress": "offers@shop.example", "fromName": "The Shop"})
     smtp = {"SHOPWINDOW_SMTP_HOST": ADDRESS, "SHOPWINDOW_SMTP_PORT": str(server.port), "SHOPWINDOW_SMTP_TLS": "none"}
     server.rcpt[EVE] = ["550 no"]
     with granian(tmp_path / "server", out, "--workers", "1", SHOPWINDOW_DATABASE=engine.url, **smtp) as service:

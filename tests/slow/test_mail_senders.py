@@ -11,12 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from children import ends_with_us
-from engines import IMMEDIATE, Engine, postgresql_server
+from harness.commands import ends_with_us
+from harness.databases import (
+    IMMEDIATE,
+    Engine,
+    MailServer,
+    command,
+    counts,
+    mail_server,
+    plain,
+    postgresql_server,
+    promise,
+    sending,
+    surroundings,
+)
 from harness.program import Database
-from mails import command, counts, plain, promise, sending, surroundings
-from mailserver import MailServer, mail_server
-from served import within
+from harness.servers import within
 from shopwindow.service.database.opening import open_database
 from shopwindow.service.mail import SENDERS, Patience
 from shopwindow.shop import INTERFACE

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 
-from conformance import PHONE
-from nginx import ADDRESS, ask
-from notes import noted
-from served import Server, granian, gunicorn, printed
+from facts.conformance import PHONE
+from harness.servers import ADDRESS, Server, ask, granian, gunicorn, noted, printed
 from shopwindow.service.metrics import FLUSH_NOTES
 
 KEY = {"x-svc-webservice-client-id": PHONE}

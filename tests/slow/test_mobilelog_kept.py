@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from actions import PHONE, entry_of, release
-from served import granian, metric
+from harness.program import PHONE, entry_of, release_of_writes
+from harness.servers import granian, metric
 from shopwindow.interface.running import LogKeeping
 from shopwindow.problems import Refusal
 from shopwindow.service.logfile import LogFile
@@ -30,7 +30,7 @@ texts = st.text(st.characters() | st.sampled_from('|\\"\n\r\u2028\u202e \t=\x00\
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return release(tmp_path_factory.mktemp("mobilelog"))
+    return release_of_writes(tmp_path_factory.mktemp("mobilelog"))
 
 
 KEPT = LogKeeping()

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.program import program_schemas
-from releases import SAMPLE, shopwindow
+from harness.content import SAMPLE
+from harness.program import program_schemas, shopwindow
 from shopwindow import library
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import BASE

@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 
-from conformance import PHONE
-from harness.program import Schemas, served
-from nginx import ADDRESS
-from releases import as_content, as_value
-from served import Server, called, environment, granian, printed, within
+from facts.conformance import PHONE
+from harness.content import as_content, as_value
+from harness.program import Schemas, called, served
+from harness.servers import ADDRESS, Server, environment, granian, printed, within
 from shopwindow import library
 from shopwindow.service import requestid
 from shopwindow.service.admin import Admin

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-import npm
-from nginx import ADDRESS, free_port
-from releases import SAMPLE, shopwindow
-from served import Server, granian
+from harness.browser import npm_installed
+from harness.content import SAMPLE
+from harness.program import shopwindow
+from harness.servers import ADDRESS, Server, free_port, granian
 from shopwindow_client import Client, Refused, Unreachable
 
 CLIENTS = Path(__file__).parents[2] / "clients"
@@ -124,7 +124,7 @@ def test_the_python_client_reads_changes_and_logs(address: str, tmp_path: Path) 
 
 
 def test_the_typescript_client_does_the_same(address: str, tmp_path: Path) -> None:
-    compiler = npm.installed(tmp_path, TYPESCRIPT) / ".bin" / "tsc"
+    compiler = npm_installed(tmp_path, TYPESCRIPT) / ".bin" / "tsc"
     project = CLIENTS / "typescript"
     compiled = subprocess.run([compiler, "-p", project, "--outDir", tmp_path / "dist"], capture_output=True, text=True)
     assert (compiled.returncode, compiled.stdout) == (0, "")

@@ -26,8 +26,8 @@ import pytest
 from sybil import Document, Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser
 
-from nginx import ADDRESS, free_port
-from releases import AT
+from harness.content import AT
+from harness.servers import ADDRESS, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"

@@ -20,8 +20,8 @@ from urllib.parse import parse_qs
 import pytest
 import yaml
 
-from releases import shopwindow
-from served import SOURCES
+from harness.program import shopwindow
+from harness.servers import SOURCES
 from shopwindow.starter.begin import PIPELINES
 
 WHEEL = f"https://files.example/shopwindow-0.3.0-py3-none-any.whl#sha256={'0123456789abcdef' * 4}"

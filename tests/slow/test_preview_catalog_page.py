@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from previews import Preview, browser, opened, preview, save
-from releases import documents, live, shopwindow
+from harness.browser import Preview, browser, opened, preview, save
+from harness.content import documents, live
+from harness.program import shopwindow
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.preview.index_builds import FILES_KEPT, NAME_DIGITS, IndexBuilds, IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS

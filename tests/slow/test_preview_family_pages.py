@@ -8,8 +8,8 @@ import pytest
 import zipcodes
 from playwright.sync_api import Browser, expect
 
-from previews import Preview, browser, opened, preview, save
-from releases import shopwindow
+from harness.browser import Preview, browser, opened, preview, save
+from harness.program import shopwindow
 from shopwindow.retail.places.states import STATES, lies_in
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from previews import Preview, browser, fits, opened, preview, save
+from harness.browser import Preview, browser, fits, opened, preview, save
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 EVENT = "events/windows-light-up.yaml"

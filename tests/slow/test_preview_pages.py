@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
-from previews import PATHS, Preview, browser, fits, opened, preview, save
-from releases import shopwindow
+from harness.browser import PATHS, Preview, browser, fits, opened, preview, save
+from harness.program import shopwindow
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 EVENT = "events/windows-light-up.yaml"

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from pictures import decoded, is_blank, reduced
-from previews import Preview, browser, preview, save
-from releases import shopwindow
+from harness.browser import Preview, browser, decoded, is_blank, preview, reduced, save
+from harness.program import shopwindow
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 DOCS = SAMPLE.parent / "docs"

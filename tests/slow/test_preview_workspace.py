@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from previews import browser, opened, preview
+from harness.browser import browser, opened, preview
 from shopwindow import library
 from shopwindow.content.check import Checked
 from shopwindow.preview.workspace import Workspace

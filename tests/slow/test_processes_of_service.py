@@ -15,12 +15,23 @@ from pathlib import Path
 
 import pytest
 
-from actions import PHONE, opted_in, release
-from as_systemd import Notified, handed
-from load import under_load
-from nginx import ADDRESS, free_port
-from releases import shopwindow
-from served import Server, answers, environment, granian, in_a_group, lives, stands_still, within
+from harness.program import PHONE, release_of_writes, shopwindow
+from harness.servers import (
+    ADDRESS,
+    Notified,
+    Server,
+    answers,
+    environment,
+    free_port,
+    granian,
+    handed,
+    in_a_group,
+    lives,
+    opted_in,
+    stands_still,
+    under_load,
+    within,
+)
 from shopwindow.service import worker
 from shopwindow.service.processors import processors
 
@@ -32,7 +43,7 @@ ENDED = (signal.SIGTERM, signal.SIGINT)
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of small content, with an application whose key is PHONE."""
-    return release(tmp_path_factory.mktemp("processes"))
+    return release_of_writes(tmp_path_factory.mktemp("processes"))
 
 
 # -- one service on an address -----------------------------------------------------------------------------------

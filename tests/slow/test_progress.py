@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from checkout import ROOT
-from releases import copied, shopwindow
-from trees import write
+from harness.content import ROOT, write_files
+from harness.program import copied, shopwindow
 
 CONTENT = ROOT / "content"
 SQL = "SELECT upc, site FROM rows"
@@ -36,7 +35,7 @@ def rows(count: int) -> str:
 def prepared(folder: Path) -> Path:
     """The sample, and a feed that takes some tenths of a second to read."""
     copied(CONTENT, folder / "content")
-    write(folder, {"rows.jsonl": rows(10_000), "inventory.sql": SQL})
+    write_files(folder, {"rows.jsonl": rows(10_000), "inventory.sql": SQL})
     return folder
 
 

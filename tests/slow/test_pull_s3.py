@@ -18,11 +18,10 @@ from typing import Any
 import orjson
 import pytest
 
-from delivered import documents, on_disk, published
-from lying import WAYS, lying
-from objectstores import BUCKET, READER, Store, at, between, reached, s3
-from releases import built, shopwindow, write
-from served import Server, granian, within
+from harness.content import write
+from harness.program import built, shopwindow
+from harness.servers import Server, granian, within
+from harness.stores import BUCKET, READER, WAYS, Store, at, between, documents, lying, on_disk, published, reached, s3
 from shopwindow.delivery import activation
 from shopwindow.delivery.bucket import Headers
 from shopwindow.delivery.outgoing import outgoing

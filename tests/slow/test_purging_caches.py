@@ -18,13 +18,11 @@ from typing import Any
 
 import pytest
 
-from checkout import ROOT
-from delivered import current, folder, published, release
-from edges import varnish
-from negotiation import HOST, KEY_HEADER
-from nginx import ADDRESS, Answer, ask, free_port
-from releases import built, manifest, shopwindow
-from served import granian, within
+from facts.negotiation import HOST, KEY_HEADER
+from harness.content import ROOT
+from harness.program import Answer, built, manifest, shopwindow
+from harness.servers import ADDRESS, ask, free_port, granian, varnish, within
+from harness.stores import current, folder, published, release
 from shopwindow.delivery import activation, purging
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.outgoing import outgoing

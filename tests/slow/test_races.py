@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from engines import ENGINES, Engine, engine_of
-from nginx import ADDRESS
-from served import Server, granian
-from shops import KEY, ORDERS, PHONE, SECRET, SECRET_TEXT, TABLET, Json, release
+from harness.content import Json
+from harness.databases import ENGINES, Engine, engine_of
+from harness.program import KEY, ORDERS, PHONE, SECRET, SECRET_TEXT, TABLET, release_of_codes
+from harness.servers import ADDRESS, Server, granian
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.table import SINGLE_USE_CODES as CODES_TABLE
 from shopwindow.retail.codes.text import digest
@@ -36,7 +36,7 @@ RACERS = 4
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return release(tmp_path_factory.mktemp("races"))
+    return release_of_codes(tmp_path_factory.mktemp("races"))
 
 
 @pytest.fixture(scope="module", params=ENGINES)

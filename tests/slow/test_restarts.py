@@ -10,11 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from actions import release
-from as_systemd import Notified, handed
-from load import under_load
-from nginx import ADDRESS
-from served import Server, answers, in_a_group, within
+from harness.program import release_of_writes
+from harness.servers import ADDRESS, Notified, Server, answers, handed, in_a_group, under_load, within
 
 ANSWERS = 3000
 
@@ -22,7 +19,7 @@ ANSWERS = 3000
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of small content, with an application whose key is PHONE."""
-    return release(tmp_path_factory.mktemp("restarts"))
+    return release_of_writes(tmp_path_factory.mktemp("restarts"))
 
 
 def test_a_reload_loses_no_answer_and_changes_every_worker(out: Path, tmp_path: Path) -> None:

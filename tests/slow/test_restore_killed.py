@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from consents import NOW, choose, devices
-from engines import Engine
-from releases import shopwindow
+from harness.databases import NOW, Engine, choose, devices
+from harness.program import shopwindow
 
 
 @pytest.fixture

@@ -17,12 +17,24 @@ from typing import Any
 
 import pytest
 
-from conformance import AT, CODES, METHODS, OLD_TABLET, PHONE, TABLET, documents, error, json_bytes, xml
-from harness.program import served
-from nginx import ADDRESS, Answer, ask, ask_raw, free_port
-from releases import app, as_content, as_value, built, current, shopwindow, small
-from releases import write as write_documents
-from served import AS_INSTALLED, Server, called, granian, metric, printed, running, within
+from catalog.test_catalog_content import FILES, SMALL
+from facts.conformance import AT, CODES, METHODS, OLD_TABLET, PHONE, TABLET, documents, error, json_bytes, xml
+from harness.content import app, as_content, as_value, edit, small, write_files
+from harness.content import write as write_documents
+from harness.program import Answer, built, called, current, served, shopwindow
+from harness.servers import (
+    ADDRESS,
+    AS_INSTALLED,
+    Server,
+    ask,
+    ask_raw,
+    free_port,
+    granian,
+    metric,
+    printed,
+    running,
+    within,
+)
 from shopwindow import library
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.cli.service import serve
@@ -37,8 +49,6 @@ from shopwindow.service.serving import CacheKey, Exchange, ResponseCache
 from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import MAX_UNWANTED
 from shopwindow.shop import INTERFACE
-from test_catalog_content import FILES, SMALL
-from trees import edit, write
 
 KEY = {"x-svc-webservice-client-id": PHONE}
 CONFIGURATION, PROMOTIONS = "/v2/utility/mobileapp", "/v2/promotions"
@@ -55,7 +65,7 @@ def server(out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serv
 
 
 def test_a_key_is_withdrawn_by_a_release(tmp_path: Path) -> None:
-    content, out = write(tmp_path / "content", documents()), tmp_path / "dist"
+    content, out = write_files(tmp_path / "content", documents()), tmp_path / "dist"
     built(content, out)
     with granian(tmp_path / "server", out, "--workers", "1") as server:
 
@@ -129,7 +139,7 @@ def test_a_release_that_is_not_yet_whole_is_served_once_it_is_and_readiness_tell
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not list what a process has open")
 def test_a_release_that_was_left_is_let_go(tmp_path: Path) -> None:
-    content, out = write(tmp_path / "content", SMALL), tmp_path / "dist"
+    content, out = write_files(tmp_path / "content", SMALL), tmp_path / "dist"
     ids = [built(content, out)]
     edit(content, (FILES["products"], "price: {regular: 150}", "price: {regular: 140}"))
     ids.append(built(content, out))
@@ -166,7 +176,7 @@ def test_before_there_is_a_release_the_answer_is_503_and_then_it_serves(tmp_path
             assert server.ask(PROMOTIONS, {**KEY, "accept": accept}) == Answer(503, typed, said)
         ready = server.told("/readyz")
         assert (ready.status, json.loads(ready.body), server.told("/healthz").status) == (503, {"ready": False}, 200)
-        built(write(tmp_path / "content", documents()), out, at=AT)
+        built(write_files(tmp_path / "content", documents()), out, at=AT)
         assert within(20, lambda: all(server.ask(PROMOTIONS, KEY).status == 200 for _ in range(12)))
         assert within(20, lambda: server.told("/readyz").status == 200)  # the twelve may have been one worker's
 
@@ -287,7 +297,7 @@ def test_metrics_count_the_requests_of_all_workers(tmp_path: Path, out: Path) ->
 
 
 def test_a_release_past_its_next_change_is_overdue(tmp_path: Path) -> None:
-    content, out = write(tmp_path / "content", documents()), tmp_path / "dist"
+    content, out = write_files(tmp_path / "content", documents()), tmp_path / "dist"
     built(content, out, at="2020-01-01T12:00:00Z")  # a Wednesday: Monday the 6th begins another week
     with granian(tmp_path / "server", out, "--workers", "1") as server:
         since = time.time() - datetime(2020, 1, 6, 5, tzinfo=UTC).timestamp()

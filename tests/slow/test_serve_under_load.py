@@ -19,11 +19,11 @@ from typing import Any
 import orjson
 import pytest
 
-from conformance import PHONE, differing, documents, json_bytes, table
-from nginx import ADDRESS, ask
-from releases import app, built, shopwindow, small, store
-from releases import write as write_documents
-from served import granian, uwsgi, waitress, within
+from facts.conformance import PHONE, differing, documents, json_bytes, table
+from harness.content import app, small, store
+from harness.content import write as write_documents
+from harness.program import built, shopwindow
+from harness.servers import ADDRESS, ask, granian, uwsgi, waitress, within
 from shopwindow.release.manifest import encode, release_id
 from shopwindow.release.releases import Releases
 from shopwindow.service.connections import count_connections

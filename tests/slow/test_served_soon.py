@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance import PHONE
-from nginx import ADDRESS, Answer
-from served import AS_INSTALLED, Server, granian, within
-from test_intake import COSTLY, HALF, KEY, MIB, OPT_IN, PREFACE, PROMOTIONS, TYPE, Watched, statuses
+from facts.conformance import PHONE
+from harness.program import Answer
+from harness.servers import ADDRESS, AS_INSTALLED, Server, granian, within
+from servers.test_intake import COSTLY, HALF, KEY, MIB, OPT_IN, PREFACE, PROMOTIONS, TYPE, Watched, statuses
 
 pytestmark = pytest.mark.alone
 

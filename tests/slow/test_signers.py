@@ -12,13 +12,26 @@ from typing import Any
 
 import pytest
 
-import mortal_signer
-from delivered import current, release
-from objectstores import BUCKET, Store, reached, s3
+from harness import mortal_signer
+from harness.stores import (
+    BUCKET,
+    Store,
+    bucket_at,
+    current,
+    keys_in,
+    live,
+    pulled,
+    race,
+    reached,
+    release,
+    s3,
+    signed_and_pulled,
+    stored,
+    wrongly,
+)
 from shopwindow.delivery import layout
 from shopwindow.delivery.source import PullFault
 from shopwindow.release.releases import Releases
-from signers import at, keys_in, live, pulled, race, signed_and_pulled, stored, wrongly
 
 KILLS = int(os.environ.get("SHOPWINDOW_KILLS", "100"))
 """Publishers that are killed at a directory; a tenth as many at the store, where each takes ten times as long."""
@@ -81,7 +94,7 @@ def kill_signers(address: str, work: Path, kills: int) -> set[int]:
             run += 1
             assert run < 3 * kills, "most publishers were done before they were killed"
             target, host = f"{address}/{run // 8}", work / "hosts" / str(run // 8)  # both are new, for every eighth
-            bucket, before = at(target), Releases(host).current()
+            bucket, before = bucket_at(target), Releases(host).current()
             id = release(work, names[run % len(names)])
             order: dict[str, object] = {"target": target, "out": work / "dist", "keys": keys}
             point = chance.randint(1, longest if current(bucket) is None else shortest)

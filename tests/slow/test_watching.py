@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from checkout import ROOT
+from harness.content import ROOT
 
 RULES = ROOT / "deploy/prometheus/alerts.yml"
 TESTS = ROOT / "deploy/prometheus/alerts.test.yml"

@@ -13,7 +13,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from releases import AT, SAMPLE, built, copied, current
+from harness.content import AT, SAMPLE
+from harness.program import built, copied, current
 
 ROOT = SAMPLE.parent
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from actions import PHONE, release
-from nginx import ADDRESS, ask
-from served import Server, answers, in_a_group, lives, stands_still, within
+from harness.program import PHONE, release_of_writes
+from harness.servers import ADDRESS, Server, answers, ask, in_a_group, lives, stands_still, within
 
 KEY = {"x-svc-webservice-client-id": PHONE}
 PROMOTIONS = "/v2/promotions"
@@ -22,7 +21,7 @@ PROMOTIONS = "/v2/promotions"
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of small content, with an application whose key is PHONE."""
-    return release(tmp_path_factory.mktemp("stuck"))
+    return release_of_writes(tmp_path_factory.mktemp("stuck"))
 
 
 def reads(server: Server) -> bool:

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance import PHONE
-from engines import ENGINES, Engine, engine_of, postgresql_server
-from optins import devices, post
-from served import Server, granian, within
+from facts.conformance import PHONE
+from harness.databases import ENGINES, Engine, devices_of, engine_of, post, postgresql_server
+from harness.servers import Server, granian, within
 
 
 @pytest.mark.parametrize("engine_name", ENGINES)
@@ -56,7 +55,7 @@ def test_a_service_that_is_stopped_loses_nothing_that_it_acknowledged(
         stop.set()
         for thread in threads:
             thread.join(30)
-    found = devices(engine)
+    found = devices_of(engine)
     assert [device for device in acknowledged if found[device] != 1] == []
     gone = {"ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError", "RemoteDisconnected"}
     assert told.keys() <= {"200", "503", *gone}
@@ -87,7 +86,7 @@ def test_a_store_that_cannot_grow_is_a_503_and_a_metric_until_it_can(out: Path, 
         assert metric(server, "shopwindow_database_failures_total") >= 5
         assert metric(server, "shopwindow_database_write_seconds_count") >= 2
         assert metric(server, "shopwindow_database_batch_actions_count") >= 2
-    assert devices(engine) == Counter(["before", "after"])
+    assert devices_of(engine) == Counter(["before", "after"])
 
 
 def test_a_full_disk_is_a_503_until_there_is_space(out: Path, tmp_path: Path) -> None:
@@ -106,7 +105,7 @@ def test_a_full_disk_is_a_503_until_there_is_space(out: Path, tmp_path: Path) ->
             assert statuses[-1] == 503
             (disk / "ballast").unlink()
             assert within(20, lambda: post(server, "after").status == 200)
-        found = devices(engine)
+        found = devices_of(engine)
         assert (found["after"], sum(found.values())) == (1, 2 + statuses.count(200))
     finally:
         subprocess.run(["umount", disk], check=True)

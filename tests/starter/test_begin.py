@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from releases import SAMPLE, Ran, current, shopwindow, tree
+from harness.content import SAMPLE
+from harness.program import Ran, current, shopwindow, tree
 from shopwindow import library
 from shopwindow.problems import Misuse
 from shopwindow.shop import INTERFACE

@@ -4,7 +4,8 @@ import re
 import shlex
 from pathlib import Path
 
-from releases import SAMPLE, current, shopwindow
+from harness.content import SAMPLE
+from harness.program import current, shopwindow
 
 PAGE = SAMPLE.parent / "docs/editors/begin.md"
 

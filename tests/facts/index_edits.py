@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from edited_catalog import BRANDS, LOCATIONS, NEW_LOCATIONS, SITES, EditedCatalog
-from plain_catalog import category
+from harness.catalogs import DRAWN_BRANDS, LOCATIONS, NEW_LOCATIONS, SITES, EditedCatalog, category
 
 Edit = Callable[[EditedCatalog], None]
 EDITS: dict[str, Edit] = {}
@@ -105,14 +104,14 @@ def no_synonyms(shop: EditedCatalog) -> None:
 
 @edit
 def brand(shop: EditedCatalog) -> None:
-    shop.some()["brand"] = shop.source.choice(BRANDS)
+    shop.some()["brand"] = shop.source.choice(DRAWN_BRANDS)
 
 
 @edit
 def brand_document(shop: EditedCatalog) -> None:
     """A brand gets a document."""
     named = {each["name"] for each in shop.brands}
-    for name in BRANDS:
+    for name in DRAWN_BRANDS:
         if name not in named:
             id = 1 + max((each["id"] for each in shop.brands), default=0)
             shop.brands.insert(shop.source.randrange(len(shop.brands) + 1), shop.brand(id, name))
@@ -143,7 +142,7 @@ def name_of_brand(shop: EditedCatalog) -> None:
     if not shop.brands:
         return
     renamed = shop.source.choice(shop.brands)
-    free = sorted({*BRANDS, "Elm", "Fir"} - {each["name"] for each in shop.brands})
+    free = sorted({*DRAWN_BRANDS, "Elm", "Fir"} - {each["name"] for each in shop.brands})
     before, renamed["name"] = renamed["name"], shop.source.choice(free)
     for each in shop.products.values():
         if each["brand"] == before:

@@ -6,10 +6,12 @@ starts: its exit status, its environment, its own forks and whatever it leaves i
 """
 
 import atexit
+import ctypes
 import gc
 import json
 import os
 import pkgutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,7 +22,20 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from children import ends_with_us
+_PR_SET_PDEATHSIG = 1
+"""Of linux/prctl.h: the signal that the kernel sends to a process when the thread that started it has ended."""
+_library = ctypes.CDLL(None)
+"""Loaded before any fork: the forked process does as little as it can before it becomes another program."""
+
+
+def ends_with_us() -> None:
+    """A process that is being started (`preexec_fn`) gets SIGTERM when whoever starts it ends without ending it.
+
+    Linux alone can do that. Elsewhere what a killed test run has started goes on.
+    """
+    if sys.platform == "linux":
+        _library.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+
 
 SET_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "TZ")
 """How names of variables begin that the interpreter reads when it starts, and never again."""

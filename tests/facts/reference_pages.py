@@ -11,7 +11,7 @@ import click
 
 from shopwindow.cli import main
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"
 
 Schema = dict[str, Any]

@@ -12,10 +12,10 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import quote
 
-from catalogs import SETTINGS, files
-from nginx import ADDRESS, Answer, ask
-from releases import app, coupon, event, promotion, site, store
-from shops import UNLIMITED
+from harness.catalogs import SETTINGS, files
+from harness.content import app, coupon, event, promotion, site, store
+from harness.program import UNLIMITED, Answer
+from harness.servers import ADDRESS, ask
 
 Json = Any
 AT = "2026-11-24T12:00:00-05:00"

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance import CHALLENGE, NO_KEY, json_bytes, xml
-from shops import JSON, KEY, ORDERS, PHONE, TABLET, XML
+from facts.conformance import CHALLENGE, NO_KEY, json_bytes, xml
+from harness.program import JSON, KEY, ORDERS, PHONE, TABLET, XML
 
 Json = Any
 VARY = "Accept, Accept-Encoding, x-svc-webservice-client-id"

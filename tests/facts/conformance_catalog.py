@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from conformance import (
+from facts.conformance import (
     BOSTON,
     HARTFORD,
     HONOLULU,

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from actions import PHONE, SILENT, TABLET
-from conformance import CHALLENGE, CODES, JSON, KEY, NO_KEY, PAGE, XML, Case, _headers, json_bytes, xml
+from facts.conformance import CHALLENGE, CODES, JSON, KEY, NO_KEY, PAGE, XML, Case, _headers, json_bytes, xml
+from harness.program import PHONE, SILENT, TABLET
 
 Json = Any
 LOG, SHARE = "v2/utility/mobilelog", "v3/promotions/share"
