@@ -431,3 +431,12 @@ def test_any_text_has_a_value_or_a_fault_in_one_of_its_lines(text: str) -> None:
     if fault := refusal(text):
         assert 1 <= fault.place.line <= lines + 1
         assert fault.place.column >= 1
+
+
+@pytest.mark.parametrize("text", ["[" * 1500, "a: 1\na: 2\nb: " + "{a: " * 1500, "- " * 1500 + "x"], ids=["[", "{", "-"])
+def test_what_is_deeper_than_libyaml_reads_is_too_deep_by_our_own_limit(text: str) -> None:
+    with pytest.raises(Malformed) as caught:
+        yaml.load(text)
+    fault = caught.value
+    assert [one.rule for one in (fault, *fault.more)][-1] == "yaml.depth"
+    assert len({(one.rule, one.place) for one in (fault, *fault.more)}) == len((fault, *fault.more))

@@ -14,6 +14,7 @@ from shopwindow.problems import Place
 _INDICATORS = frozenset("*&!|>%@`")
 """Characters that no text without quotes may begin with (YAML 1.2 §5.3)."""
 
+TOO_DEEP = "exceeded maximum nesting depth"
 NO_VALUE = "did not find expected node content"
 _EXPECTED_INDENTATION = "spaces for indentation"
 _IN_QUOTES = "such text in quotes"

@@ -575,6 +575,14 @@ class _ValueReader:
             # libyaml's character reader raised it: a character that YAML does not
             # admit.
             return unprintable(self._text)
+        if error.problem == syntax.TOO_DEEP:
+            # libyaml reads ahead. What stands before is deeper than MAX_NESTING, too.
+            before = self._text[: error.problem_mark.index]
+            (self._faults or []).clear()
+            try:
+                _ValueReader(before, self._record, self._faults).document()
+            except Malformed as fault:
+                return fault
         if (
             error.problem == syntax.NO_VALUE
             and not self._text[error.problem_mark.index :]
