@@ -796,13 +796,17 @@ def plant(content: Path, edits: tuple[Edit, ...]) -> None:
         file.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("content", "edits", "rule", "where"),
-    [mistake[1:] for mistake in MISTAKES],
-    ids=[mistake[0] for mistake in MISTAKES],
+SENTENCES = dict(
+    line.split(": ", 1) for line in (Path(__file__).parent / "mistakes.txt").read_text(encoding="utf-8").splitlines()
 )
-def test_one_mistake_is_one_problem(
-    tmp_path: Path, content: Path, edits: tuple[Edit, ...], rule: str, where: str
+"""What an editor reads of each mistake, by its name."""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "edits", "rule", "where"), MISTAKES, ids=[mistake[0] for mistake in MISTAKES]
+)
+def test_one_mistake_is_one_problem_in_one_sentence(
+    tmp_path: Path, name: str, content: Path, edits: tuple[Edit, ...], rule: str, where: str
 ) -> None:
     folder = tmp_path / "content"
     shutil.copytree(content, folder)
@@ -810,3 +814,5 @@ def test_one_mistake_is_one_problem(
     (problem,) = library.check(INTERFACE, folder).problems
     place = f"{problem.path}:{problem.place.line}" if problem.place else problem.path
     assert (problem.rule, place) == (rule, where)
+    near = f"; did you mean {problem.nearest}?" if problem.nearest else ""
+    assert f"{problem.found}; allowed: {problem.allowed}{near}" == SENTENCES[name]

@@ -433,7 +433,9 @@ def test_any_text_has_a_value_or_a_fault_in_one_of_its_lines(text: str) -> None:
         assert fault.place.column >= 1
 
 
-@pytest.mark.parametrize("text", ["[" * 1500, "a: 1\na: 2\nb: " + "{a: " * 1500, "- " * 1500 + "x"], ids=["[", "{", "-"])
+@pytest.mark.parametrize(
+    "text", ["[" * 1500, "a: 1\na: 2\nb: " + "{a: " * 1500, "- " * 1500 + "x"], ids=["[", "{", "-"]
+)
 def test_what_is_deeper_than_libyaml_reads_is_too_deep_by_our_own_limit(text: str) -> None:
     with pytest.raises(Malformed) as caught:
         yaml.load(text)
