@@ -24,9 +24,8 @@ from benchmarks.measure import Command, Run
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from harness.stores import BUCKET, KEYS, Between, Store, between, s3
-from shopwindow.delivery.connections import concurrently
-from shopwindow.delivery.opening import open_bucket
-from shopwindow.delivery.targets import parse
+from shopwindow.delivery.bucket import concurrently
+from shopwindow.delivery.targets import opened, parse
 
 NAME = re.compile(r"^name: .*$", re.MULTILINE)
 """The name of an event, in its file."""
@@ -106,17 +105,8 @@ def commands(release: Path, out: Path) -> dict[str, Command]:
     whose default is 10.
     """
     files, publish = release / "files", [sys.executable, "-m", "shopwindow", "publish"]
-    site = f"s3://{BUCKET}/site"
     found: dict[str, Command] = {
         "shopwindow publish": [*publish, f"s3://{BUCKET}/ours", "--out", out],
-        "shopwindow publish --layout site": [
-            *publish,
-            site,
-            "--out",
-            out,
-            "--layout",
-            "site",
-        ],
     }
     if shutil.which("aws"):
         quiet = "--only-show-errors"
@@ -135,7 +125,7 @@ def commands(release: Path, out: Path) -> dict[str, Command]:
 
 def differing(prefix: str, files: Path) -> int:
     """How many files of a copy at the store are missing or have other bytes."""
-    bucket = open_bucket(parse(f"s3://{BUCKET}/{prefix}"), os.environ)
+    bucket = opened(parse(f"s3://{BUCKET}/{prefix}"), os.environ)
     paths = [path for path in files.rglob("*") if path.is_file()]
 
     def differs(path: Path) -> bool:
@@ -155,7 +145,6 @@ def measured(work: Path, content: Path, store: Store) -> Iterator[Way]:
     change(content)
     second = build(content, work / "dist")
     prefixes = {"aws s3 sync": "aws", "rclone sync": "rclone"}
-    prefixes["shopwindow publish --layout site"] = "site"
     for name, command in commands(second, work / "dist").items():
         after = sent(command, store)
         prefix = prefixes.get(name)

@@ -78,10 +78,9 @@ def test_each_library_has_one_home() -> None:
             *(f"service/{name}.py" for name in ("letters", "mail_templates", "trial_process")),
         },
         "cryptography": {"delivery/keys.py"},
-        "obstore": {"delivery/bucket.py", "delivery/opening.py", "delivery/store_refusals.py"},
+        "obstore": {"delivery/bucket.py", "delivery/targets.py"},
         "securesystemslib": {"delivery/keys.py"},
-        "tuf": {f"delivery/{name}.py" for name in ("due", "roots", "signing", "verifying")}
-        | {f"delivery/signed_{name}.py" for name in ("metadata", "publishing", "upkeep")},
+        "tuf": {f"delivery/{name}.py" for name in ("roots", "signing", "verifying")},
         "icalendar": {"cli/calendar.py"},
         "lxml": {"interface/formats.py"},
         "psycopg": {

@@ -235,7 +235,7 @@ def test_where_a_catalog_is_lost_it_is_said_what_brings_it_back(sample_out: Path
     path.unlink()
     ran = shopwindow("catalog", "explain", "coat", "--out", out)
     build = "`shopwindow build --no-cache` writes it again"
-    pull = "where releases are pulled, `shopwindow pull SOURCE --repair` fetches it again"
+    pull = "where releases are pulled, `shopwindow pull SOURCE` fetches it again"
     assert (ran.status, ran.err) == (4, f"shopwindow: {path}: is missing; {build}; {pull}\n")
     built(SAMPLE, out, "--no-cache")
     assert shopwindow("catalog", "explain", "coat", "--out", out).status == 0

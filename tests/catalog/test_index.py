@@ -300,5 +300,5 @@ def test_a_file_that_cannot_be_read_is_named_once_with_the_next_step(tmp_path: P
     with pytest.raises(Failure) as refused:
         building.CATALOG.open(path)
     build = "`shopwindow build --no-cache` writes it again"
-    pull = "where releases are pulled, `shopwindow pull SOURCE --repair` fetches it again"
+    pull = "where releases are pulled, `shopwindow pull SOURCE` fetches it again"
     assert str(refused.value) == f"{path}: cannot be read as a catalog: {why}; {build}; {pull}"

@@ -1,14 +1,20 @@
 """Cutting files of lines into chunks."""
 
 import random
+from collections.abc import Iterator
+from io import BytesIO
 
 from shopwindow.delivery import chunks as cutting
-from shopwindow.delivery.chunks import CHUNK_BYTES, MAX_CHUNK_BYTES, chunks
+from shopwindow.delivery.chunks import CHUNK_BYTES, MAX_CHUNK_BYTES
 
 LINES = [
     b'{"id":%d,"name":"%s"},\n' % (number, random.Random(number).randbytes(90).hex().encode()) for number in range(9999)
 ]
 FILE = b"".join(LINES)
+
+
+def chunks(data: bytes) -> Iterator[bytes]:
+    return cutting.lines(BytesIO(data))
 
 
 def test_chunks_together_are_the_file() -> None:

@@ -19,7 +19,7 @@ from obstore.store import GCSStore
 
 from harness.servers import ADDRESS
 from shopwindow.delivery import pointer
-from shopwindow.delivery.bucket import Headers, ObjectBucket
+from shopwindow.delivery.bucket import Bucket, Headers
 from shopwindow.delivery.pointer import TargetPointer
 
 TEXT = Headers("text/plain", "no-cache")
@@ -62,7 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def google(folder: Path, answers: Sequence[Answer]) -> Iterator[tuple[Google, ObjectBucket]]:
+def google(folder: Path, answers: Sequence[Answer]) -> Iterator[tuple[Google, Bucket]]:
     """A bucket whose requests are answered so."""
     server = ThreadingHTTPServer((ADDRESS, 0), _Handler)
     server.google = Google(list(answers))  # type: ignore[attr-defined]
@@ -77,7 +77,7 @@ def google(folder: Path, answers: Sequence[Answer]) -> Iterator[tuple[Google, Ob
         retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=10)},
     )
     try:
-        yield server.google, ObjectBucket(store, "gs://shop/a", "a")  # type: ignore[attr-defined]
+        yield server.google, Bucket(store, "gs://shop/a", "a")  # type: ignore[attr-defined]
     finally:
         server.shutdown()
         server.server_close()

@@ -10,11 +10,11 @@ import pytest
 
 from harness.program import shopwindow
 from harness.stores import folder, release
-from shopwindow.delivery import roots, signed_metadata, signed_publishing
-from shopwindow.delivery.due import status
+from shopwindow.delivery import roots, signing
 from shopwindow.delivery.keys import PASSPHRASE, KeySource
 from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.roles import DEFAULT_DAYS, ROLES
+from shopwindow.delivery.publishing import PublishOptions, publish
+from shopwindow.delivery.roots import DEFAULT_DAYS, ROLES, status
 from shopwindow.delivery.signing import Signing
 from shopwindow.problems import Failure, Misuse
 
@@ -32,7 +32,7 @@ def target(tmp_path: Path, keys: Path) -> str:
     """A target at which a release is signed."""
     release(tmp_path)
     going, bucket = outgoing(tmp_path / "dist"), folder(tmp_path / "target")
-    signed_publishing.publish(going, bucket, Signing(keys, KeySource(keys, {})))
+    publish(going, bucket, PublishOptions(signing=Signing(keys, KeySource(keys, {}))))
     return f"file://{tmp_path}/target"
 
 
@@ -150,7 +150,7 @@ def test_what_is_no_key_is_named_without_its_bytes(keys: Path, text: str) -> Non
 def test_a_change_is_in_force_when_as_many_as_the_threshold_have_signed(keys: Path, role: str) -> None:
     first, second, _ = sticks(keys)
     before = role_keys(keys, role)
-    change = roots.rotate(keys, role, KeySource(keys, {}), moment=NOW)
+    change = roots.change(keys, role, KeySource(keys, {}), add=True, remove="", moment=NOW)
     assert ([len(change.missing), list(change.replaced)], role_keys(keys, role)) == ([1, list(before)], before)
     change = roots.sign(keys, KeySource(first, {}), moment=NOW)
     assert ([line[:2] for line in change.missing], role_keys(keys, role)) == (["1 "], before)
@@ -167,8 +167,8 @@ def test_a_lost_root_key_is_replaced_by_the_two_others(keys: Path) -> None:
     (pem,) = lost.iterdir()
     id = pem.stem.removeprefix("root-")
     with pytest.raises(Misuse, match="names the key that is replaced; root has "):
-        roots.rotate(keys, "root", KeySource(keys, {}), moment=NOW)
-    roots.rotate(keys, "root", KeySource(keys, {}), old=id, moment=NOW)
+        roots.change(keys, "root", KeySource(keys, {}), add=True, remove="", moment=NOW)
+    roots.change(keys, "root", KeySource(keys, {}), add=True, remove=id, moment=NOW)
     for stick in others:
         change = roots.sign(keys, KeySource(stick, {}), moment=NOW)
     assert (change.missing, change.version) == ((), 2)
@@ -186,7 +186,7 @@ def test_nothing_is_signed_where_nothing_was_begun(keys: Path) -> None:
 
 def ends(keys: Path, target: str) -> dict[str, float]:
     """For how many days each role's signature at a target is good, to a tenth."""
-    listed = signed_metadata.ends(folder(Path(target.removeprefix("file://"))), roots.read(keys).signed)
+    listed = signing.ends(folder(Path(target.removeprefix("file://"))), roots.read(keys).signed)
     now = datetime.now(UTC)
     return {role: round((end - now) / timedelta(days=1), 1) for role, (_, end) in listed.items()}
 
@@ -208,7 +208,7 @@ def test_lifetimes_that_were_chosen_hold_for_every_later_signature(tmp_path: Pat
 
 @pytest.mark.parametrize("days", [1, 10])
 def test_another_lifetime_holds_from_the_next_publication_or_renewal_on(keys: Path, target: str, days: int) -> None:
-    done = shopwindow("keys", "change", keys, "timestamp", "--expires", str(days))
+    done = shopwindow("keys", "rotate", keys, "timestamp", "--expires", str(days))
     assert (done.status, "root.json: version 2, signed" in done.out) == (0, True), done.err
     renewal = () if days < 3 else ("--renew",)  # what is shorter counts at once
     out = keys.parent / "dist"
@@ -228,7 +228,7 @@ def test_what_is_no_lifetime_is_refused_and_no_key_is_made(tmp_path: Path, text:
 def test_a_root_with_no_number_of_days_signs_nothing_and_says_what_to_change(keys: Path, days: object) -> None:
     root = roots.read(keys)
     root.signed.unrecognized_fields[roots.ROLE_DAYS] = {"timestamp": days}
-    with pytest.raises(Failure, match="shopwindow keys change DIR timestamp --expires DAYS"):
+    with pytest.raises(Failure, match="shopwindow keys rotate DIR timestamp --expires DAYS"):
         roots.lifetime(root.signed, "timestamp")
     assert roots.lifetime(root.signed, "snapshot") == timedelta(days=30)
 
@@ -248,24 +248,25 @@ def test_a_threshold_that_the_keys_cannot_reach_is_refused_and_no_key_is_made(ke
     lost = role_keys(keys, "timestamp").pop()
     for options, words in (
         (("root", "--threshold", "4"), "4 of 3 keys cannot sign"),
-        (("timestamp", "--add", "--threshold", "3"), "3 of 2 keys cannot sign"),
+        (("targets", "--add", "--threshold", "3"), "3 of 2 keys cannot sign"),
+        (("timestamp", "--threshold", "1"), "one key of timestamp signs; it is for root and targets"),
+        (("snapshot", "--add", "--threshold", "2"), "one key of snapshot signs; it is for root and targets"),
         (("timestamp", "--remove", lost[:8]), "1 of 0 keys cannot sign"),
         (("timestamp", "--remove", "ffffffffffff"), "timestamp has "),
-        (("timestamp",), "say --add, --remove, --threshold or --expires"),
     ):
-        done = shopwindow("keys", "change", keys, *options)
+        done = shopwindow("keys", "rotate", keys, *options)
         assert (done.status, words in done.err) == (2, True), done
     assert sorted(keys.iterdir()) == before
 
 
 def test_a_renewal_job_has_a_key_of_its_own_which_can_be_taken_away(keys: Path, target: str) -> None:
     (publishers,) = role_keys(keys, "timestamp")
-    done = shopwindow("keys", "change", keys, "timestamp", "--add")
+    done = shopwindow("keys", "rotate", keys, "timestamp", "--add")
     (jobs,) = role_keys(keys, "timestamp") - {publishers}
     assert (done.status, roots.read(keys).signed.roles["timestamp"].threshold) == (0, 1)
     (keys / f"timestamp-{publishers[:8]}.pem").unlink()
     assert shopwindow("publish", target, "--keys", keys, "--renew").status == 0
-    done = shopwindow("keys", "change", keys, "timestamp", "--remove", jobs[:8])
+    done = shopwindow("keys", "rotate", keys, "timestamp", "--remove", jobs[:8])
     assert (done.status, role_keys(keys, "timestamp")) == (0, {publishers})
     done = shopwindow("publish", target, "--keys", keys, "--renew")
     assert (done.status, f"the private key {publishers[:8]} of timestamp is neither here nor" in done.err) == (4, True)

@@ -34,7 +34,8 @@ def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Bucket:
 
 
 def objects(bucket: Bucket) -> dict[str, Listed]:
-    return {listed.key: listed for listed in bucket.listing(layout.OBJECTS)}
+    """What lies under digests, beside the object that tells the store's time."""
+    return {listed.key: listed for listed in bucket.listing(layout.OBJECTS) if listed.key != layout.CLOCK}
 
 
 # -- what lies at the target -----------------------------------------------------------------------------------------

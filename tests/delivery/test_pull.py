@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -19,15 +19,13 @@ from harness.content import SAMPLE, site, write
 from harness.program import built, copied, history, shopwindow
 from harness.stores import current, folder, on_disk, published, release
 from shopwindow.catalog.index.building import CATALOG
-from shopwindow.delivery import activation, layout
+from shopwindow.delivery import layout, upkeep
+from shopwindow.delivery.bucket import Bucket, FolderBucket
 from shopwindow.delivery.chunks import PAGES_BYTES
-from shopwindow.delivery.fetching import MANIFEST_BYTES
-from shopwindow.delivery.folder import FolderBucket
+from shopwindow.delivery.fetching import MANIFEST_BYTES, Fetched, PullFault
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import publish
-from shopwindow.delivery.pulling import pull
-from shopwindow.delivery.reading import Fetched
-from shopwindow.delivery.source import PullFault, UnsignedSource
+from shopwindow.delivery.pulling import UnsignedSource, pull
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.current import Current
@@ -124,7 +122,7 @@ def test_a_release_that_is_here_is_activated_without_a_request_for_it(
     pulled(target, host)
     published(tmp_path, target, "Second")
     pulled(target, host)
-    activation.roll_back(target, first)
+    upkeep.activate(target, first, pin=True)
     done = pull(UnsignedSource(target), host)
     assert (done.id, done.fetched, done.activated, host.current()) == (first, Fetched(), True, first)
 
@@ -137,7 +135,7 @@ def test_a_damaged_release_on_the_host_is_fetched_again(tmp_path: Path, target: 
     content = host.path(first) / "content.json"
     content.chmod(0o644)
     content.write_bytes(b"{}")
-    activation.roll_back(target, first)
+    upkeep.activate(target, first, pin=True)
     assert pulled(target, host) == first
     assert verify(host, first) == []
 
@@ -153,29 +151,30 @@ def test_a_damaged_current_release_is_fetched_again_as_verify_advises(
     content.chmod(0o444)
     assert pulled(target, host) == id
     ran = shopwindow("verify", "--out", host.out)
-    advice = f"`shopwindow pull {target.where} --repair`, with the other options that this host pulls with,"
+    advice = f"`shopwindow pull {target.where}`, with the other options that this host pulls with,"
     assert (ran.status, ran.out) == (1, "content.json: not the bytes that were built\n")
     assert ran.err == f"release {id[:12]} is damaged: {advice} fetches again what is damaged\n"
 
-    mended = shopwindow("pull", target.where, "--out", host.out, "--repair")
+    mended = shopwindow("pull", target.where, "--out", host.out)
     assert (mended.status, mended.out.startswith(f"release {id[:12]}: ")) == (0, True), mended
     assert on_disk(host.out, id) == on_disk(tmp_path / "dist", id)
     assert shopwindow("verify", "--out", host.out).status == 0
-    followed = shopwindow("pull", target.where, "--out", host.out, "--repair", "--follow")
-    assert (followed.status, "--repair is for one pull, without --follow" in followed.err) == (2, True)
+    (host.path(id) / "content.json").touch()  # a time that verify refuses, and no other bytes
+    assert shopwindow("pull", target.where, "--out", host.out).status == 0
+    assert verify(host, id) == []
 
 
-def test_a_release_that_was_built_here_is_mended_by_a_build_or_by_times_and_modes(
+def test_a_release_that_was_built_here_is_mended_by_a_build_or_a_copy_with_times(
     tmp_path: Path, target: FolderBucket
 ) -> None:
     id = published(tmp_path, target)
     host = Releases(tmp_path / "dist")
-    content = host.path(id) / "content.json"
-    content.chmod(0o600)
-    faults = verify(host, id)
-    assert (len(faults), remedy(host, id, faults)) == (1, "`shopwindow verify --repair` sets times and modes again")
-    content.write_bytes(b"{}")
-    assert remedy(host, id, verify(host, id)) == "`shopwindow build --no-cache` writes every file again"
+    (host.path(id) / "content.json").chmod(0o600)
+    assert len(verify(host, id)) == 1
+    assert remedy(host, id) == (
+        "`shopwindow build --no-cache` writes every file again; what was copied here, copy again with times and "
+        "modes (`rsync -a`)"
+    )
     published(tmp_path, target, "Second")
     assert remedy(host, id).startswith("it is not current; do not roll back to it")
 
@@ -205,7 +204,7 @@ def test_a_rollback_at_the_target_is_followed(tmp_path: Path, target: FolderBuck
     pulled(target, host)
     second = published(tmp_path, target, "Second")
     assert pulled(target, host) == second
-    activation.roll_back(target, None)
+    upkeep.activate(target, None, pin=True)
     assert pulled(target, host) == first
 
 
@@ -244,7 +243,7 @@ def test_publishers_with_other_clocks_are_followed_in_their_order(
     ahead["switched"] = (datetime.now(UTC) + timedelta(minutes=9)).isoformat(timespec="microseconds")
     pointer.write_bytes(orjson.dumps(ahead))
     pulled(target, host)
-    activation.roll_back(target, first)
+    upkeep.activate(target, first, pin=True)
     assert current(target)["switched"] < ahead["switched"]
     assert pulled(target, host) == first
 
@@ -557,7 +556,7 @@ def test_a_pointer_that_names_a_path_is_refused(tmp_path: Path, target: FolderBu
     published(tmp_path, target)
     pointer = tmp_path / "target" / layout.POINTER
     pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "id": "../../etc"}))
-    assert "current.json names no release" in str(fault(target, host))
+    assert "current.json is not what a publisher writes ('../../etc' is no digest)" in str(fault(target, host))
 
 
 # -- an attempt that fails -------------------------------------------------------------------------------------------
@@ -593,14 +592,14 @@ def interrupted(target: FolderBucket, host: Releases, readings: int, error: Exce
     """Pull from a target that goes away after some reads; return what was read."""
     bucket = Interrupted(target, readings, error or Failure("away"))
     with pytest.raises(PullFault):
-        pull(UnsignedSource(bucket), host)
+        pull(UnsignedSource(cast("Bucket", bucket)), host)
     return bucket.read_objects
 
 
 def continued(target: FolderBucket, host: Releases) -> set[Json]:
     """Pull from a target that stays; return what was read."""
     bucket = Interrupted(target, -1, Failure(""))
-    pull(UnsignedSource(bucket), host)
+    pull(UnsignedSource(cast("Bucket", bucket)), host)
     return bucket.read_objects
 
 
@@ -788,7 +787,7 @@ def test_an_index_whose_rows_are_not_those_of_the_id_is_refused(
     ran = shopwindow("verify", "--out", tmp_path / "dist")
     assert (ran.status, ran.out.startswith("catalog.sqlite: "), wrong in ran.out) == (1, True, True), ran
     publish(outgoing(tmp_path / "dist"), target)
-    ran = shopwindow("publish", target.where, "--verify")
+    ran = shopwindow("verify", "--target", target.where)
     assert (ran.status, ran.out.startswith("catalog.sqlite: "), wrong in ran.out) == (1, True, True), ran
     ran = shopwindow("pull", target.where, "--out", host.out)
     assert (ran.status, ran.out, ran.err.count("\n")) == (4, "", 1), ran

@@ -3,39 +3,50 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import orjson
 import pytest
-from tuf.api.metadata import Metadata, Snapshot, TargetFile, Targets, Timestamp
+from tuf.api.metadata import Metadata, MetaFile, Snapshot, TargetFile, Targets, Timestamp
 
 from harness.program import shopwindow
 from harness.stores import current, folder, memory, release
 from shopwindow.delivery import (
-    activation,
     layout,
     publishing,
     roots,
-    signed_metadata,
-    signed_publishing,
     signing,
     upkeep,
 )
-from shopwindow.delivery.bucket import Bucket, Headers, Version
-from shopwindow.delivery.folder import FolderBucket
+from shopwindow.delivery.bucket import Bucket, FolderBucket, Headers, Version
+from shopwindow.delivery.fetching import PullFault
 from shopwindow.delivery.keys import KeySource
-from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import PublishOptions
+from shopwindow.delivery.outgoing import Outgoing, outgoing
+from shopwindow.delivery.publishing import Publication, PublishOptions
 from shopwindow.delivery.pulling import pull
-from shopwindow.delivery.signed_metadata import SIGNED_AT
-from shopwindow.delivery.signing import Signing
-from shopwindow.delivery.source import PullFault
+from shopwindow.delivery.signing import SIGNED_AT, Signing
 from shopwindow.delivery.verifying import SignedSource
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.releases import Releases
+
+
+def signed_publish(
+    going: Outgoing, bucket: Bucket, signs: Signing, options: PublishOptions = publishing.BY_DEFAULT
+) -> tuple[Publication, signing.Signature]:
+    """Publish and sign."""
+    done = publishing.publish(going, bucket, replace(options, signing=signs))
+    assert done.signature
+    return done, done.signature
+
+
+def signed_roll_back(bucket: Bucket, id: str | None, signs: Signing) -> tuple[upkeep.MovedPointer, signing.Signature]:
+    """Roll back and sign that."""
+    moved = upkeep.activate(bucket, id, signs=signs, pin=True)
+    assert moved.signature
+    return moved, moved.signature
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,7 @@ class Shop:
     def publish(self, name: str = "First", *, moment: datetime | None = None, force: bool = True) -> str:
         id = release(self.work, name)
         going = outgoing(self.work / "dist")
-        signed_publishing.publish(going, self.bucket, self.signing(moment), PublishOptions(force=force))
+        signed_publish(going, self.bucket, self.signing(moment), PublishOptions(force=force))
         return id
 
     def source(self, floor: int = 0, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> SignedSource:
@@ -116,7 +127,7 @@ def test_the_signed_targets_decide_and_not_current_json(shop: Shop) -> None:
 def test_a_rollback_is_new_metadata_that_names_the_old_release(shop: Shop) -> None:
     first, _ = shop.publish(), shop.publish("Second")
     shop.pull()
-    moved, signature = signed_publishing.roll_back(shop.bucket, None, shop.signing())
+    moved, signature = signed_roll_back(shop.bucket, None, shop.signing())
     assert (moved.id, signature.id, signature.targets) == (first, first, 3)
     assert (shop.pull(), shop.host.current()) == (first, first)
 
@@ -139,15 +150,15 @@ def test_a_renewal_signs_what_is_due_and_names_what_it_has_no_key_for(shop: Shop
     later = datetime.now(UTC) + timedelta(days=50)
     signature = signing.renew(shop.bucket, shop.signing(later, keys="online"))
     assert signature == signing.Signature(id, 1, True, ("targets",))
-    ends = signed_metadata.ends(shop.bucket, roots.read(shop.keys).signed)
+    ends = signing.ends(shop.bucket, roots.read(shop.keys).signed)
     assert {role: version for role, (version, _) in ends.items()} == {"timestamp": 2, "snapshot": 2, "targets": 1}
 
 
 def test_a_pin_holds_and_the_pinned_release_stays_signed(shop: Shop) -> None:
     first = shop.publish()
-    activation.pin(shop.bucket)
+    upkeep.activate(shop.bucket, "current", pin=True)
     release(shop.work, "Second")
-    done, signature = signed_publishing.publish(outgoing(shop.work / "dist"), shop.bucket, shop.signing())
+    done, signature = signed_publish(outgoing(shop.work / "dist"), shop.bucket, shop.signing())
     assert (done.pinned, signature.id, shop.pull()) == (True, first, first)
 
 
@@ -155,7 +166,7 @@ def test_verify_compares_signatures_with_what_lies_there(shop: Shop) -> None:
     target = f"file://{shop.work}/target"
 
     def verified(*id: str) -> tuple[int, list[str]]:
-        done = shopwindow("publish", target, "--keys", shop.keys, "--verify", *id)
+        done = shopwindow("verify", *id, "--target", target, "--keys", shop.keys)
         return done.status, done.out.splitlines()
 
     first = shop.publish()
@@ -200,7 +211,7 @@ def test_a_second_publisher_wins_or_says_so_and_both_leave_whole_metadata(shop: 
     shop.publish()
     second = release(shop.work, "Second")
     bucket = Meanwhile(shop.work / "target")
-    signed_publishing.publish(outgoing(shop.work / "dist"), bucket, shop.signing())
+    signed_publish(outgoing(shop.work / "dist"), bucket, shop.signing())
     assert (bucket.renewals, shop.pull()) == (0, second)
 
 
@@ -220,7 +231,7 @@ def test_a_publisher_that_is_overtaken_does_not_sign_its_release(shop: Shop) -> 
     release(shop.work, "Second")
     going = outgoing(shop.work / "dist")
     with pytest.raises(Failure, match=r"was not signed\. If the current one lacks your change, build again"):
-        signed_publishing.publish(going, Overtaken(shop.work / "target"), shop.signing())
+        signed_publish(going, Overtaken(shop.work / "target"), shop.signing())
     assert shop.pull() == current(shop.bucket)["id"] == release(shop.work, "Third")
 
 
@@ -247,8 +258,40 @@ def test_no_release_is_rolled_back_to_that_nobody_signed(shop: Shop) -> None:
     publishing.publish(outgoing(shop.work / "dist"), shop.bucket)
     second = shop.publish("Second")
     with pytest.raises(Failure, match=f"today's keys have signed names release {first[:12]}"):
-        signed_publishing.roll_back(shop.bucket, first[:12], shop.signing())
+        signed_roll_back(shop.bucket, first[:12], shop.signing())
     assert (current(shop.bucket)["id"], shop.pull()) == (second, second)
+
+
+def forged(shop: Shop, name: str, id: str, **properties: str) -> None:
+    """Add a release to what the targets name, and lead timestamp and snapshot there, without a key of the shop."""
+    path = layout.release_key(id)
+    data = (shop.work / "target" / path).read_bytes()
+    targets = Metadata[Targets].from_file(str(shop.metadata / "2.targets.json"))
+    targets.signed.targets[path] = TargetFile.from_data(path, data, ["sha256"])
+    targets.signed.version = int(name.partition(".")[0])
+    targets.signed.unrecognized_fields.update(properties)
+    targets.to_file(str(shop.metadata / name))
+    snapshot = Metadata[Snapshot].from_file(str(shop.metadata / "2.snapshot.json"))
+    snapshot.signed.meta["targets.json"] = MetaFile.from_data(targets.signed.version, targets.to_bytes(), ["sha256"])
+    snapshot.signed.version = 9
+    snapshot.to_file(str(shop.metadata / "9.snapshot.json"))
+    timestamp = Metadata[Timestamp].from_file(str(shop.metadata / "timestamp.json"))
+    timestamp.signed.snapshot_meta = MetaFile.from_data(9, snapshot.to_bytes(), ["sha256"])
+    timestamp.to_file(str(shop.metadata / "timestamp.json"))
+
+
+@pytest.mark.parametrize(("name", "kept"), [("2.targets.json", ["First"]), ("9.targets.json", ["First", "Second"])])
+def test_only_releases_that_keys_of_today_have_signed_are_named_again(shop: Shop, name: str, kept: list[str]) -> None:
+    """A thief of the bucket has put a release there, and names it in metadata, in place of the shop's or after it."""
+    ids = {"First": shop.publish(), "Second": shop.publish("Second"), "Third": release(shop.work, "Third")}
+    publishing.publish(outgoing(shop.work / "dist"), shop.bucket)
+    forged(shop, name, ids["Third"])
+    fourth = shop.publish("Fourth")
+    assert shop.pull() == fourth
+    named = Metadata[Targets].from_file(str(shop.host.out / "trusted/targets.json")).signed.targets
+    assert named.keys() == {layout.release_key(id) for id in [fourth, *(ids[one] for one in kept)]}
+    with pytest.raises(Failure, match=f"today's keys have signed names release {ids['Third'][:12]}"):
+        signed_roll_back(shop.bucket, ids["Third"][:12], shop.signing())
 
 
 def test_a_publisher_whose_clock_is_a_day_behind_is_told_so(shop: Shop) -> None:
@@ -261,12 +304,12 @@ def test_a_publisher_whose_clock_is_a_day_behind_is_told_so(shop: Shop) -> None:
 
 def test_a_publisher_whose_clock_is_a_day_ahead_of_the_disk_signs_nothing(shop: Shop) -> None:
     shop.publish()
-    before = {item.key: shop.bucket.read(item.key) for item in shop.bucket.listing("")}
+    before = {item.key: item.size for item in shop.bucket.listing("")}
     release(shop.work, "Second")
     ahead = shop.signing(datetime.now(UTC) + timedelta(days=1))
     with pytest.raises(Failure, match="so nothing was changed; set the one that is wrong"):
-        signed_publishing.publish(outgoing(shop.work / "dist"), shop.bucket, ahead)
-    assert {item.key: shop.bucket.read(item.key) for item in shop.bucket.listing("")} == before
+        signed_publish(outgoing(shop.work / "dist"), shop.bucket, ahead)
+    assert {item.key: item.size for item in shop.bucket.listing("")} == before
 
 
 def test_what_was_signed_in_the_future_is_replaced_with_force_and_hosts_follow(shop: Shop) -> None:
@@ -277,10 +320,10 @@ def test_what_was_signed_in_the_future_is_replaced_with_force_and_hosts_follow(s
     release(shop.work, "Second")
     going = outgoing(shop.work / "dist")
     with pytest.raises(Failure, match="that of the last publisher was wrong: --force signs all the same"):
-        signed_publishing.publish(going, shop.bucket, shop.signing())
+        signed_publish(going, shop.bucket, shop.signing())
     done = shopwindow("publish", f"file://{shop.work}/target", "--keys", shop.keys, "--renew", "--force")
     assert (done.status, shop.pull()) == (0, first), done.err
-    _, signature = signed_publishing.publish(going, shop.bucket, shop.signing())
+    _, signature = signed_publish(going, shop.bucket, shop.signing())
     assert shop.pull() == signature.id == going.id
 
 
@@ -288,7 +331,7 @@ def test_keys_of_another_shop_change_nothing(shop: Shop) -> None:
     shop.publish()
     roots.init(shop.work / "others", keys=1, threshold=1, passphrase="", moment=datetime.now(UTC))
     with pytest.raises(Failure, match="was signed with other keys than those of"):
-        signed_publishing.publish(outgoing(shop.work / "dist"), shop.bucket, shop.signing(keys="others"))
+        signed_publish(outgoing(shop.work / "dist"), shop.bucket, shop.signing(keys="others"))
 
 
 def test_keys_of_another_shop_change_nothing_however_often_they_were_replaced(shop: Shop) -> None:
@@ -296,17 +339,17 @@ def test_keys_of_another_shop_change_nothing_however_often_they_were_replaced(sh
     others = shop.work / "others"
     roots.init(others, keys=1, threshold=1, passphrase="", moment=datetime.now(UTC))
     for _ in range(2):
-        roots.rotate(others, "targets", KeySource(others, {}), moment=datetime.now(UTC))
+        roots.change(others, "targets", KeySource(others, {}), add=True, remove="", moment=datetime.now(UTC))
     before = names(shop)
     with pytest.raises(Failure, match="was signed with other keys than those of"):
-        signed_publishing.publish(outgoing(shop.work / "dist"), shop.bucket, shop.signing(keys="others"))
+        signed_publish(outgoing(shop.work / "dist"), shop.bucket, shop.signing(keys="others"))
     assert names(shop) == before
 
 
 def test_a_folder_without_a_version_of_the_root_that_hosts_need_is_refused(shop: Shop) -> None:
     shop.publish()
     for _ in range(2):
-        roots.rotate(shop.keys, "targets", KeySource(shop.keys, {}), moment=datetime.now(UTC))
+        roots.change(shop.keys, "targets", KeySource(shop.keys, {}), add=True, remove="", moment=datetime.now(UTC))
     path = (shop.keys / "2.root.json").rename(shop.work / "2.root.json")
     with pytest.raises(Failure, match=r"2.root.json: missing, and hosts follow the root version by version"):
         shop.publish("Second")
@@ -350,10 +393,20 @@ def test_a_prune_spares_what_is_signed(shop: Shop) -> None:
     assert shop.pull() == first
 
 
+def test_metadata_that_nobody_signed_lets_a_prune_spare_a_release_and_delete_none(shop: Shop) -> None:
+    first, _, third = (shop.publish(name) for name in ("First", "Second", "Third"))
+    forged(shop, "9.targets.json", first, **{signing.CURRENT: first})
+    aged(shop)
+    second = release(shop.work, "Second")
+    assert (upkeep.prune(shop.bucket, 1).deleted, current(shop.bucket)["id"]) == ([second], third)
+    assert upkeep.verify(shop.bucket, first[:12]) == (first, [])
+    assert upkeep.verify(shop.bucket) == (third, [])
+
+
 def test_a_prune_deletes_metadata_that_leads_to_no_release_any_more(shop: Shop) -> None:
     for name in ("First", "Second", "Third"):
         shop.publish(name)
-    roots.rotate(shop.keys, "timestamp", KeySource(shop.keys, {}), moment=datetime.now(UTC))
+    roots.change(shop.keys, "timestamp", KeySource(shop.keys, {}), add=True, remove="", moment=datetime.now(UTC))
     fourth = shop.publish("Fourth")
     (shop.metadata / "5.targets.json").write_bytes(b"of a publisher that was killed")
     (shop.metadata / "note.txt").write_bytes(b"somebody's")
@@ -362,7 +415,7 @@ def test_a_prune_deletes_metadata_that_leads_to_no_release_any_more(shop: Shop) 
     kept = {f"{number}.{role}.json" for number in (3, 4) for role in ("targets", "snapshot")}
     assert names(shop) == {"1.root.json", "2.root.json", "timestamp.json", "note.txt", *kept}
     assert shop.pull() == fourth  # a host with the first root
-    moved, signature = signed_publishing.roll_back(shop.bucket, None, shop.signing())
+    moved, signature = signed_roll_back(shop.bucket, None, shop.signing())
     assert (moved.id, signature.targets, shop.pull()) == (release(shop.work, "Third"), 5, moved.id)
 
 
@@ -373,7 +426,7 @@ def test_a_prune_spares_metadata_that_is_younger_than_a_day(shop: Shop) -> None:
     for young in ("1.targets.json", "2.snapshot.json", "7.snapshot.json"):
         (shop.metadata / young).touch()
     assert len(upkeep.prune(shop.bucket, 1).deleted) == 2
-    leads_on = {"1.snapshot.json", "3.snapshot.json", "3.targets.json"}  # to young targets, and to what is current
+    leads_on = {"2.targets.json", "3.snapshot.json", "3.targets.json"}  # what is current, and what was before
     unaged = {"1.targets.json", "2.snapshot.json", "7.snapshot.json"}
     assert names(shop) == {"1.root.json", "timestamp.json", *leads_on, *unaged}
 
@@ -477,7 +530,7 @@ def wrong_keys(shop: Shop) -> None:
     roots.init(shop.work / "attacker", keys=1, threshold=1, passphrase="", moment=datetime.now(UTC))
     for name in ("Fourth", "First", "Third"):  # so that its numbers are higher
         release(shop.work, name)
-        signed_publishing.publish(
+        signed_publish(
             outgoing(shop.work / "dist"), shop.bucket, shop.signing(keys="attacker"), PublishOptions(force=True)
         )
 
@@ -503,14 +556,14 @@ def fewer_than_the_threshold(shop: Shop) -> None:
     shutil.copytree(shop.keys, shop.work / "copy")
     for path in (shop.work / "copy").glob("*.pem"):
         path.unlink()
-    roots.rotate(shop.work / "copy", "targets", KeySource(stolen, {}), moment=datetime.now(UTC))
+    roots.change(shop.work / "copy", "targets", KeySource(stolen, {}), add=True, remove="", moment=datetime.now(UTC))
     shutil.copy(shop.work / "copy/draft.root.json", shop.metadata / "2.root.json")
 
 
 def revoked(shop: Shop) -> None:
     """What a key has signed that the shop has replaced meanwhile."""
     before = (shop.metadata / "timestamp.json").read_bytes()
-    roots.rotate(shop.keys, "timestamp", KeySource(shop.keys, {}), moment=datetime.now(UTC))
+    roots.change(shop.keys, "timestamp", KeySource(shop.keys, {}), add=True, remove="", moment=datetime.now(UTC))
     shop.publish("Third")
     (shop.metadata / "timestamp.json").write_bytes(before)
 
@@ -638,7 +691,7 @@ def test_a_host_with_the_first_root_follows_two_changes_of_keys(shop: Shop, role
     shop.publish()
     shop.pull()
     for _ in range(2):
-        roots.rotate(shop.keys, role, KeySource(shop.keys, {}), moment=datetime.now(UTC))
+        roots.change(shop.keys, role, KeySource(shop.keys, {}), add=True, remove="", moment=datetime.now(UTC))
     second = shop.publish("Second")
     assert (shop.pull(), roots.read(shop.host.out / "trusted").signed.version) == (second, 3)
 
@@ -654,16 +707,16 @@ def test_between_a_new_root_and_its_timestamp_hosts_wait_and_the_next_run_ends_t
 
     first = shop.publish()
     shop.pull()
-    roots.rotate(shop.keys, "timestamp", KeySource(shop.keys, {}), moment=datetime.now(UTC))
+    roots.change(shop.keys, "timestamp", KeySource(shop.keys, {}), add=True, remove="", moment=datetime.now(UTC))
     second = release(shop.work, "Second")
     with pytest.raises(KeyboardInterrupt):
-        signed_publishing.publish(outgoing(shop.work / "dist"), Killed(shop.work / "target"), shop.signing())
+        signed_publish(outgoing(shop.work / "dist"), Killed(shop.work / "target"), shop.signing())
     assert (shop.refusal()[0], shop.host.current()) == ("unsigned", first)
     assert (shop.publish("Second", force=False), shop.pull()) == (second, second)
 
 
 def test_after_a_change_of_the_online_keys_what_was_signed_can_still_be_rolled_back_to(shop: Shop) -> None:
     first, _ = shop.publish(), shop.publish("Second")
-    roots.rotate(shop.keys, "timestamp", KeySource(shop.keys, {}), moment=datetime.now(UTC))
-    moved, _ = signed_publishing.roll_back(shop.bucket, None, shop.signing())
+    roots.change(shop.keys, "timestamp", KeySource(shop.keys, {}), add=True, remove="", moment=datetime.now(UTC))
+    moved, _ = signed_roll_back(shop.bucket, None, shop.signing())
     assert (moved.id, shop.pull()) == (first, first)

@@ -11,10 +11,11 @@ import pytest
 
 from harness.program import shopwindow
 from harness.stores import current, folder, memory, on_disk, read, release
-from shopwindow.delivery import activation, layout, pointer, released, upkeep
+from shopwindow.delivery import layout, pointer, upkeep
 from shopwindow.delivery.bucket import Bucket, Headers
 from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import PRUNING_LASTS, PublishOptions, publish
+from shopwindow.delivery.pointer import PRUNING_LASTS
+from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.problems import Failure
 from shopwindow.release.manifest import ManifestLines
 
@@ -41,7 +42,7 @@ def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Bucket:
 
 def test_a_rollback_leads_to_the_release_before_and_holds(bucket: Bucket, tmp_path: Path) -> None:
     first, second = published(tmp_path, bucket, "First", "Second")
-    moved = activation.roll_back(bucket, None, "wrong price")
+    moved = upkeep.activate(bucket, None, "wrong price", pin=True)
     assert (moved.id, moved.previous) == (first, second)
     assert (current(bucket)["id"], current(bucket)["pinned"]) == (first, True)
     assert current(bucket)["history"][-1]["why"] == "wrong price"
@@ -49,17 +50,17 @@ def test_a_rollback_leads_to_the_release_before_and_holds(bucket: Bucket, tmp_pa
     done = publish(outgoing(tmp_path / "dist"), bucket)
     assert (done.activated, done.pinned, done.previous) == (False, True, first)
     assert read(bucket, third) == on_disk(tmp_path / "dist", third)  # sent all the same
-    activation.unpin(bucket)
+    upkeep.activate(bucket, "current", pin=False)
     assert publish(outgoing(tmp_path / "dist"), bucket).activated
     assert current(bucket)["id"] == third
 
 
 def test_a_second_rollback_does_not_return_to_what_was_rolled_back(bucket: Bucket, tmp_path: Path) -> None:
     first, second, _ = published(tmp_path, bucket, "First", "Second", "Third")
-    assert activation.roll_back(bucket, None).id == second
-    assert activation.roll_back(bucket, None).id == first
+    assert upkeep.activate(bucket, None, pin=True).id == second
+    assert upkeep.activate(bucket, None, pin=True).id == first
     with pytest.raises(Failure, match="the history names no release to roll back to"):
-        activation.roll_back(bucket, None)
+        upkeep.activate(bucket, None, pin=True)
 
 
 def test_after_a_rollback_no_build_returns_that_is_older_than_what_was_rolled_back(
@@ -67,43 +68,43 @@ def test_after_a_rollback_no_build_returns_that_is_older_than_what_was_rolled_ba
 ) -> None:
     release(tmp_path, "Older", out="older")
     published(tmp_path, bucket, "First", "Second")
-    activation.roll_back(bucket, None)
-    activation.unpin(bucket)
+    upkeep.activate(bucket, None, pin=True)
+    upkeep.activate(bucket, "current", pin=False)
     with pytest.raises(Failure, match="a newer build is current"):
         publish(outgoing(tmp_path / "older"), bucket)
 
 
 def test_a_rollback_by_its_id(bucket: Bucket, tmp_path: Path) -> None:
     first, second = published(tmp_path, bucket, "First", "Second")
-    assert activation.roll_back(bucket, first[:8]).id == first
-    assert activation.roll_back(bucket, second).id == second
+    assert upkeep.activate(bucket, first[:8], pin=True).id == first
+    assert upkeep.activate(bucket, second, pin=True).id == second
     for id, sentence in (("f" * 12, "no release has this id"), ("ab", "an id needs at least 8 digits")):
         with pytest.raises(Failure, match=sentence):
-            activation.roll_back(bucket, id)
+            upkeep.activate(bucket, id, pin=True)
 
 
 def test_a_release_that_lacks_an_object_is_not_rolled_back_to(bucket: Bucket, tmp_path: Path) -> None:
     first, second = published(tmp_path, bucket, "First", "Second")
-    firsts = released.objects(*_lines(bucket, first)) - released.objects(*_lines(bucket, second))
-    served = firsts - released.holding(released.published(bucket, first))
+    firsts = layout.objects(*_lines(bucket, first)) - layout.objects(*_lines(bucket, second))
+    served = firsts - layout.holding(layout.published(bucket, first))
     key = layout.object_key(sorted(served)[0])
     bucket.delete([key])
     with pytest.raises(Failure, match=f"release {first[:12]} lacks 1 object, and nothing was changed: {key}"):
-        activation.roll_back(bucket, None)
+        upkeep.activate(bucket, None, pin=True)
     assert current(bucket)["id"] == second
     assert upkeep.verify(bucket, first[:8]) == (first, [f"{key}: missing"])
     assert upkeep.verify(bucket) == (second, [])
 
 
 def _lines(bucket: Bucket, id: str) -> tuple[layout.Published, ManifestLines]:
-    release = released.published(bucket, id)
-    return release, released.lines(bucket, release, {})
+    release = layout.published(bucket, id)
+    return release, layout.lines(bucket, release, {})
 
 
 def test_nothing_is_changed_where_nothing_was_published(bucket: Bucket) -> None:
-    for change in (lambda: activation.roll_back(bucket, None), lambda: activation.pin(bucket)):
+    for id in (None, "current"):
         with pytest.raises(Failure, match="nothing was published there yet"):
-            change()
+            upkeep.activate(bucket, id, pin=True)
     assert upkeep.listing(bucket) == []
 
 
@@ -112,7 +113,7 @@ def test_nothing_is_changed_where_nothing_was_published(bucket: Bucket) -> None:
 
 def test_releases_are_listed_the_newest_first(bucket: Bucket, tmp_path: Path) -> None:
     ids = published(tmp_path, bucket, "First", "Second", "Third")
-    activation.roll_back(bucket, ids[0])
+    upkeep.activate(bucket, ids[0], pin=True)
     listed = upkeep.listing(bucket)
     assert [(one.id, one.current, one.pinned) for one in listed] == [
         (ids[2], False, False),
@@ -124,22 +125,20 @@ def test_releases_are_listed_the_newest_first(bucket: Bucket, tmp_path: Path) ->
 
 def test_every_changed_and_missing_object_is_named(bucket: Bucket, tmp_path: Path) -> None:
     (id,) = published(tmp_path, bucket, "First")
-    release = released.published(bucket, id)
-    served = released.objects(*_lines(bucket, id)) - released.holding(release)
+    release = layout.published(bucket, id)
+    served = layout.objects(*_lines(bucket, id)) - layout.holding(release)
     changed, missing = map(layout.object_key, sorted(served)[:2])
     bucket.overwrite(changed, b"changed", TEXT)
     bucket.delete([missing])
     assert upkeep.verify(bucket) == (id, sorted([f"{changed}: not what was sent", f"{missing}: missing"]))
-    (bundle,) = map(layout.object_key, released.holding(release))
+    (bundle,) = map(layout.object_key, layout.holding(release))
     bucket.delete([bundle])
     assert upkeep.verify(bucket) == (id, [f"{bundle}: missing"])
 
 
 def test_what_is_gone_is_sent_again_once_the_list_of_the_release_is_deleted(bucket: Bucket, tmp_path: Path) -> None:
     (id,) = published(tmp_path, bucket, "First")
-    bucket.delete(
-        [*list(map(layout.object_key, released.holding(released.published(bucket, id)))), layout.release_key(id)]
-    )
+    bucket.delete([*list(map(layout.object_key, layout.holding(layout.published(bucket, id)))), layout.release_key(id)])
     publish(outgoing(tmp_path / "dist"), bucket)
     assert read(bucket, id) == on_disk(tmp_path / "dist", id)
     assert upkeep.verify(bucket) == (id, [])
@@ -165,16 +164,16 @@ def test_prune_keeps_what_the_remaining_releases_need(tmp_path: Path) -> None:
     grown_old(tmp_path / "target")
     for number, id in enumerate(ids):
         os.utime(tmp_path / "target" / layout.release_key(id), (1e9 + number, 1e9 + number))
-    activation.roll_back(bucket, ids[1])
+    upkeep.activate(bucket, ids[1], pin=True)
     grown_old(tmp_path / "target", *ids)
     done = upkeep.prune(bucket, 1)
     assert (done.deleted, done.remaining, done.ended) == ([ids[2], ids[0]], 2, True)
     assert done.objects > 0
-    assert released.ids(bucket) == sorted([ids[1], ids[3]])
+    assert layout.ids(bucket) == sorted([ids[1], ids[3]])
     for id in (ids[1], ids[3]):
         assert read(bucket, id) == on_disk(tmp_path / "dist", id)
-    needed = set.union(*(released.objects(*_lines(bucket, id)) for id in (ids[1], ids[3])))
-    assert released.present(bucket) == needed
+    needed = set.union(*(layout.objects(*_lines(bucket, id)) for id in (ids[1], ids[3])))
+    assert layout.present(bucket) == needed
     assert "pruning" not in current(bucket)
     assert upkeep.prune(bucket, 1).objects == 0
 
@@ -186,7 +185,7 @@ def test_of_releases_that_were_sent_in_one_second_the_current_one_is_the_newest(
     published(tmp_path, bucket, *map(by_id.__getitem__, ids))
     grown_old(tmp_path / "target")
     assert upkeep.prune(bucket, 1).deleted == ids[:2]
-    assert released.ids(bucket) == [ids[2]]
+    assert layout.ids(bucket) == [ids[2]]
 
 
 def test_prune_spares_what_is_younger_than_a_day(bucket: Bucket, tmp_path: Path) -> None:
@@ -194,8 +193,8 @@ def test_prune_spares_what_is_younger_than_a_day(bucket: Bucket, tmp_path: Path)
     bucket.create(layout.object_key("a" * 64), b"of a publisher at work", TEXT)
     done = upkeep.prune(bucket, 1)
     assert (done.deleted, done.objects) == ([], 0)
-    assert released.ids(bucket) == sorted(ids)
-    assert "a" * 64 in released.present(bucket)
+    assert layout.ids(bucket) == sorted(ids)
+    assert "a" * 64 in layout.present(bucket)
 
 
 def test_prune_spares_what_was_current_within_a_day_and_what_is_to_be_purged(tmp_path: Path) -> None:
@@ -234,7 +233,7 @@ def test_while_somebody_prunes_nobody_moves_the_pointer(bucket: Bucket, tmp_path
     assert not pointer.move(bucket, start.version, start.pointer)  # who began before it fails, too
     for change in (
         lambda: publish(outgoing(tmp_path / "dist"), bucket),
-        lambda: activation.pin(bucket),
+        lambda: upkeep.activate(bucket, "current", pin=True),
         lambda: upkeep.prune(bucket, 1),
     ):
         with pytest.raises(Failure, match=r"somebody has been pruning since .*; run it again when that is done"):
@@ -261,6 +260,10 @@ def test_what_verify_advises_mends_a_target(tmp_path: Path) -> None:
         ran = shopwindow("publish", address, "--out", tmp_path / "dist", *arguments)
         return ran.status, ran.out, ran.err
 
+    def other(*arguments: str) -> tuple[int, str, str]:
+        ran = shopwindow(*arguments, "--target", address)
+        return ran.status, ran.out, ran.err
+
     id = release(tmp_path)
     run()
     described_by = orjson.loads((folder / "releases" / id / "manifest.json").read_bytes())["objects"]
@@ -269,7 +272,7 @@ def test_what_verify_advises_mends_a_target(tmp_path: Path) -> None:
     changed.chmod(0o644)
     changed.write_bytes(b"changed")
     missing.unlink()
-    status, listed, advice = run("--verify")
+    status, listed, advice = other("verify")
     names = [line.partition(":")[0] for line in listed.splitlines()]
     assert (status, names) == (1, [str(path.relative_to(folder)) for path in (changed, missing)])
     assert advice == (
@@ -279,7 +282,7 @@ def test_what_verify_advises_mends_a_target(tmp_path: Path) -> None:
     for name in (*names, f"releases/{id}/manifest.json"):
         (folder / name).unlink(missing_ok=True)
     assert run()[0] == 0
-    assert run("--verify") == (0, f"release {id[:12]} is intact at {address}\n", "")
+    assert other("verify") == (0, f"release {id[:12]} is intact at {address}\n", "")
 
 
 def test_the_command_from_the_first_publication_to_the_last(tmp_path: Path) -> None:
@@ -289,35 +292,38 @@ def test_the_command_from_the_first_publication_to_the_last(tmp_path: Path) -> N
         ran = shopwindow("publish", address, "--out", tmp_path / "dist", *arguments)
         return ran.status, ran.out + ran.err
 
+    def other(*arguments: str) -> tuple[int, str]:
+        ran = shopwindow(*arguments, "--target", address)
+        return ran.status, ran.out + ran.err
+
     first = release(tmp_path)
-    assert run("--list") == (0, f"{address}: nothing was published there yet\n")
+    assert other("releases") == (0, f"{address}: there is no release; `shopwindow publish` makes one\n")
     status, said = run()
     assert (status, said.startswith(f"release {first[:12]}: "), said.endswith(", current\n")) == (0, True, True)
     assert run() == (0, f"release {first[:12]}: 0 objects sent, 0 KiB, it is current already\n")
     second = release(tmp_path, "Second")
     status, said = run("--reason", "a name")
     assert (status, said.endswith(f", current, previous {first[:12]}\n")) == (0, True)
-    assert run("--verify") == (0, f"release {second[:12]} is intact at {address}\n")
-    assert run("--rollback") == (
+    assert other("verify") == (0, f"release {second[:12]} is intact at {address}\n")
+    assert other("rollback") == (
         0,
-        f"current is {first[:12]}, previous {second[:12]}\npinned: publications activate nothing until --unpin\n",
+        f"current is {first[:12]}, previous {second[:12]}\npinned: publications activate nothing until "
+        "`shopwindow activate` does\n",
     )
     assert run() == (
         3,
         f"release {second[:12]}: 0 objects sent, 0 KiB, not activated: {address} is pinned to {first[:12]}; "
-        "--unpin ends that\n",
+        "`shopwindow activate current --target` ends that\n",
     )
-    assert run("--unpin") == (0, f"current is {first[:12]}; the next publication activates its release\n")
-    assert run("--pin") == (0, f"pinned to {first[:12]}: publications activate nothing until --unpin\n")
-    status, said = run("--list")
+    assert other("activate", "current") == (0, f"current is {first[:12]}\nthe next publication activates its own\n")
+    assert other("rollback", "current")[0] == 0
+    status, said = other("releases")
     lines = [re.sub("  .* KiB", "", line) for line in said.splitlines()]
     assert [line for line in lines if line[:12] in (first[:12], second[:12])] == [
         second[:12],
         f"{first[:12]} current pinned",
     ]
-    assert run("--prune", "1") == (
+    assert other("prune", "--keep", "1") == (
         0,
         "0 releases and 0 objects deleted, 2 releases kept; nothing younger than a day is deleted\n",
     )
-    status, said = run("--list", "--prune", "1")
-    assert (status, "exclude each other" in said) == (2, True)

@@ -12,15 +12,15 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from shopwindow.delivery import signed_publishing
+from harness.stores import signed_publish
+from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.keys import KeySource
-from shopwindow.delivery.opening import opened
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import PublishOptions
 from shopwindow.delivery.signing import Signing
-from shopwindow.delivery.targets import parse
+from shopwindow.delivery.targets import opened, parse
 
 
 class Mortal:
@@ -54,8 +54,11 @@ def publish(order: dict[str, Any]) -> int:
     """Publish and sign; return how many operations on the target that took."""
     keys = Path(order["keys"])
     target = Mortal(opened(parse(order["target"]), os.environ), order.get("point", 0), order.get("passes", False))
-    signed_publishing.publish(
-        outgoing(Path(order["out"])), target, Signing(keys, KeySource(keys, {})), PublishOptions(force=True)
+    signed_publish(
+        outgoing(Path(order["out"])),
+        cast("Bucket", target),
+        Signing(keys, KeySource(keys, {})),
+        PublishOptions(force=True),
     )
     return target.operations
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.stores import folder, release
-from shopwindow.delivery import layout, roots, signed_publishing
+from harness.stores import folder, release, signed_publish
+from shopwindow.delivery import layout, roots
 from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.signing import Signing
@@ -35,7 +35,7 @@ def our_repository(work: Path, static: Path) -> None:
     roots.init(work / "keys", keys=3, threshold=2, passphrase="", moment=datetime.now(UTC))
     source = KeySource(work / "keys", {})
     going, bucket = outgoing(work / "dist"), folder(work / "target")
-    signed_publishing.publish(going, bucket, Signing(work / "keys", source))
+    signed_publish(going, bucket, Signing(work / "keys", source))
     static.mkdir()
     shutil.copytree(work / "target/metadata", static / "metadata")
     shutil.copy(work / "keys/1.root.json", static / "initial_root.json")

@@ -32,8 +32,8 @@ from harness.stores import (
     release,
     s3,
 )
-from shopwindow.delivery import layout, released
-from shopwindow.delivery.bucket import LARGE_BYTES, Bucket, Headers, Version
+from shopwindow.delivery import layout
+from shopwindow.delivery.bucket import Bucket, Headers, Version
 from shopwindow.delivery.outgoing import Outgoing, outgoing
 from shopwindow.delivery.publishing import publish
 from shopwindow.problems import Failure
@@ -67,40 +67,6 @@ def test_files_of_a_release_keep_their_names(there: Store) -> None:
     stored = bucket.read(name)
     assert stored is not None
     assert (stored.data, bucket.folders("")) == (b"6", ["v3"])
-
-
-def test_a_large_file_is_sent_in_parts_and_not_through_memory(there: Store, tmp_path: Path) -> None:
-    """How much the library holds of parts under way is its own affair, as long as that does not grow with the file."""
-    small, large = LARGE_BYTES, 4 * LARGE_BYTES
-    peaks = [_peak_of_sending(tmp_path, size) for size in (small, large)]
-    assert peaks[1] - peaks[0] < (large - small) / 2
-    bucket = at("large")
-    assert not bucket.create(str(small), tmp_path / str(small), TEXT)
-    bits = bucket.stream(str(small))
-    assert bits is not None
-    assert sum(map(len, bits)) == small
-
-
-def _peak_of_sending(work: Path, size: int) -> int:
-    """Send a file of a size, and return how much memory that took at most, in bytes.
-
-    `ru_maxrss` would not do: it starts with what the process had from which this one was started (getrusage(2)).
-    """
-    file = work / str(size)
-    with open(file, "wb") as opened:
-        opened.truncate(size)
-    script = (
-        "import os, re; from pathlib import Path; from shopwindow.delivery.bucket import Headers;"
-        "from shopwindow.delivery.opening import open_bucket;"
-        "from shopwindow.delivery.targets import parse;"
-        f"bucket = open_bucket(parse('s3://{BUCKET}/large'), os.environ);"
-        f"print(bucket.create('{size}', Path({str(file)!r}), Headers('a/b', 'no-cache')));"
-        "print(re.search(r'VmHWM:\\s+(\\d+) kB', Path('/proc/self/status').read_text())[1])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    created, kilobytes = done.stdout.split()
-    assert created == "True"
-    return int(kilobytes) * 1024
 
 
 def test_a_release_over_its_life(there: Store, tmp_path: Path) -> None:
@@ -248,7 +214,7 @@ def test_a_publisher_that_is_killed_anywhere_leaves_a_whole_release(there: Store
             assert pointed["id"] in (before and before["id"], id)
             assert read(bucket, pointed["id"]) == on_disk(tmp_path / "dist", pointed["id"])
         if run % 4 == 3:
-            for listed in released.ids(bucket):  # whatever has a manifest is whole, current or not
+            for listed in layout.ids(bucket):  # whatever has a manifest is whole, current or not
                 assert read(bucket, listed) == on_disk(tmp_path / "dist", listed)
             publish(outgoing(tmp_path / "dist"), bucket)
             assert current(bucket)["id"] == id

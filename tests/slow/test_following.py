@@ -21,11 +21,11 @@ from harness.commands import ends_with_us
 from harness.program import shopwindow
 from harness.servers import environment, granian, lives, metric, within
 from harness.stores import folder, published
-from shopwindow.delivery.folder import FolderBucket
+from shopwindow.delivery.bucket import FolderBucket
 from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, Log, follow, pause
 from shopwindow.delivery.layout import POINTER
 from shopwindow.delivery.pointer import POINTER_HEADERS
-from shopwindow.delivery.source import ReleaseSource, UnsignedSource, WantedRelease
+from shopwindow.delivery.pulling import ReleaseSource, UnsignedSource, WantedRelease
 from shopwindow.release import pull_notes
 from shopwindow.release.releases import OutputBusy, Releases
 

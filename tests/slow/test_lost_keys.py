@@ -11,8 +11,8 @@ from tuf.api.metadata import Metadata
 
 from harness.program import shopwindow
 from harness.servers import SOURCES
-from harness.stores import folder, release
-from shopwindow.delivery import roots, signed_publishing
+from harness.stores import folder, release, signed_publish
+from shopwindow.delivery import roots
 from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import PublishOptions
@@ -44,7 +44,9 @@ class Shop:
         shutil.copytree(self.keys, work / "stolen")
         self.first_root = shutil.copy(self.keys / "root.json", work / "first-root.json")
         release(work)
-        self.run(f"shopwindow publish {self.target} --keys keys")
+        (work / "content").mkdir()
+        (work / "content/site.yaml").write_text(f"targets: {{production: {{to: '{self.target}', keys: keys}}}}\n")
+        self.run("shopwindow publish production")
 
     @property
     def keys(self) -> Path:
@@ -61,7 +63,7 @@ class Shop:
     def follow(self, commands: list[str], holders: list[Path], **words: str) -> None:
         """Do what a page says; each holder of a root key signs, until that suffices."""
         for command in commands:
-            for word, actual in {"production": self.target, **words}.items():
+            for word, actual in words.items():
                 command = command.replace(word, actual)
             for holder in self.until_signed(holders) if "/media/stick" in command else [Path()]:
                 self.run(command.replace("/media/stick", str(holder)))
@@ -125,14 +127,12 @@ def test_the_night_of_the_targets_ends_what_a_thief_has_published(shop: Shop) ->
     shop.pulled()
     stolen = release(shop.work, "Fourth")
     thief = shop.thief(*ONLINE)
-    signed_publishing.publish(
-        outgoing(shop.work / "dist"), folder(shop.work / "target"), thief, PublishOptions(force=True)
-    )
+    signed_publish(outgoing(shop.work / "dist"), folder(shop.work / "target"), thief, PublishOptions(force=True))
     assert shop.pulled() == stolen
     second = release(shop.work, "Second")
     shop.follow(night("targets"), shop.sticks)
     assert (shop.pulled(), shop.pulled("another")) == (second, second)
-    refused = shopwindow("publish", shop.target, "--keys", "keys", "--rollback", stolen[:12], cwd=shop.work)
+    refused = shopwindow("rollback", stolen[:12], "--target", shop.target, "--keys", "keys", cwd=shop.work)
     assert (refused.status, "no metadata that today's keys have signed names release" in refused.err) == (4, True)
 
 

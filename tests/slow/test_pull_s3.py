@@ -22,7 +22,7 @@ from harness.content import write
 from harness.program import built, shopwindow
 from harness.servers import Server, granian, within
 from harness.stores import BUCKET, READER, WAYS, Store, at, between, documents, lying, on_disk, published, reached, s3
-from shopwindow.delivery import activation
+from shopwindow.delivery import upkeep
 from shopwindow.delivery.bucket import Headers
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import publish
@@ -60,7 +60,7 @@ def test_a_host_with_a_readers_credentials_gets_each_release(there: Store, tmp_p
         assert host.current() == id
         assert on_disk(host.out, id) == on_disk(tmp_path / "dist", id)
         assert verify(host, id) == []
-    activation.roll_back(at("life"), None)
+    upkeep.activate(at("life"), None, pin=True)
     assert pull("life", host.out, {**there.environment, **READER}).status == 0
     assert host.current() != id
 

@@ -23,7 +23,7 @@ from harness.content import ROOT
 from harness.program import Answer, built, manifest, shopwindow
 from harness.servers import ADDRESS, ask, free_port, granian, varnish, within
 from harness.stores import current, folder, published, release
-from shopwindow.delivery import activation, purging
+from shopwindow.delivery import purging, upkeep
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import PublishOptions, publish
@@ -273,7 +273,7 @@ def test_a_rollback_is_purged(target: Bucket, cache: Cache) -> None:
     purge(target, [purger_of(cache.address, {})])
     sent = {path for _, path, *_ in cache.requests}
     cache.requests.clear()
-    activation.roll_back(target, None, purges=True)
+    upkeep.activate(target, None, purges=True, pin=True)
     purge(target, [purger_of(cache.address, {})])
     assert {path for _, path, *_ in cache.requests} == sent
 
@@ -299,14 +299,14 @@ def test_the_command_purges_and_repeats_until_it_is_done(tmp_path: Path) -> None
     assert shopwindow(*publishing, "command:cat").out.splitlines() == [said]
 
 
-@pytest.mark.parametrize("command", [["publish"], ["publish", "--rollback"]])
+@pytest.mark.parametrize("command", [["publish"], ["rollback", "--target"]])
 def test_hosts_that_pull_have_twice_their_interval_before_caches_are_purged(tmp_path: Path, command: list[str]) -> None:
     target = folder(tmp_path / "target")
     published(tmp_path, target)
     published(tmp_path, target, "Second")
     release(tmp_path, "Third")
     purging: list[str | Path] = ["--out", tmp_path / "dist", "--follow", "0.5", "--purge", "command:date +%s.%N"]
-    ran = shopwindow(command[0], target.where, *command[1:], *purging)
+    ran = shopwindow(*command, target.where, *purging)
     assert ran.status == 0
     purged = next(float(line) for line in ran.out.splitlines() if line.replace(".", "").isdigit())
     assert purged - datetime.fromisoformat(current(target)["switched"]).timestamp() >= 1.0

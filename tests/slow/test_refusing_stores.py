@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from shopwindow.delivery.bucket import Bucket, Headers
-from shopwindow.delivery.opening import BACKOFF, HASTY_RETRIES, open_bucket
-from shopwindow.delivery.targets import parse
+from shopwindow.delivery.targets import BACKOFF, HASTY_RETRIES, opened, parse
 from shopwindow.problems import Failure
 
 TEXT = Headers("text/plain", "no-cache")
@@ -53,7 +52,7 @@ def answering(answer: Callable[[int], Answer], patch: pytest.MonkeyPatch) -> Ite
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for name, text in {**KEYS, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}"}.items():
         patch.setenv(name, text)
-    yield open_bucket(parse("s3://shop/a"), os.environ)
+    yield opened(parse("s3://shop/a"), os.environ)
     server.shutdown()
     server.server_close()
 

@@ -12,13 +12,12 @@ import click
 
 from shopwindow.cli import audit
 from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS
-from shopwindow.delivery.roles import DEFAULT_DAYS, MOST_DAYS, ROLES
+from shopwindow.delivery.roots import DEFAULT_DAYS, MOST_DAYS, ROLES
 from shopwindow.problems import Failure
 
 if TYPE_CHECKING:
-    from shopwindow.delivery.due import RoleStatus
     from shopwindow.delivery.keys import KeySource
-    from shopwindow.delivery.roots import KeyChange
+    from shopwindow.delivery.roots import KeyChange, RoleStatus
     from shopwindow.delivery.signing import Signing
 
 KEY_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -123,55 +122,17 @@ def init(
 @keys.command()
 @KEY_FOLDER
 @click.argument("role", type=click.Choice(ROLES))
-@click.option(
-    "--key",
-    "old",
-    default="",
-    metavar="ID",
-    help="The key that is replaced, where the role has several.",
-)
-@HELD
-@KEY_COMMAND
-@ENCRYPTED
-def rotate(
-    folder: Path,
-    role: str,
-    old: str,
-    held: Path | None,
-    key_command: str,
-    encrypted: bool,
-) -> None:
-    """Replace a key of ROLE by a new one; the old one signs nothing any more.
-
-    Begins the next version of the root. It is in force when enough root keys have
-    signed it, which `keys sign` does elsewhere, and when `publish --keys` has brought
-    it to the target.
-    """
-    from shopwindow.delivery import roots
-
-    passphrase = _new_passphrase(encrypted and role == "root")
-    source = _source(held or folder, key_command)
-    moment = datetime.now(UTC)
-    change = roots.rotate(
-        folder, role, source, old=old, passphrase=passphrase, moment=moment
-    )
-    _print(folder, change)
-
-
-@keys.command()
-@KEY_FOLDER
-@click.argument("role", type=click.Choice(ROLES))
 @click.option("--add", is_flag=True, help="Make one more key, which signs as well.")
 @click.option(
     "--remove",
     metavar="ID",
-    help="The key that signs nothing any more, by its beginning.",
+    help="The key that signs nothing any more, by its beginning. With --add: it is replaced.",
 )
 @click.option(
     "--threshold",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many keys of ROLE have to sign.",
+    help="How many keys of ROLE have to sign: of root, or of targets.",
 )
 @click.option(
     "--expires",
@@ -182,7 +143,7 @@ def rotate(
 @HELD
 @KEY_COMMAND
 @ENCRYPTED
-def change(
+def rotate(
     folder: Path,
     role: str,
     add: bool,
@@ -193,17 +154,18 @@ def change(
     key_command: str,
     encrypted: bool,
 ) -> None:
-    """Change how many keys ROLE has, how many of them sign, and for how long.
+    """Replace the key of ROLE by a new one; the old one signs nothing any more.
 
-    Begins the next version of the root, as `keys rotate` does. Signatures that exist
-    are renewed by the next publication.
+    With options, do what they say: more keys or fewer, how many of them sign, and for
+    how long. Begins the next version of the root. It is in force when enough root keys
+    have signed it, which `keys sign` does elsewhere, and when `publish` has brought it
+    to the target. Signatures that exist are renewed by the next publication.
     """
     from shopwindow.delivery import roots
 
     if not (add or remove or threshold or expires):
-        raise click.UsageError("say --add, --remove, --threshold or --expires")
-    passphrase = _new_passphrase(encrypted and add and role == "root")
-    done = roots.change(
+        add, remove = True, ""
+    change = roots.change(
         folder,
         role,
         _source(held or folder, key_command),
@@ -211,10 +173,10 @@ def change(
         remove=remove,
         threshold=threshold,
         days=expires,
-        passphrase=passphrase,
+        passphrase=_new_passphrase(encrypted and add and role == "root"),
         moment=datetime.now(UTC),
     )
-    _print(folder, done)
+    _print(folder, change)
 
 
 @keys.command()
@@ -246,15 +208,14 @@ def status(folder: Path, target: str | None, content: str) -> None:
     Exit status 0: nothing is due; 1: something is, as the lines say; 4: it cannot be
     read.
     """
-    from shopwindow.delivery import due, roots, signed_metadata
-    from shopwindow.delivery.opening import opened
-    from shopwindow.delivery.targets import target_of
+    from shopwindow.delivery import roots, signing
+    from shopwindow.delivery.targets import configured, opened
 
     ends: Mapping[str, tuple[int, datetime]] = {}
     if target:
-        bucket = opened(target_of(target, Path(content)), os.environ)
-        ends = signed_metadata.ends(bucket, roots.read(folder).signed)
-    listed = due.status(folder, ends, datetime.now(UTC))
+        bucket = opened(configured(target, Path(content)).place, os.environ)
+        ends = signing.ends(bucket, roots.read(folder).signed)
+    listed = roots.status(folder, ends, datetime.now(UTC))
     for role in listed:
         _print_role(role)
     if any(role.due for role in listed):

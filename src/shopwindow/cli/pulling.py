@@ -25,8 +25,7 @@ from shopwindow.release.releases import Releases
 from shopwindow.service import journal
 
 if TYPE_CHECKING:
-    from shopwindow.delivery.pulling import Pulled
-    from shopwindow.delivery.source import ReleaseSource
+    from shopwindow.delivery.pulling import Pulled, ReleaseSource
 
 
 EVERY = setting(
@@ -69,11 +68,6 @@ FLOOR = setting(
 )
 @EVERY
 @click.option(
-    "--repair",
-    is_flag=True,
-    help="Compare every byte of the release, even if it is current here, and fetch again what is damaged.",
-)
-@click.option(
     "--while-stdin-is-open", is_flag=True, hidden=True, help="End with the caller."
 )
 def pull(
@@ -85,28 +79,26 @@ def pull(
     keep: int,
     follow: bool,
     every: float,
-    repair: bool,
     while_stdin_is_open: bool,
 ) -> None:
     """Bring the current release of SOURCE to this host, and make it current here.
 
     SOURCE is an address (s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX,
     file:///PATH) or its name under `targets` in site.yaml. What this host has is not
-    fetched again; every byte is checked before anything can read it. A service that
+    fetched again; every byte is checked before anything can read it, and also those of
+    a release that is current here already. A service that
     serves DIR follows by itself. With --root, what is not signed by the shop's keys is
     refused, and so is what is older than what this host has seen.
 
     Exit status 0: done; 3: the release is here, and another one is pinned on this host;
     4: refused, and what was current still is.
     """
-    if follow and repair:
-        raise click.UsageError("--repair is for one pull, without --follow")
     releases = Releases(Path(out))
     place = opened_source(source, Path(content), releases, root, floor)
     if follow:
         _follow(place, releases, keep, every, until_eof=while_stdin_is_open)
     else:
-        _pull_once(place, releases, keep, repair=repair)
+        _pull_once(place, releases, keep)
 
 
 def opened_source(
@@ -120,9 +112,8 @@ def opened_source(
     if floor and not root:
         raise click.UsageError("--floor needs --root: without it nothing is verified")
     try:
-        from shopwindow.delivery.opening import opened
-        from shopwindow.delivery.source import UnsignedSource
-        from shopwindow.delivery.targets import target_of
+        from shopwindow.delivery.pulling import UnsignedSource
+        from shopwindow.delivery.targets import configured, opened
 
         if root:
             from shopwindow.delivery.verifying import (
@@ -134,23 +125,21 @@ def opened_source(
         install = "install shopwindow with the extra delivery, as the README says"
         is_missing = f"{error.name} is not installed, and pulling needs it"
         raise Failure(f"{is_missing}: {install}") from None
-    bucket = opened(target_of(source, content), os.environ)
+    bucket = opened(configured(source, content).place, os.environ)
     if not root:
         return UnsignedSource(bucket)
     trusted = trusted_root(Path(root))
     return SignedSource(bucket, trusted, releases.out / TRUSTED, floor)
 
 
-def _pull_once(
-    source: "ReleaseSource", releases: Releases, keep: int, *, repair: bool
-) -> None:
+def _pull_once(source: "ReleaseSource", releases: Releases, keep: int) -> None:
     from shopwindow.delivery.pulling import prune, pull
 
     done = pull(
         source,
         releases,
         indexes=interface().indexes,
-        repair=repair,
+        thorough=True,
         progress=progress_bar("fetching"),
     )
     click.echo(_outcome(done))

@@ -3,10 +3,11 @@
 import gc
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from shlex import quote
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
@@ -14,6 +15,15 @@ import click
 from shopwindow import library
 from shopwindow.cli import audit
 from shopwindow.cli.differences import DIFFERENCE_FORMATS
+from shopwindow.cli.keys import KEY_COMMAND
+from shopwindow.cli.places import (
+    FOLLOW,
+    FORCE,
+    PURGE,
+    SIGNING_KEYS,
+    TARGET_OPTION,
+    place_of,
+)
 from shopwindow.cli.steps import (
     AT,
     CONTENT_DIR,
@@ -32,7 +42,6 @@ from shopwindow.cli.steps import (
 from shopwindow.interface.operation import FromContent, FromStore, Operation
 from shopwindow.library import Build
 from shopwindow.problems import number_of
-from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
 from shopwindow.release.edge_notes import ConfiguredEdge
 from shopwindow.release.releases import Release
@@ -206,16 +215,18 @@ def _why_dynamic(operation: Operation) -> str:
 
 @click.command()
 @OUT
-def releases(out: str) -> None:
+@CONTENT_DIR
+@TARGET_OPTION
+def releases(out: str, content: str, target: str) -> None:
     """List the releases, the newest first: id, when it was built, files, size.
 
     Marks say which one is current, which is pinned and which is damaged.
     """
-    listed = library.releases(Path(out))
+    place = place_of(out, target, content=content)
+    listed = place.listing()
     if not listed:
-        click.echo(
-            f"{out}: there is no release; `shopwindow build` makes one", err=True
-        )
+        makes = f"`shopwindow {'publish' if target else 'build'}` makes one"
+        click.echo(f"{place.where}: there is no release; {makes}", err=True)
     for release in listed:
         print_release(release)
 
@@ -229,40 +240,52 @@ def print_release(release: Release) -> None:
     click.echo(f"{release.id[:12]}  {built}  {holds}{marks}")
 
 
+_MOVED = (
+    click.argument("id", required=False),
+    OUT,
+    CONTENT_DIR,
+    TARGET_OPTION,
+    SIGNING_KEYS,
+    KEY_COMMAND,
+    PURGE,
+    FOLLOW,
+    FORCE,
+    REASON,
+)
+
+
+def _moving(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_MOVED):
+        command = option(command)
+    return command
+
+
 @click.command()
-@click.argument("id", required=False)
-@OUT
-@REASON
-def rollback(id: str | None, out: str, reason: str) -> None:
+@_moving
+def rollback(id: str | None, reason: str, **at: Any) -> None:
     """Make an earlier release the current one, and pin it.
 
-    Without ID it is the newest release that was never rolled back from. While it is
-    pinned, builds write releases but activate none; `shopwindow activate` ends that.
+    Without ID it is the newest release that was never rolled back from; `current` only
+    pins. While it is pinned, builds and publications activate nothing; `shopwindow
+    activate` ends that.
     """
-    _print_activated(library.roll_back(Path(out), id, reason))
-    click.echo("pinned: builds activate nothing until `shopwindow activate` does")
+    place_of(**at).activate(id, reason, pin=True)
 
 
 @click.command()
-@click.argument("id", required=False)
-@OUT
+@_moving
 @click.option("--latest", is_flag=True, help="Take the release of the last build.")
-@REASON
-def activate(id: str | None, out: str, latest: bool, reason: str) -> None:
+def activate(id: str | None, reason: str, latest: bool, **at: Any) -> None:
     """Make release ID the current one, and unpin.
 
-    ID is the beginning of a release's id, of 8 digits or more. Exit status 0; 4: the
-    release is damaged, and nothing has changed.
+    ID is the beginning of a release's id, of 8 digits or more, or `current`, which only
+    unpins. Exit status 0; 4: the release is damaged, and nothing has changed.
     """
     if (id is None) != latest:
         raise click.UsageError("name a release, or say --latest")
-    _print_activated(library.activate(Path(out), id, reason))
-
-
-def _print_activated(done: Activated) -> None:
-    previous = f", previous {done.previous[:12]}" if done.previous else ""
-    click.echo(f"current is {done.id[:12]}{previous}")
-    _print_edges(done.edges)
+    if latest and at["target"]:
+        raise click.UsageError("--latest is of builds, not of a target")
+    place_of(**at).activate(id, reason, pin=False)
 
 
 @click.command()
@@ -302,6 +325,8 @@ def diff(a: str, b: str, out: str, only_urls: bool, form: str) -> None:
 
 @click.command()
 @OUT
+@CONTENT_DIR
+@TARGET_OPTION
 @click.option(
     "--keep",
     type=click.IntRange(min=1),
@@ -309,40 +334,37 @@ def diff(a: str, b: str, out: str, only_urls: bool, form: str) -> None:
     metavar="N",
     help="How many of the newest releases stay.",
 )
-def prune(out: str, keep: int) -> None:
+def prune(out: str, content: str, target: str, keep: int) -> None:
     """Delete old releases.
 
-    The current one stays, and so does one that was current in the last hour.
+    The current one stays, and so does one that was current in the last hour; at a
+    target, nothing younger than a day is deleted.
     """
-    deleted, remaining = library.prune(Path(out), keep)
-    audit.record("prune", out=out, deleted=deleted)
-    more = "; what was current in the last hour stays" * (remaining > keep)
-    click.echo(f"{number_of(len(deleted), 'release')} deleted, {remaining} kept{more}")
+    place = place_of(out, target, content=content)
+    deleted, outcome = place.prune(keep)
+    audit.record("prune", out=place.where, deleted=list(deleted))
+    click.echo(outcome)
 
 
 @click.command()
 @click.argument("id", required=False, default="current")
 @OUT
-@click.option(
-    "--repair",
-    is_flag=True,
-    help="First set the times and modes of files again, which a copy may have lost (cp, rsync "
-    "without -t).",
-)
-def verify(id: str, out: str, repair: bool) -> None:
+@CONTENT_DIR
+@TARGET_OPTION
+@SIGNING_KEYS
+def verify(id: str, out: str, content: str, target: str, folder: str) -> None:
     """Compare every file of release ID with what was built; default: the current one.
 
+    At a target every object is read back, and where it is signed, signatures are
+    compared, too.
     Exit status 0: the release is intact; 1: it is not, and each line names a file.
     """
-    if repair:
-        number = library.repair(Path(out), id)
-        had_another = "had another time or mode than the bytes give"
-        click.echo(f"{number_of(number, 'file')} {had_another}; that is mended")
-    release, wrong = library.verify(Path(out), id, interface())
+    place = place_of(out, target, content=content, folder=folder)
+    release, wrong, advice = place.verify(id)
     for line in wrong:
         click.echo(line)
     if wrong:
-        advice = library.remedy(Path(out), id, wrong)
-        click.echo(f"release {release[:12]} is damaged: {advice}", err=True)
+        click.echo(advice, err=True)
         sys.exit(PROBLEMS)
-    click.echo(f"release {release[:12]} is intact")
+    at = f" at {place.where}" if target else ""
+    click.echo(f"release {release[:12]} is intact{at}")

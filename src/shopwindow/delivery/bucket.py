@@ -1,37 +1,36 @@
-"""The few operations on an object store that publishing and pulling need, over the
-library obstore.
+"""Objects by key at a target, over the library obstore: what publishing and pulling need.
 
 A Bucket creates what nobody may overwrite, and replaces what somebody may have changed
-meanwhile only if nobody has. Both are decided by the store, by a condition in the
-request: that the object does not exist, or that it has a certain version, which is the
-ETag on S3 and Azure and the generation on Google Cloud Storage. `folder` has the same
-operations for a directory.
+meanwhile only if nobody has. The store decides both, by a condition in the request: that
+the object does not exist, or that it has a certain version, which is the ETag on S3 and
+Azure and the generation on Google Cloud Storage. A directory has no such condition, so a
+FolderBucket compares under a lock.
 
-The library repeats a request that failed on the way or on the server (5xx), and waits
-longer each time. A repeated request may meet what the first one did after all. So a
-creation that finds its object has succeeded, and whoever replaces something compares
-what is there then with what they wrote.
+The library repeats a request that failed on the way or on the server (5xx). A repeated
+request may meet what the first one did after all. So a creation that finds its object has
+succeeded, and whoever replaces something compares what is there then with what they wrote.
 """
 
+import fcntl
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeVar
+from uuid import uuid4
 
 import obstore
 from obstore import exceptions
+from obstore.store import LocalStore, MemoryStore
 
-from shopwindow.delivery.clocks import time_at
-from shopwindow.delivery.store_refusals import OVERLOADED, refused, require_bucket
-from shopwindow.problems import Failure
-
-LARGE_BYTES = 64 * 1024 * 1024
-"""Files from this size on are sent in parts, without being read into memory. The
-library holds smaller ones in memory, as many as there are connections.
-"""
+from shopwindow.content.durable import synchronize
+from shopwindow.content.processes import Progress
+from shopwindow.problems import Failure, failures
 
 MAX_READ_BYTES = 64 * 1024 * 1024
 """Bytes that are read of an object at once. The largest is what lists the chunks of a
@@ -47,16 +46,24 @@ be 320 MB with all connections at work.
 DELETED_AT_ONCE = 1000
 """Objects that one request deletes: the most that S3 takes (DeleteObjects)."""
 
+CONNECTIONS = 32
+"""Requests under way at once. A store answers one in 10 to 50 ms; with 32 of them
+18,800 files take some 20 s, and a store admits thousands.
+"""
+
+DRAFTS_FOLDER = ".drafts"
+"""The folder of files that are being written, within a directory that is a target."""
+
+DRAFT_SECONDS = 24 * 3600
+"""Nobody writes a file for a day: its publisher was killed."""
+
+_UNCHANGED = "nothing there is half written"
+
 Version = Mapping[str, str]
 """What tells a state of an object from later ones."""
 
-SentBody = bytes | Path
-"""What is sent: bytes, or a file."""
-
-
-def size_of(body: SentBody) -> int:
-    """Return how many bytes are sent."""
-    return len(body) if isinstance(body, bytes) else body.stat().st_size
+Item = TypeVar("Item")
+Returned = TypeVar("Returned")
 
 
 @dataclass(frozen=True)
@@ -87,34 +94,98 @@ class Listed:
     modified: datetime
 
 
-class Bucket(Protocol):
-    """Objects by key. Every method raises Failure where the store refuses it."""
+class Bucket:
+    """Objects by key. Every method raises Failure where the store refuses it.
 
-    @property
-    def where(self) -> str:
-        """What messages call the target: its address."""
+    ``store`` is one of the library's. ``hasty`` is the same one, which gives up sooner:
+    whole objects are read from it first, and from the other where it is overloaded.
+    With such a reading every command begins. ``where`` is what messages call the target.
+    """
 
-    @property
-    def pause(self) -> float:
-        """Seconds before an object that came damaged is read a second time."""
+    pause = 0.2
+    """Seconds before an object that came damaged is read a second time: a store or a
+    proxy that sent wrong bytes is often right a moment later.
+    """
+
+    def __init__(
+        self, store: Any, where: str, prefix: str = "", hasty: Any = None
+    ) -> None:
+        self._store = store
+        self._hasty = hasty or store
+        self._prefix = f"{prefix}/" if prefix else ""
+        self.where = where
+
+    @contextmanager
+    def _missing_is_none(self) -> Iterator[None]:
+        """Word what the store refuses; an object that does not exist is passed over."""
+        with refused(self.where, "read"):
+            try:
+                yield
+            except FileNotFoundError as error:
+                _require_bucket(error)
 
     def read(self, key: str) -> Stored | None:
         """Return an object; None where there is none.
 
         Raises Failure where it has more than MAX_READ_BYTES.
         """
+        with self._missing_is_none():
+            result = self._get(self._hasty, key)
+            data = _first(result, MAX_READ_BYTES)
+            if len(data) > MAX_READ_BYTES:
+                raise Failure(
+                    f"{self.where}: {key} has more than {MAX_READ_BYTES:,} bytes, so no "
+                    "publisher wrote it; publish to a prefix of its own"
+                )
+            return Stored(data, _version(result.meta), result.meta["last_modified"])
+        return None
 
     def is_still(self, key: str, version: Version) -> bool:
         """Return whether an object is still this version; False where there is none."""
+        if "e_tag" not in version:
+            return False
+        with self._missing_is_none():
+            try:
+                self._get(self._hasty, key, {"if_none_match": version["e_tag"]})
+            except exceptions.NotModifiedError:
+                return True
+        return False
+
+    def _get(self, store: Any, key: str, options: Any = None) -> Any:
+        """Return a store's answer; where the hasty one is overloaded, the other's."""
+        try:
+            return obstore.get(store, self._prefix + key, options=options)
+        except exceptions.GenericError as error:
+            if store is self._store or not re.search(OVERLOADED, str(error)):
+                raise
+        return obstore.get(self._store, self._prefix + key, options=options)
 
     def read_range(self, key: str, start: int, size: int) -> bytes | None:
         """Return bytes of an object from ``start`` on; None where there is none."""
+        bounds: Any = {"range": (start, start + size)}
+        with self._missing_is_none():
+            try:
+                return _first(self._get(self._store, key, bounds), size)
+            except exceptions.GenericError as error:
+                if not re.search("416|InvalidRange|range", str(error)):
+                    raise
+                return b""  # it has become shorter
+        return None
 
     def stream(self, key: str) -> Iterator[bytes] | None:
         """Return the bytes of an object bit by bit; None where there is none."""
+        with self._missing_is_none():
+            return self._bits(self._get(self._store, key))
+        return None
 
-    def create(self, key: str, body: SentBody, headers: Headers) -> bool:
+    def _bits(self, result: Any) -> Iterator[bytes]:
+        with refused(self.where, "read"):
+            for bit in result.stream(min_chunk_size=BIT_BYTES):
+                yield bytes(bit)
+
+    def create(self, key: str, body: bytes, headers: Headers) -> bool:
         """Store an object that does not exist; return False where it does."""
+        return self._put(key, body, headers, "create")
 
     def replace(
         self, key: str, data: bytes, headers: Headers, version: Version | None
@@ -124,157 +195,28 @@ class Bucket(Protocol):
         ``version`` None: there was none. Returns False where the object is another one
         by now; then nothing has changed.
         """
-
-    def overwrite(self, key: str, body: SentBody, headers: Headers) -> None:
-        """Store an object, whatever stands in its place."""
-
-    def listing(self, prefix: str) -> Iterator[Listed]:
-        """Yield the objects below a prefix, which is empty or ends with a slash."""
-
-    def folders(self, prefix: str) -> list[str]:
-        """Return the names that follow a prefix before the next slash, sorted."""
-
-    def delete(self, keys: Iterable[str]) -> None:
-        """Delete objects. One that does not exist is no mistake."""
-
-    def clock(self) -> datetime | None:
-        """Return the time at the store; None: it cannot say, or compares clocks itself,
-        as S3 does with each request.
-        """
-
-
-class ObjectBucket:
-    """A Bucket in an object store.
-
-    ``store`` is one of the library's. ``hasty`` is the same one, which gives up sooner:
-    whole objects are read from it first, and from the other where it is overloaded.
-    With such a reading every command begins. ``address``: whose answers say what time
-    it is there; empty: the store compares clocks itself.
-    """
-
-    pause = 0.2
-    """A store or a proxy that sent wrong bytes is often right a moment later."""
-
-    def __init__(
-        self,
-        store: Any,
-        where: str,
-        prefix: str = "",
-        hasty: Any = None,
-        address: str = "",
-    ) -> None:
-        self._store = store
-        self._address = address
-        self._hasty = hasty or store
-        self._prefix = f"{prefix}/" if prefix else ""
-        self.where = where
-
-    def read(self, key: str) -> Stored | None:
-        with refused(self.where, "read"):
-            try:
-                result = self._get(key)
-            except FileNotFoundError as error:
-                require_bucket(error)
-                return None
-            data = _first(result, MAX_READ_BYTES)
-            if len(data) > MAX_READ_BYTES:
-                raise Failure(too_large(self.where, key))
-            return Stored(data, _version(result.meta), result.meta["last_modified"])
-
-    def is_still(self, key: str, version: Version) -> bool:
-        if "e_tag" not in version:
-            return False
-        condition: Any = {"if_none_match": version["e_tag"]}
-        with refused(self.where, "read"):
-            try:
-                self._get(key, condition)
-            except exceptions.NotModifiedError:
-                return True
-            except FileNotFoundError as error:
-                require_bucket(error)
-            return False
-
-    def _get(self, key: str, options: Any = None) -> Any:
-        """Return the answer to a reading that a store may be away from."""
-        try:
-            return obstore.get(self._hasty, self._prefix + key, options=options)
-        except exceptions.GenericError as error:
-            if not re.search(OVERLOADED, str(error)):
-                raise
-        return obstore.get(self._store, self._prefix + key, options=options)
-
-    def read_range(self, key: str, start: int, size: int) -> bytes | None:
-        bounds: Any = {"range": (start, start + size)}
-        with refused(self.where, "read"):
-            try:
-                name = self._prefix + key
-                result = obstore.get(self._store, name, options=bounds)
-            except FileNotFoundError as error:
-                require_bucket(error)
-                return None
-            return _first(result, size)
-
-    def stream(self, key: str) -> Iterator[bytes] | None:
-        with refused(self.where, "read"):
-            try:
-                result = obstore.get(self._store, self._prefix + key)
-            except FileNotFoundError as error:
-                require_bucket(error)
-                return None
-        return self._bits(result)
-
-    def _bits(self, result: Any) -> Iterator[bytes]:
-        with refused(self.where, "read"):
-            for bit in result.stream(min_chunk_size=BIT_BYTES):
-                yield bytes(bit)
-
-    def create(self, key: str, body: SentBody, headers: Headers) -> bool:
-        if isinstance(body, Path) and body.stat().st_size >= LARGE_BYTES:
-            return self._create_large(key, body, headers)
-        data = body.read_bytes() if isinstance(body, Path) else body
-        return self._put(key, data, headers, "create")
-
-    def replace(
-        self, key: str, data: bytes, headers: Headers, version: Version | None
-    ) -> bool:
         condition = "create" if version is None else dict(version)
         return self._put(key, data, headers, condition)
 
-    def overwrite(self, key: str, body: SentBody, headers: Headers) -> None:
+    def overwrite(self, key: str, body: bytes, headers: Headers) -> None:
+        """Store an object, whatever stands in its place."""
         self._put(key, body, headers, None)
 
-    def _create_large(self, key: str, path: Path, headers: Headers) -> bool:
-        """Send a file in parts, unless it is there.
-
-        The library sends parts without a condition. Two publishers that do so at once
-        store the same bytes, since keys are digests.
-        """
-        with refused(self.where, "write"):
-            try:
-                obstore.head(self._store, self._prefix + key)
-            except FileNotFoundError:
-                return self._put(key, path, headers, None)
-            return False
-
-    def _put(self, key: str, body: SentBody, headers: Headers, mode: Any) -> bool:
-        attributes = {
+    def _put(self, key: str, body: bytes, headers: Headers, mode: Any) -> bool:
+        attributes: Any = {
             "Content-Type": headers.content_type,
             "Cache-Control": headers.cache_control,
         }
         with refused(self.where, "write"):
             try:
-                obstore.put(
-                    self._store,
-                    self._prefix + key,
-                    body,
-                    attributes=attributes,
-                    mode=mode,
-                )
+                name = self._prefix + key
+                obstore.put(self._store, name, body, attributes=attributes, mode=mode)
             except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
                 return False
             return True
 
     def listing(self, prefix: str) -> Iterator[Listed]:
+        """Yield the objects below a prefix, which is empty or ends with a slash."""
         with refused(self.where, "list"):
             for batch in obstore.list(self._store, self._prefix + prefix):
                 for meta in batch:
@@ -282,15 +224,16 @@ class ObjectBucket:
                     yield Listed(key, meta["size"], meta["last_modified"])
 
     def folders(self, prefix: str) -> list[str]:
+        """Return the names that follow a prefix before the next slash, sorted."""
         with refused(self.where, "list"):
-            result = obstore.list_with_delimiter(
-                self._store, (self._prefix + prefix) or None
-            )
+            place = (self._prefix + prefix) or None
+            result = obstore.list_with_delimiter(self._store, place)
             paths = [str(path) for path in result["common_prefixes"]]
             paths += [meta["path"] for meta in result["objects"]]
         return sorted(path.rstrip("/").rpartition("/")[2] for path in paths)
 
     def delete(self, keys: Iterable[str]) -> None:
+        """Delete objects. One that does not exist is no mistake."""
         remaining = iter(keys)
         while batch := list(islice(remaining, DELETED_AT_ONCE)):
             self._delete([self._prefix + key for key in batch])
@@ -305,12 +248,108 @@ class ObjectBucket:
             try:
                 obstore.delete(self._store, names)
             except FileNotFoundError as error:
-                require_bucket(error)
+                _require_bucket(error)
                 for name in names if len(names) > 1 else ():
                     self._delete([name])
 
-    def clock(self) -> datetime | None:
-        return time_at(self._address) if self._address else None
+
+class FolderBucket(Bucket):
+    """A directory, created with its first object: for a disk that several hosts share,
+    and for trying things.
+
+    An object is a file. It is written as a draft, synced, and then renamed, which the
+    system refuses where the name is taken. So a reader, and a crash, meet whole files.
+    """
+
+    pause = 0.0
+    """No network spoils what is read from a disk, so waiting mends nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.where, self._prefix = f"file://{folder}", ""
+
+    @property
+    def _store(self) -> Any:
+        """The library's store; an empty one while there is no folder yet."""
+        return LocalStore(self._folder) if self._folder.is_dir() else MemoryStore()
+
+    _hasty = _store
+
+    def _get(self, store: Any, key: str, options: Any = None) -> Any:
+        path = self._folder / key
+        # Whoever opens a pipe waits for its writer, perhaps for ever.
+        if path.exists() and not path.is_file():
+            raise Failure(f"{path}: is no file, so no publisher wrote it; delete it")
+        return super()._get(store, key, options)
+
+    def _put(self, key: str, body: bytes, headers: Headers, mode: Any) -> bool:
+        path, draft = self._folder / key, f"{DRAFTS_FOLDER}/{uuid4()}"
+        if mode == "create" and path.exists():
+            return False
+        with failures(self._folder, _UNCHANGED), refused(self.where, "write"):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            store = self._store
+            obstore.put(store, draft, body)
+            try:
+                synchronize(self._folder / draft)
+                obstore.rename(store, draft, key, overwrite=mode != "create")
+            except exceptions.AlreadyExistsError:
+                obstore.delete(store, draft)
+                return False
+            synchronize(path.parent)
+            return True
+
+    def replace(
+        self, key: str, data: bytes, headers: Headers, version: Version | None
+    ) -> bool:
+        with failures(self._folder, _UNCHANGED):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with open(self._folder / ".lock", "a", encoding="ascii") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                present = self.read(key)
+                if (present.version if present else None) != version:
+                    return False
+                self.overwrite(key, data, headers)
+                return True
+
+    def listing(self, prefix: str) -> Iterator[Listed]:
+        return (one for one in super().listing(prefix) if not one.key.startswith("."))
+
+    def folders(self, prefix: str) -> list[str]:
+        return [name for name in super().folders(prefix) if not name.startswith(".")]
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Delete objects, and what killed publishers have left."""
+        super().delete(keys)
+        for draft in (self._folder / DRAFTS_FOLDER).glob("*"):
+            with failures(self._folder), suppress(FileNotFoundError):
+                if time.time() - draft.stat().st_mtime > DRAFT_SECONDS:
+                    draft.unlink()
+
+
+def concurrently(
+    work: Callable[[Item], Returned],
+    items: Sequence[Item],
+    progress: Progress | None = None,
+) -> list[Returned]:
+    """Call ``work`` with every item, over several connections; return the results, in
+    no certain order.
+
+    ``progress`` is called with how many are done, and of how many. The first exception
+    is raised, after the calls that are under way have ended; no others begin.
+    """
+    results: list[Returned] = []
+    with ThreadPoolExecutor(CONNECTIONS) as threads:
+        futures = [threads.submit(work, item) for item in items]
+        try:
+            for future in as_completed(futures):
+                results.append(future.result())
+                if progress:
+                    progress(len(results), len(items))
+        except BaseException:
+            threads.shutdown(cancel_futures=True)
+            raise
+    return results
 
 
 def _first(result: Any, limit: int) -> bytes:
@@ -326,14 +365,68 @@ def _first(result: Any, limit: int) -> bytes:
     return bytes(data)
 
 
-def too_large(where: str, key: str) -> str:
-    """Return what is said of an object that has more than MAX_READ_BYTES."""
-    return (
-        f"{where}: {key} has more than {MAX_READ_BYTES:,} bytes, so no publisher wrote it; "
-        "publish to a prefix of its own"
-    )
-
-
 def _version(meta: Any) -> Version:
     parts = {"e_tag": meta["e_tag"], "version": meta["version"]}
     return {name: text for name, text in parts.items() if text}
+
+
+# -- what stores refuse, in an operator's words ----------------------------------------
+
+CREDENTIALS_NEEDED = (
+    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (az: AZURE_STORAGE_ACCOUNT_NAME and "
+    "AZURE_STORAGE_ACCOUNT_KEY; gs: GOOGLE_APPLICATION_CREDENTIALS)"
+)
+
+OVERLOADED = r"5\d\d (?:Service Unavailable|Internal|Bad Gateway|Gateway)|SlowDown"
+
+_STORE_REFUSALS = (
+    (r"NoSuchBucket|ContainerNotFound|InvalidBucketName|bucket does not exist",
+     "there is no such bucket; create it, or correct the target's address"),
+    (r"RequestTimeTooSkewed|RequestExpired|x-ms-date|date header too old",
+     "the store's clock and this machine's differ too much; set this machine's clock"),
+    (r"InvalidAccessKeyId|SignatureDoesNotMatch|InvalidAuthenticationInfo|ExpiredToken|InvalidToken",
+     f"the store does not accept the credentials; {CREDENTIALS_NEEDED}"),
+    (r"169\.254\.|metadata\.google|MissingCredential|Missing(?: access)? key|"
+     r"must be specified|invalid_grant",
+     f"there are no credentials; {CREDENTIALS_NEEDED}"),
+    (r"PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint",
+     "the bucket is in another region; set AWS_REGION to it"),
+    (r"AccessDenied|AuthorizationFailure|AuthorizationPermissionMismatch|403 Forbidden",
+     "the credentials do not permit it; a publisher lists, reads and writes, `prune` deletes, "
+     "and a host that pulls lists and reads"),
+    (r"AuthenticationFailed|401 Unauthorized",
+     f"the store does not accept the credentials; {CREDENTIALS_NEEDED}"),
+    (r"kind: Connect|dns error|kind: Timeout|operation timed out|error sending request",
+     "the store is not reached; look at AWS_ENDPOINT_URL (az: AZURE_STORAGE_ENDPOINT) and at "
+     "the network"),
+    (OVERLOADED,
+     "the store is overloaded or out of order; run it again later"),
+    (r"NotImplemented|501 Not Implemented",
+     "the store cannot do conditional writes, and without them two publishers overwrite "
+     "each other; use one that can"),
+)  # fmt: skip
+"""Pattern of an answer → what is wrong and what to do. The first that fits counts."""
+
+
+@contextmanager
+def refused(where: str, verb: str) -> Iterator[None]:
+    """Raise a Failure in an operator's words where a store refuses something.
+
+    ``verb`` completes "cannot …".
+    """
+    try:
+        yield
+    except (exceptions.BaseError, FileNotFoundError, ValueError) as error:
+        text = str(error)
+        for pattern, meaning in _STORE_REFUSALS:
+            if re.search(pattern, text):
+                raise Failure(f"{where}: cannot {verb} it: {meaning}") from None
+        first = text.partition("\n\nDebug source")[0]
+        line = " ".join(re.sub(r"<[^>]*>", " ", first).split())
+        raise Failure(f"{where}: cannot {verb} it: {line[:300]}") from None
+
+
+def _require_bucket(error: Exception) -> None:
+    """Raise the error again where it is the bucket that does not exist."""
+    if re.search(_STORE_REFUSALS[0][0], str(error)):
+        raise error

@@ -17,27 +17,25 @@ and a source that sends more is interrupted.
 import os
 import re
 import shutil
+import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from shopwindow.content.processes import Progress
 from shopwindow.delivery import layout
-from shopwindow.delivery.at_hand import AtHand, at_hand
-from shopwindow.delivery.bucket import Bucket
-from shopwindow.delivery.connections import concurrently
-from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published, ReleasePart
-from shopwindow.delivery.parts import fetch_part
-from shopwindow.delivery.reading import Fetched, read_right
-from shopwindow.delivery.source import PullFault, ReleaseSource, faults
+from shopwindow.delivery.bucket import Bucket, concurrently
+from shopwindow.delivery.chunks import Chunk, cut, groups
+from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published
 from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
-from shopwindow.release.manifest import ManifestLines
+from shopwindow.release.manifest import ManifestLines, NewerFormat
 from shopwindow.release.recorded_digests import index_note
 from shopwindow.release.releases import Releases
 from shopwindow.release.stage import Stage
@@ -48,12 +46,58 @@ MANIFEST_BYTES = 256 * 1024 * 1024
 has 60 MB. It is read into memory.
 """
 
-_SEGMENT = re.compile(r"[^/\0]{1,255}")
+SPAN_BYTES = 2 * 1024 * 1024
+"""Bytes of one request for chunks that lie side by side. With all connections at work
+64 MB are in memory, and 580 MB take 280 requests.
+"""
+
+READINGS = 4
+"""How often bytes are asked for that come shortened or changed. A request that fails or
+breaks off is repeated by the library (`bucket`). Of a source that spoils every fifth
+answer, one object in 600 fails, and then the next attempt of a host goes on.
+"""
+
+_SAFE_PATH = re.compile(
+    r"(?!\.\.?(?:/|$))[^/\0]{1,255}(?:/(?!\.\.?(?:/|$))[^/\0]{1,255})*"
+)
+"""A path that stays below the folder that it is relative to."""
+
+
+class PullFault(Failure):
+    """Why a release was not pulled. ``kind`` is a key of `pull_notes.FAULT_KINDS`."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+@contextmanager
+def faults(kind: str) -> Iterator[None]:
+    """Raise a Failure within as a PullFault of this kind, unless it has one."""
+    try:
+        yield
+    except PullFault:
+        raise
+    except NewerFormat as failure:
+        raise PullFault("newer", str(failure)) from None
+    except Failure as failure:
+        raise PullFault(kind, str(failure)) from None
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What was read from a source: requests, and the bytes that they returned."""
+
+    requests: int = 0
+    size: int = 0
+
+    def __add__(self, other: "Fetched") -> "Fetched":
+        return Fetched(self.requests + other.requests, self.size + other.size)
 
 
 def fetch(
-    source: ReleaseSource,
-    id: str,
+    bucket: Bucket,
+    release: Published,
     releases: Releases,
     stage: Stage,
     indexes: Sequence[Index] = (),
@@ -63,59 +107,197 @@ def fetch(
 
     ``stage`` may have what an earlier attempt left. ``indexes``: whose rows are compared
     with the release id. ``progress`` is called with how many objects are here, and of
-    how many. Raises PullFault; OSError where this host refuses it.
+    how many. Raises Failure where something is not what it must be; OSError where this
+    host refuses it.
     """
-    with faults("damaged"):
-        release = source.published(id)
-        here = at_hand(releases, id)
-        _require_manifest(release.parts[MANIFEST_PART], id)
-        _require_room(releases.out, _lacking(stage, release.parts))
+    id = release.id
+    folder, lines = _at_hand(releases, id)
+    if layout.size_of(release.parts[MANIFEST_PART]) > MANIFEST_BYTES:
+        raise Failure(
+            f"the manifest of release {id[:12]} has more than {MANIFEST_BYTES:,} bytes, "
+            "which are the most that are read"
+        )
+    _require_room(releases.out, _lacking(stage, release))
 
-        def fetch_one(name: str) -> Fetched:
-            part, path = release.parts[name], Path(stage.path(name))
-            return fetch_part(source.bucket, part, path, here, progress)
+    def fetch_one(name: str) -> Fetched:
+        here = cut(folder / name) if folder else []
+        part, path = release.parts[name], Path(stage.path(name))
+        return fetch_part(bucket, part, path, here, progress)
 
-        fetched = fetch_one(MANIFEST_PART)
-        data = Path(stage.path(MANIFEST_PART)).read_bytes()
-        stage.seal(MANIFEST_PART)
-        listed = manifest.lines_of(data, id, source.bucket.where)
-        sizes = _sizes(listed, id)
-        _require_same_parts(release, listed)
-        _require_formats(listed, indexes, id)
-        paths = _paths(listed)
-        stage.keep_only({*release.parts, *(first for first, *_ in paths.values())})
+    fetched = fetch_one(MANIFEST_PART)
+    data = Path(stage.path(MANIFEST_PART)).read_bytes()
+    stage.seal(MANIFEST_PART)
+    listed = manifest.lines_of(data, id, bucket.where)
+    sizes, paths = _files(listed, id)
+    _require_parts(release, listed, indexes)
+    stage.keep_only({*release.parts, *(first for first, *_ in paths.values())})
 
-        others = sorted({*listed.private, BUILD_PART})
-        fetched = sum(map(fetch_one, others), fetched)
-        digests = {name: stage.seal(name) for name in others}
-        _require_parts(listed, digests, stage, id)
-        for line in index_faults(stage.folder, listed.private, indexes):
-            raise Failure(f"release {id[:12]}: {line}")
+    others = sorted({*listed.private, BUILD_PART})
+    fetched = sum(map(fetch_one, others), fetched)
+    digests = {name: stage.seal(name) for name in others}
+    _require_built(listed, digests, stage, id)
+    for line in index_faults(stage.folder, listed.private, indexes):
+        raise Failure(f"release {id[:12]}: {line}")
 
-        missing = _missing(paths, here, stage)
-        _require_room(releases.out, sum(sizes[digest] for digest in missing))
+    at_hand = {manifest.digest_of(line): path for path, line in lines.items()}
+    missing = [
+        digest
+        for digest, (first, *_) in paths.items()
+        if not stage.has(first, digest)
+        and not (
+            digest in at_hand
+            and _is_taken(stage, first, f"{folder}/files/{at_hand[digest]}", digest)
+        )
+    ]
+    _require_room(releases.out, sum(sizes[digest] for digest in missing))
 
-        def fetch_file(digest: str) -> Fetched:
-            data = _object(source.bucket, digest, sizes[digest])
-            stage.write(paths[digest][0], data, digest)
-            return Fetched(1, len(data))
+    def fetch_file(digest: str) -> Fetched:
+        data = _object(bucket, digest, sizes[digest])
+        stage.write(paths[digest][0], data, digest)
+        return Fetched(1, len(data))
 
-        fetched = sum(concurrently(fetch_file, missing, progress), fetched)
-        for first, *equal in paths.values():
-            for path in equal:
-                stage.link(path, first)
-        return fetched
+    fetched = sum(concurrently(fetch_file, missing, progress), fetched)
+    for first, *equal in paths.values():
+        for path in equal:
+            stage.link(path, first)
+    return fetched
+
+
+def _at_hand(releases: Releases, id: str) -> tuple[Path | None, Mapping[str, bytes]]:
+    """Return the folder of what a release may be made from, and the lines of its
+    manifest: the current release, unless it is the same one, which is damaged then.
+    """
+    current = releases.current()
+    with suppress(Failure):  # a damaged manifest
+        if current is not None and current != id and releases.complete(current):
+            return releases.path(current), releases.lines(current).files
+    return None, {}
+
+
+def _is_taken(stage: Stage, name: str, path: str, digest: str) -> bool:
+    """Link a file of this host that still has this digest; return whether that is so."""
+    with suppress(OSError, Failure), open(path, "rb") as file:
+        if file_digest(file, "sha256").hexdigest() == digest:
+            stage.take(name, path, digest)
+            return True
+    return False
+
+
+def _object(bucket: Bucket, digest: str, size: int) -> bytes:
+    """Return the bytes of an object, of which no more than ``size`` are read."""
+    key = layout.object_key(digest)
+
+    def read() -> bytes | None:
+        bits = bucket.stream(key)
+        return None if bits is None else up_to(bits, size)
+
+    return _right(bucket, key, read, lambda data: sha256(data).hexdigest() == digest)
+
+
+def up_to(bits: Iterator[bytes], size: int) -> bytes:
+    """Return the bytes of a stream; where they are more than ``size``, some more."""
+    data = bytearray()
+    for bit in bits:
+        data += bit
+        if len(data) > size:
+            break
+    return bytes(data)
+
+
+def _right(
+    bucket: Bucket,
+    key: str,
+    read: Callable[[], bytes | None],
+    is_right: Callable[[bytes], bool],
+) -> bytes:
+    """Return bytes of an object that are right, after several readings at most.
+
+    The pause before the second reading is the bucket's; it doubles. ``read`` returns
+    None where there is no such object. Raises PullFault.
+    """
+    for reading in range(READINGS):
+        if reading:
+            time.sleep(bucket.pause * 2 ** (reading - 1))
+        with faults("source"):
+            data = read()
+        if data is None:
+            raise PullFault("damaged", f"{bucket.where}: {key} is missing")
+        if is_right(data):
+            return data
+    raise PullFault("damaged", f"{bucket.where}: {key} is not what was sent")
+
+
+# -- parts -----------------------------------------------------------------------------
+
+
+def fetch_part(
+    bucket: Bucket,
+    part: Sequence[Chunk],
+    path: Path,
+    here: Sequence[Chunk] = (),
+    progress: Progress | None = None,
+) -> Fetched:
+    """Write a part to a file, of which an interrupted pull may have written some.
+
+    Chunks ``here``, of a file of this host, are copied; of the others those that lie
+    side by side are one request. ``progress`` is called with how many requests are done,
+    and of how many. Raises PullFault and OSError.
+    """
+    at_hand = {chunk.digest: chunk for chunk in here}
+    with suppress(FileNotFoundError):
+        path.chmod(0o644)  # it may be sealed
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b", buffering=0) as file:
+        number, position = file.fileno(), 0
+        positions: dict[Chunk, list[int]] = defaultdict(list)
+        for chunk in part:
+            if not _is_of(os.pread(number, chunk.size, position), chunk):
+                held = at_hand.get(chunk.digest)
+                data = held.read() if held else b""
+                if held and _is_of(data, chunk):
+                    os.pwrite(number, data, position)
+                else:
+                    positions[chunk].append(position)
+            position += chunk.size
+        os.ftruncate(number, position)
+
+        def fetch(span: Sequence[Chunk]) -> int:
+            data = _span(bucket, span)
+            for chunk, piece in _cut(data, span):
+                for place in positions[chunk]:
+                    os.pwrite(number, piece, place)
+            return len(data)
+
+        missing = sorted(positions, key=lambda chunk: chunk[2:])
+        spans = groups(missing, SPAN_BYTES, adjacent=True)
+        sizes = concurrently(fetch, spans, progress)
+    return Fetched(len(sizes), sum(sizes))
+
+
+def _is_of(data: bytes, chunk: Chunk) -> bool:
+    return len(data) == chunk.size and sha256(data).hexdigest() == chunk.digest
+
+
+def _cut(data: bytes, span: Sequence[Chunk]) -> Iterator[tuple[Chunk, bytes]]:
+    for chunk in span:
+        start = chunk.offset - span[0].offset
+        yield chunk, data[start : start + chunk.size]
+
+
+def _span(bucket: Bucket, span: Sequence[Chunk]) -> bytes:
+    key, start, size = (
+        layout.object_key(span[0].holder),
+        span[0].offset,
+        layout.size_of(span),
+    )
+    return _right(
+        bucket,
+        key,
+        lambda: bucket.read_range(key, start, size),
+        lambda data: all(_is_of(piece, chunk) for chunk, piece in _cut(data, span)),
+    )
 
 
 # -- what may come ---------------------------------------------------------------------
-
-
-def _require_manifest(part: ReleasePart, id: str) -> None:
-    if part.size > MANIFEST_BYTES:
-        raise Failure(
-            f"the manifest of release {id[:12]} has {part.size:,} bytes, "
-            f"and {MANIFEST_BYTES:,} are the most that are read"
-        )
 
 
 def _require_room(out: Path, needed: int) -> None:
@@ -128,41 +310,56 @@ def _require_room(out: Path, needed: int) -> None:
         )
 
 
-def _require_same_parts(release: Published, listed: ManifestLines) -> None:
-    """Raise Failure where a source lists other parts than the manifest."""
+def _lacking(stage: Stage, release: Published) -> int:
+    """Return how many bytes parts will take on the disk beside what is staged."""
+    lacking = 0
+    for name, part in release.parts.items():
+        written = 0
+        with suppress(FileNotFoundError):
+            written = os.stat(stage.path(name)).st_blocks * 512  # as stat(2) counts
+        lacking += max(0, layout.size_of(part) - written)
+    return lacking
+
+
+def _require_parts(
+    release: Published, listed: ManifestLines, indexes: Sequence[Index]
+) -> None:
+    """Raise Failure where a source lists other parts than the manifest, and PullFault
+    where an index is of a later program.
+    """
     if release.parts.keys() != {MANIFEST_PART, BUILD_PART, *listed.private}:
         raise Failure(
             f"{layout.release_key(release.id)} names other files than its manifest"
         )
-
-
-def _require_formats(listed: ManifestLines, indexes: Sequence[Index], id: str) -> None:
-    """Raise PullFault where an index is of a later program."""
     for index in indexes:
         format = listed.private.get(index.file, {}).get("format", index.format)
         if format > index.format:
             raise PullFault(
                 "newer",
-                f"release {id[:12]}: {index.file} has format {format}; this program reads "
-                f"up to {index.format}: update it",
+                f"release {release.id[:12]}: {index.file} has format {format}; this program "
+                f"reads up to {index.format}: update it",
             )
 
 
-def _sizes(listed: ManifestLines, id: str) -> dict[str, int]:
-    """Return digest → size of the files of a manifest.
+def _files(
+    listed: ManifestLines, id: str
+) -> tuple[dict[str, int], dict[str, list[str]]]:
+    """Return digest → size of the files of a manifest, and digest → their names in the
+    release.
 
     Builds take its lines as they are; this one comes from elsewhere. Raises Failure
     where a line is not what a build writes, or its path leads out of the release.
     """
     sizes: dict[str, int] = {}
+    paths: dict[str, list[str]] = defaultdict(list)
     for path, line in listed.files.items():
         try:
-            entry: Any = orjson.loads(line)
+            entry = orjson.loads(line)
             stated = entry["path"], layout.count(entry["size"]), entry["sha256"]
             read = path, manifest.size_of(line), manifest.digest_of(line)
             if stated != read or not layout.is_digest(stated[2]):
                 raise ValueError("its entries are out of order")
-            if not _is_safe(path):
+            if not _SAFE_PATH.fullmatch(path):
                 raise ValueError("its path leads elsewhere")
         except (ValueError, KeyError, TypeError) as error:
             raise Failure(
@@ -170,19 +367,11 @@ def _sizes(listed: ManifestLines, id: str) -> dict[str, int]:
                 f"writes: {error}"
             ) from None
         sizes[stated[2]] = stated[1]
-    return sizes
+        paths[stated[2]].append(f"files/{path}")
+    return sizes, paths
 
 
-def _is_safe(path: str) -> bool:
-    """Return whether a path stays below the folder that it is relative to."""
-    segments = path.split("/")
-    return all(
-        _SEGMENT.fullmatch(segment) and segment not in (".", "..")
-        for segment in segments
-    )
-
-
-def _require_parts(
+def _require_built(
     listed: ManifestLines, digests: Mapping[str, str], stage: Stage, id: str
 ) -> None:
     """Compare the staged parts with what the manifest and build.json say of them.
@@ -200,74 +389,3 @@ def _require_parts(
             raise Failure(
                 f"release {id[:12]}: {name} has not the bytes that were built"
             )
-
-
-def _lacking(stage: Stage, parts: Mapping[str, ReleasePart]) -> int:
-    """Return how many bytes parts will take on the disk beside what is staged."""
-    lacking = 0
-    for name, part in parts.items():
-        try:
-            written = os.stat(stage.path(name)).st_blocks * 512  # as stat(2) counts
-        except FileNotFoundError:
-            written = 0
-        lacking += max(0, part.size - written)
-    return lacking
-
-
-# -- files -----------------------------------------------------------------------------
-
-
-def _paths(listed: ManifestLines) -> dict[str, list[str]]:
-    """Return digest → the files of a release that have it, by their names in it."""
-    paths: dict[str, list[str]] = defaultdict(list)
-    for path, line in listed.files.items():
-        paths[manifest.digest_of(line)].append(f"files/{path}")
-    return paths
-
-
-def _missing(
-    paths: Mapping[str, Sequence[str]], here: AtHand, stage: Stage
-) -> list[str]:
-    """Link what this host has of some files; return the digests of the others."""
-    at_hand = here.paths()
-    missing = []
-    for digest, names in paths.items():
-        if stage.has(names[0], digest):
-            continue
-        if digest in at_hand and _is(at_hand[digest], digest):
-            try:
-                stage.take(names[0], str(at_hand[digest]), digest)
-                continue
-            except Failure:  # its time was changed
-                pass
-        missing.append(digest)
-    return missing
-
-
-def _is(path: Path, digest: str) -> bool:
-    """Return whether a file of this host still has this digest."""
-    try:
-        with open(path, "rb") as file:
-            return file_digest(file, "sha256").hexdigest() == digest
-    except OSError:
-        return False
-
-
-def _object(bucket: Bucket, digest: str, size: int) -> bytes:
-    """Return the bytes of an object, of which no more than ``size`` are read."""
-    key = layout.object_key(digest)
-
-    def read() -> bytes | None:
-        bits = bucket.stream(key)
-        if bits is None:
-            return None
-        data = bytearray()
-        for bit in bits:
-            data += bit
-            if len(data) > size:
-                break
-        return bytes(data)
-
-    return read_right(
-        bucket, key, read, lambda data: sha256(data).hexdigest() == digest
-    )

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from shopwindow.delivery.pulling import Pulled, prune, pull
-from shopwindow.delivery.source import ReleaseSource
+from shopwindow.delivery.pulling import Pulled, ReleaseSource, prune, pull
 from shopwindow.interface.index import Index
 from shopwindow.problems import Failure, number_of
 from shopwindow.release.edge_notes import stale_edges

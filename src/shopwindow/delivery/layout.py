@@ -2,6 +2,7 @@
 
 ```
 objects/<2 digits>/<sha256>    bytes, by their digest: immutable, shared by all releases
+objects/clock                  written again to learn the store's time (`pointer`)
 releases/<id>/manifest.json    which objects a release consists of; created last
 current.json                   which release is current (`pointer`)
 metadata/                      signatures of that, where somebody signs (`signing`)
@@ -23,12 +24,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 import orjson
 
+from shopwindow.delivery.bucket import Bucket, concurrently
+from shopwindow.delivery.chunks import Chunk
 from shopwindow.problems import Failure
-from shopwindow.release.manifest import NewerFormat
+from shopwindow.release import manifest
+from shopwindow.release.manifest import ManifestLines, NewerFormat
+from shopwindow.release.releases import MIN_ID_DIGITS
 
 LISTING_FORMAT = 1
 """The format of `releases/<id>/manifest.json`, which it states."""
@@ -38,6 +44,7 @@ RELEASES = "releases/"
 OBJECTS = "objects/"
 METADATA = "metadata/"
 TIMESTAMP = f"{METADATA}timestamp.json"
+CLOCK = f"{OBJECTS}clock"
 
 MANIFEST_PART, BUILD_PART = "manifest.json", "build.json"
 
@@ -48,30 +55,6 @@ after which a publisher ends one (`chunks`), since a line stays in one piece.
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 _PART_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-
-
-@dataclass(frozen=True)
-class PartChunk:
-    """A piece of a part: its own digest (SHA-256, hex) and its size in bytes; the
-    digest of the object that holds it, and where in that it begins.
-    """
-
-    digest: str
-    size: int
-    object: str
-    offset: int
-
-
-@dataclass(frozen=True)
-class ReleasePart:
-    """A file of a release that is not below files/: its chunks, in order."""
-
-    chunks: Sequence[PartChunk]
-
-    @property
-    def size(self) -> int:
-        """The size of the file in bytes."""
-        return sum(chunk.size for chunk in self.chunks)
 
 
 @dataclass(frozen=True)
@@ -86,7 +69,12 @@ class Published:
     built: str
     files: int
     size: int
-    parts: Mapping[str, ReleasePart]
+    parts: Mapping[str, Sequence[Chunk]]
+
+
+def size_of(part: Sequence[Chunk]) -> int:
+    """Return the bytes of a file of a release from its chunks."""
+    return sum(chunk.size for chunk in part)
 
 
 def object_key(digest: str) -> str:
@@ -109,10 +97,10 @@ def encode(published: Published) -> bytes:
     parts = {}
     for name, part in published.parts.items():
         rows = []
-        for chunk in part.chunks:
-            number = numbers.setdefault(chunk.object, len(numbers))
+        for chunk in part:
+            number = numbers.setdefault(chunk.holder, len(numbers))
             rows.append([chunk.digest, chunk.size, number, chunk.offset])
-        parts[name] = {"size": part.size, "chunks": rows}
+        parts[name] = {"size": size_of(part), "chunks": rows}
     value = {
         "format": LISTING_FORMAT,
         "id": published.id,
@@ -142,11 +130,9 @@ def decode(data: bytes, id: str, where: object) -> Published:
             raise ValueError("it is of another release")
         objects = [digest(one) for one in value["objects"]]
         parts = {
-            _part_name(name): ReleasePart(
-                tuple(
-                    _chunk(own, size, objects[number], offset)
-                    for own, size, number, offset in part["chunks"]
-                )
+            _part_name(name): tuple(
+                _chunk(own, size, objects[number], offset)
+                for own, size, number, offset in part["chunks"]
             )
             for name, part in value["parts"].items()
         }
@@ -197,13 +183,116 @@ def _part_name(name: str) -> str:
     return name
 
 
-def _chunk(own: Any, size: Any, object: str, offset: Any) -> PartChunk:
+def _chunk(own: Any, size: Any, object: str, offset: Any) -> Chunk:
     """Return a chunk. Raises ValueError or TypeError where it cannot be one."""
     if not 0 < count(size) <= LARGEST_CHUNK:
         raise ValueError(f"a chunk of {size} bytes")
-    return PartChunk(digest(own), size, object, count(offset))
+    return Chunk(digest(own), size, object, count(offset))
 
 
 def lacking(error: Exception) -> str:
     """Return what is wrong with a JSON value that cannot be decoded, for a message."""
     return f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+
+
+# -- what a target holds ---------------------------------------------------------------
+
+
+def ids(bucket: Bucket) -> list[str]:
+    """Return the ids of the releases at a target, sorted.
+
+    Of one that was not sent to the end the listing shows nothing, since its manifest is
+    created last.
+    """
+    keys = (item.key for item in bucket.listing(RELEASES))
+    return sorted({key.split("/")[1] for key in keys})
+
+
+def find(bucket: Bucket, start: str) -> str:
+    """Return the id at a target that begins so. Raises Failure, as `Releases.find`."""
+    if len(start) < MIN_ID_DIGITS:
+        raise Failure(
+            f"{start!r}: an id needs at least {MIN_ID_DIGITS} digits; `shopwindow releases` lists them"
+        )
+    matching = [id for id in ids(bucket) if id.startswith(start.lower())]
+    if len(matching) != 1:
+        what = "several releases begin so" if matching else "no release has this id"
+        raise Failure(
+            f"{bucket.where}: {start!r}: {what}; `shopwindow releases` lists them"
+        )
+    return matching[0]
+
+
+def published(bucket: Bucket, id: str) -> Published:
+    """Return what a target says of a release. Raises Failure where it has none."""
+    found = published_or_none(bucket, id)
+    if found is None:
+        raise Failure(
+            f"{bucket.where}: {release_key(id)} is gone; publish a release again"
+        )
+    return found
+
+
+def published_or_none(bucket: Bucket, id: str) -> Published | None:
+    """Return what a target says of a release; None where it says nothing."""
+    stored = bucket.read(release_key(id))
+    return decode(stored.data, id, bucket.where) if stored else None
+
+
+def present(bucket: Bucket) -> set[str]:
+    """Return the digests of all objects at a target."""
+    return {item.key.rpartition("/")[2] for item in bucket.listing(OBJECTS)}
+
+
+def lines(
+    bucket: Bucket, release: Published, at_hand: dict[str, bytes]
+) -> ManifestLines:
+    """Return the lines of a release's manifest.
+
+    ``at_hand``: chunks by their digest, which need not be read from the target; those
+    that are read are added. Raises Failure where the target does not have what the
+    release consists of.
+    """
+    chunks = release.parts[MANIFEST_PART]
+    absent = {c.digest: c for c in chunks if c.digest not in at_hand}
+
+    def fetch(chunk: Chunk) -> tuple[str, bytes]:
+        return chunk.digest, read_chunk(bucket, chunk)
+
+    at_hand.update(concurrently(fetch, list(absent.values())))
+    data = b"".join(at_hand[chunk.digest] for chunk in chunks)
+    return manifest.lines_of(data, release.id, bucket.where)
+
+
+def read_chunk(bucket: Bucket, chunk: Chunk) -> bytes:
+    """Return a chunk. Raises Failure where it is gone or not what was sent."""
+    key = object_key(chunk.holder)
+    data = bucket.read_range(key, chunk.offset, chunk.size)
+    if data is None or sha256(data).hexdigest() != chunk.digest:
+        what = "gone" if data is None else "not what was sent"
+        raise Failure(
+            f"{bucket.where}: {key} is {what}; `shopwindow verify` lists what else is"
+        )
+    return data
+
+
+def fault(bucket: Bucket, key: str, digest: str) -> str:
+    """Return what is wrong with an object of this digest, as a line; empty: nothing."""
+    bits = bucket.stream(key)
+    if bits is None:
+        return f"{key}: missing"
+    actual = sha256()
+    for bit in bits:
+        actual.update(bit)
+    return "" if actual.hexdigest() == digest else f"{key}: not what was sent"
+
+
+def objects(release: Published, listed: ManifestLines) -> set[str]:
+    """Return the digests of all objects that a release consists of."""
+    served = {manifest.digest_of(line) for line in listed.files.values()}
+    return served | holding(release)
+
+
+def holding(release: Published) -> set[str]:
+    """Return the digests of the objects that hold the chunks of a release's parts."""
+    return {chunk.holder for part in release.parts.values() for chunk in part}

@@ -1,16 +1,17 @@
 """A release of an output directory, as what has to lie at a target: its objects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 
 import orjson
 
-from shopwindow.delivery.bucket import LARGE_BYTES, Headers, SentBody
-from shopwindow.delivery.chunks import chunks, stretches
-from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART
+from shopwindow.delivery.bucket import Headers
+from shopwindow.delivery.chunks import Chunk, cut, groups
+from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published
 from shopwindow.interface.answer import cache_control
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
@@ -29,78 +30,50 @@ PRIVATE_HEADERS = Headers(
 under their names, which are digests, they never change.
 """
 
-LINES = (MANIFEST_PART, manifest.CONTENT_FILE)
-"""Parts that are cut by their lines: both have a line an entry. Any other part, such as
-an index, is cut as a file of pages.
+BUNDLE_BYTES = 8 * 1024 * 1024
+"""Bytes of a bundle of chunks. The first publication of 20 MB sends three of them, over
+several connections. A larger one would stay at the target longer for the sake of one
+chunk.
 """
 
 
 @dataclass(frozen=True)
-class Extract:
-    """Bytes of a file, which are read when they are sent."""
-
-    path: Path
-    offset: int
-    size: int
-
-    def read(self) -> bytes:
-        """Return the bytes; fewer where the file has become shorter."""
-        with open(self.path, "rb") as file:
-            file.seek(self.offset)
-            return file.read(self.size)
-
-
-@dataclass(frozen=True)
-class OutgoingChunk:
-    """A chunk of a part: its digest (SHA-256, hex), its size, and its bytes or where
-    they are.
-    """
-
-    digest: str
-    size: int
-    body: bytes | Extract
-
-    def read(self) -> bytes:
-        """Return the bytes."""
-        return self.body if isinstance(self.body, bytes) else self.body.read()
-
-
-@dataclass(frozen=True)
 class Object:
-    """What is to be stored under a digest (SHA-256, hex), and how it is served.
-
-    ``body``: bytes, a file, or pieces that are stored one after the other.
+    """What is to be stored under a digest (SHA-256, hex): chunks of files, one after the
+    other; and how it is served.
     """
 
     digest: str
-    body: SentBody | Sequence[OutgoingChunk]
+    chunks: Sequence[Chunk]
     headers: Headers
 
-    def checked(self) -> SentBody:
+    def checked(self) -> bytes:
         """Return what to send. Raises Failure where a file is not what was built."""
-        if isinstance(self.body, bytes):
-            return self.body
-        if not isinstance(self.body, Path):
-            joined = b"".join(piece.read() for piece in self.body)
-            if sha256(joined).hexdigest() != self.digest:
-                raise Failure("the release was changed while it was read; run it again")
-            return joined
-        try:
-            with open(self.body, "rb") as file:
-                if self.body.stat().st_size >= LARGE_BYTES:
-                    body: SentBody = self.body
-                    digest = file_digest(file, "sha256").hexdigest()
-                else:
-                    body = file.read()
-                    digest = sha256(body).hexdigest()
-        except FileNotFoundError:
-            digest = ""
+        data = b"".join(self._pieces())
+        self.require(sha256(data).hexdigest())
+        return data
+
+    def require(self, digest: str = "") -> None:
+        """Raise Failure where the files are not what was built.
+
+        ``digest``: what their bytes have; empty: they are read, and not all at once.
+        """
+        if not digest:
+            whole = sha256()
+            for piece in self._pieces():
+                whole.update(piece)
+            digest = whole.hexdigest()
         if digest != self.digest:
+            where = self.chunks[0].holder if self.chunks else "a file"
             raise Failure(
-                f"{self.body}: missing, or not what was built, so nothing leads to this "
+                f"{where}: missing, or not what was built, so nothing leads to this "
                 "release; `shopwindow verify` lists all that is damaged"
             )
-        return body
+
+    def _pieces(self) -> Iterator[bytes]:
+        with suppress(FileNotFoundError):
+            for chunk in self.chunks:
+                yield chunk.read()
 
 
 def require_secret_keys(out: Path, interface: Interface) -> None:
@@ -125,29 +98,50 @@ def require_secret_keys(out: Path, interface: Interface) -> None:
 class Outgoing:
     """A release that is to be published.
 
-    ``folder``: where it lies. ``built``: when it was built (RFC 3339). ``last_built``: when it was built again, at
+    ``built``: when it was built (RFC 3339). ``last_built``: when it was built again, at
     the last: content that returns gives the release that exists. ``lines``: its
     manifest. ``files``: the objects of the files below files/, by digest, and ``size``
-    their bytes. ``parts``: the pieces of its other files, by name.
+    their bytes. ``parts``: the chunks of its other files, by name.
     """
 
     id: str
-    folder: Path
     built: str
     last_built: str
     lines: ManifestLines
     files: Mapping[str, Object]
     size: int
-    parts: Mapping[str, Sequence[OutgoingChunk]]
+    parts: Mapping[str, Sequence[Chunk]]
 
-    def path(self, path: str) -> Path:
-        """Return the file at a path below files/."""
-        return self.folder / "files" / path
+    def bundled(
+        self, there: Mapping[str, Chunk]
+    ) -> tuple[Published, dict[str, Object]]:
+        """Return what a target will say of it, and the objects of its new chunks.
 
-    def manifest_bytes(self) -> bytes:
-        """Return the bytes of its manifest."""
-        pieces = self.parts[MANIFEST_PART]
-        return b"".join(piece.body for piece in pieces if isinstance(piece.body, bytes))
+        ``there``: the chunks that the target has, by digest. The objects are by digest,
+        too.
+        """
+        located = dict(there)
+        every = {chunk.digest: chunk for part in self.parts.values() for chunk in part}
+        new = [chunk for digest, chunk in every.items() if digest not in there]
+        bundles = {}
+        for group in groups(new, BUNDLE_BYTES, adjacent=False):
+            whole = sha256()
+            offsets = []
+            size = 0
+            for chunk in group:
+                whole.update(chunk.read())
+                offsets.append(size)
+                size += chunk.size
+            digest = whole.hexdigest()
+            bundles[digest] = Object(digest, group, PRIVATE_HEADERS)
+            for chunk, offset in zip(group, offsets, strict=True):
+                located[chunk.digest] = chunk._replace(holder=digest, offset=offset)
+        parts = {
+            name: tuple(located[chunk.digest] for chunk in chunks)
+            for name, chunks in self.parts.items()
+        }
+        files = len(self.lines.files)
+        return Published(self.id, self.built, files, self.size, parts), bundles
 
 
 def outgoing(out: Path) -> Outgoing:
@@ -163,53 +157,20 @@ def outgoing(out: Path) -> Outgoing:
         raise Failure(
             f"release {id[:12]} is not complete in {out}: build it there, or copy all of it"
         )
-    parts = {
-        name: _pieces(folder / name, _digest(name, listed, note))
-        for name in (MANIFEST_PART, *listed.private, BUILD_PART)
-    }
+    names = (MANIFEST_PART, *listed.private, BUILD_PART)
+    parts = {name: cut(folder / name) for name in names}
+    for name, entry in listed.private.items():
+        stated = entry.get("sha256") or index_note(note, Path(name).stem).get("sha256")
+        if stated:
+            Object(stated, parts[name], PRIVATE_HEADERS).require()
     files: dict[str, Object] = {}
-    size = 0
     for path, line in listed.files.items():
-        digest = manifest.digest_of(line)
-        if digest not in files:
-            files[digest] = Object(digest, folder / "files" / path, headers(line))
-            size += manifest.size_of(line)
-    last_built = _last_built(out, id, note)
-    built = str(note["built"])
-    return Outgoing(id, folder, built, last_built, listed, files, size, parts)
-
-
-def _pieces(path: Path, digest: str | None) -> list[OutgoingChunk]:
-    """Return the pieces of a part.
-
-    ``digest``: that of the file; None: nothing says it. Raises Failure where the file
-    has another one.
-    """
-    if path.name in LINES:
-        data = path.read_bytes()
-        actual = sha256(data)
-        pieces = [OutgoingChunk(sha256(c).hexdigest(), len(c), c) for c in chunks(data)]
-    else:
-        actual = sha256()
-        pieces = []
-        for offset, size in stretches(path.stat().st_size):
-            extract = Extract(path, offset, size)
-            data = extract.read()
-            actual.update(data)
-            pieces.append(OutgoingChunk(sha256(data).hexdigest(), size, extract))
-    if digest not in (None, actual.hexdigest()):
-        raise Failure(
-            f"{path}: not what was built; `shopwindow verify` lists all that is damaged"
-        )
-    return pieces
-
-
-def _digest(name: str, listed: ManifestLines, note: Mapping[str, object]) -> str | None:
-    """Return the digest that a part was built with; None where nothing says it."""
-    if name not in listed.private:
-        return None
-    stated = listed.private[name].get("sha256")
-    return stated or index_note(dict(note), Path(name).stem).get("sha256")
+        digest, size = manifest.digest_of(line), manifest.size_of(line)
+        chunk = Chunk(digest, size, f"{folder}/files/{path}", 0)
+        files.setdefault(digest, Object(digest, [chunk], headers(line)))
+    size = sum(file.chunks[0].size for file in files.values())
+    built, last = str(note["built"]), _last_built(out, id, note)
+    return Outgoing(id, built, last, listed, files, size, parts)
 
 
 def headers(line: bytes) -> Headers:

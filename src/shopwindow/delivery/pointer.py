@@ -8,7 +8,7 @@ with more entries.
 """
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
@@ -26,8 +26,15 @@ HISTORY = 20
 host which asks for the pointer every second reads 7 KB at most.
 """
 
-OBJECTS, SITE = "", "site"
-"""Layouts of a target: objects under their digests, or files under their paths."""
+PRUNING_LASTS = timedelta(minutes=15)
+"""How long a publisher believes that somebody is pruning, who may have been killed.
+Whoever prunes stops well before (`upkeep.PRUNES_FOR`).
+"""
+
+CLOCKS_DIFFER = timedelta(minutes=10)
+"""How far in the future a build may lie: clocks of machines that nobody sets differ by
+minutes. What is further would refuse every build of other machines for as long.
+"""
 
 POINTER_HEADERS = Headers("application/json", "no-cache")
 
@@ -40,10 +47,6 @@ class TargetPointer:
     are RFC 3339. ``unpurged``: ids of the releases that caches may still hold, the
     oldest first. ``pruning``: since when somebody is pruning; empty: nobody is.
     ``history``: the last activations, the oldest first, as in history.jsonl.
-
-    ``layout``: SITE or OBJECTS. Of a site ``begun`` has the ids of releases of which
-    files may lie there beside the current one's, since ``sending``; ``id`` is empty
-    until the first is whole.
     """
 
     id: str
@@ -53,9 +56,6 @@ class TargetPointer:
     unpurged: tuple[str, ...] = ()
     pruning: str = ""
     history: tuple[Activation, ...] = ()
-    layout: str = OBJECTS
-    begun: tuple[str, ...] = ()
-    sending: str = ""
 
     def moved(
         self, id: str, built: str, activation: Activation, *, pin: bool
@@ -87,36 +87,23 @@ class ReadPointer:
     version: Version | None
 
 
-def read(bucket: Bucket, wanted: str = OBJECTS) -> ReadPointer:
-    """Read the pointer of a target. ``wanted``: the layout that it must have.
+def read(bucket: Bucket) -> ReadPointer:
+    """Read the pointer of a target.
 
-    Raises Failure where it is of a later program, or none; where the target has the
-    other layout; and where there is no pointer, but something else.
+    Raises Failure where it is of a later program, or none; and where there is no
+    pointer, but something else.
     """
     stored = bucket.read(layout.POINTER)
     if stored is None:
-        _require_ours(bucket, wanted)
+        _require_ours(bucket)
         return ReadPointer(None, None)
-    present = _decode(stored.data, bucket.where)
-    if present.layout != wanted:
-        remedy = "leave --layout site out" if wanted == SITE else "say --layout site"
-        raise Failure(
-            f"{bucket.where}: was published in another layout; {remedy}, or publish to "
-            "another prefix"
-        )
-    return ReadPointer(present, stored.version)
+    return ReadPointer(_decode(stored.data, bucket.where), stored.version)
 
 
-def _require_ours(bucket: Bucket, wanted: str) -> None:
+def _require_ours(bucket: Bucket) -> None:
     """Raise Failure where a target without a pointer holds what no publisher wrote."""
-    ours = {
-        OBJECTS: [
-            folder.rstrip("/")
-            for folder in (layout.OBJECTS, layout.RELEASES, layout.METADATA)
-        ],
-        SITE: ["manifests"],
-    }
-    others = [name for name in bucket.folders("") if name not in ours[wanted]]
+    ours = (layout.OBJECTS, layout.RELEASES, layout.METADATA)
+    others = [name for name in bucket.folders("") if f"{name}/" not in ours]
     if others:
         raise Failure(
             f"{bucket.where}: holds something else ({', '.join(others[:3])}); "
@@ -132,18 +119,16 @@ def _decode(data: bytes, where: str) -> TargetPointer:
                 f"{where}: {layout.POINTER} has format {value['format']}; "
                 f"this program reads up to {POINTER_FORMAT}: update it"
             )
-        is_begun = value.get("layout") == SITE and value["id"] == ""
+        if "layout" in value:
+            raise ValueError("it is of a site, which this program no longer publishes")
         return TargetPointer(
-            id="" if is_begun else layout.digest(value["id"]),
-            switched="" if is_begun else layout.instant(value["switched"]),
-            built="" if is_begun else layout.instant(value["built"]),
+            id=layout.digest(value["id"]),
+            switched=layout.instant(value["switched"]),
+            built=layout.instant(value["built"]),
             pinned=_flag(value.get("pinned", False)),
             unpurged=tuple(map(layout.digest, value.get("unpurged", ()))),
             pruning=layout.instant(value["pruning"]) if "pruning" in value else "",
             history=tuple(map(_activation, value["history"])),
-            layout=str(value.get("layout", OBJECTS)),
-            begun=tuple(map(layout.digest, value.get("begun", ()))),
-            sending=layout.instant(value["sending"]) if "sending" in value else "",
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Failure(
@@ -180,9 +165,6 @@ def _encode(pointer: TargetPointer) -> bytes:
         "pinned": pointer.pinned,
         "unpurged": pointer.unpurged,
         "pruning": pointer.pruning,
-        "layout": pointer.layout,
-        "begun": pointer.begun,
-        "sending": pointer.sending,
     }
     value |= {name: entry for name, entry in more.items() if entry}
     value["history"] = pointer.history
@@ -202,13 +184,77 @@ def move(bucket: Bucket, version: Version | None, pointer: TargetPointer) -> boo
     return present is not None and present.data == data
 
 
-def activation(
-    moment: datetime, id: str, previous: str | None, why: str, action: str
-) -> Activation:
-    """Return an entry of the history.
+def activation(id: str, previous: str | None, why: str, action: str) -> Activation:
+    """Return an entry of the history, of now.
 
     Its instant has microseconds, so that no two publishers write the same pointer.
     """
+    moment = datetime.now(UTC)
     return history.activation(
         moment, id, previous, why, action, precision="microseconds"
+    )
+
+
+def with_unpurged(
+    moved: TargetPointer, previous: str | None, *, purges: bool
+) -> TargetPointer:
+    """Return a pointer that lists the previous release as still to be purged.
+
+    Where nobody purges, only a list that somebody has begun is continued.
+    """
+    if previous is None or not (purges or moved.unpurged):
+        return moved
+    return replace(moved, unpurged=(*moved.unpurged, previous))
+
+
+def require(bucket: Bucket, present: TargetPointer | None) -> TargetPointer:
+    """Return the pointer. Raises Failure where nothing was published yet."""
+    if present is None:
+        raise Failure(f"{bucket.where}: nothing was published there yet")
+    return present
+
+
+def require_nobody_prunes(bucket: Bucket, read: ReadPointer) -> None:
+    """Raise Failure while somebody deletes objects of this target."""
+    since = read.pointer.pruning if read.pointer else ""
+    if since and datetime.now(UTC) - datetime.fromisoformat(since) < PRUNING_LASTS:
+        raise Failure(
+            f"{bucket.where}: somebody has been pruning since {since[:19]}Z; "
+            "run it again when that is done"
+        )
+
+
+def require_right_clock(bucket: Bucket, now: datetime) -> None:
+    """Raise Failure where the clock at a target says something else than this one.
+
+    What is published in the future, others take for the newest until then, and what is
+    signed in the future, hosts refuse. The store's time is that which it gives an object
+    which is written for that. S3 refuses the requests of a clock that is wrong.
+    """
+    if bucket.where.startswith("s3://"):
+        return
+    bucket.overwrite(layout.CLOCK, b"", POINTER_HEADERS)
+    stored = bucket.read(layout.CLOCK)
+    if stored is not None and abs(stored.modified - now) > CLOCKS_DIFFER:
+        raise Failure(
+            f"{bucket.where}: the clock there says {stored.modified:%Y-%m-%d %H:%MZ}, and "
+            f"this machine's {now:%Y-%m-%d %H:%MZ}, so nothing was changed; set the one "
+            "that is wrong"
+        )
+
+
+def overtaken(where: str, id: str, present: TargetPointer | None, state: str) -> str:
+    """Return what happened where another publisher was faster.
+
+    ``state``: what became of this one's release. Nobody tries again from here. The
+    release was built before the other one was current, perhaps from older content, and
+    only another build knows the newest.
+    """
+    if present is None:
+        return f"{where}: somebody deleted {layout.POINTER} meanwhile; run it again"
+    by = present.history[-1]["who"] if present.history else "another publisher"
+    return (
+        f"{where}: {by} was faster, and {present.id[:12]} is current; {id[:12]} {state}. "
+        "If the current one lacks your change, build again, which takes the newest "
+        "content, and publish that"
     )

@@ -7,35 +7,32 @@ The order is what makes it safe to kill:
    created, never overwritten; that one exists is as good.
 3. `releases/<id>/manifest.json` is created. From now on the release is whole.
 4. The pointer is replaced, if it is still the version of step 1.
+5. Where somebody signs, the signed metadata is made to name the release (`signing`).
 
-Killed before step 4, the next run finds the objects there. The condition of step 4
-covers more than a second publisher: whoever prunes replaces the pointer first, so no
-object can have been deleted between steps 2 and 4 without step 4 failing.
+Killed before the end, the next run finds the objects there, and finishes. The condition
+of step 4 covers more than a second publisher: whoever prunes replaces the pointer first,
+so no object can have been deleted between steps 2 and 4 without step 4 failing.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from shopwindow.content.processes import Progress
-from shopwindow.delivery import layout, pointer, released
-from shopwindow.delivery.bucket import Bucket, Headers, size_of
-from shopwindow.delivery.bundles import bundled
-from shopwindow.delivery.connections import concurrently
-from shopwindow.delivery.layout import PartChunk
+from shopwindow.delivery import layout, pointer, signing
+from shopwindow.delivery.bucket import Bucket, Headers, concurrently
+from shopwindow.delivery.chunks import Chunk
+from shopwindow.delivery.layout import MANIFEST_PART
 from shopwindow.delivery.outgoing import PRIVATE_HEADERS, Object, Outgoing
-from shopwindow.delivery.pointer import ReadPointer, TargetPointer
+from shopwindow.delivery.pointer import (
+    CLOCKS_DIFFER,
+    TargetPointer,
+    overtaken,
+    require_nobody_prunes,
+    with_unpurged,
+)
+from shopwindow.delivery.signing import Chain, Signature, Signing
 from shopwindow.problems import Failure
-
-PRUNING_LASTS = timedelta(minutes=15)
-"""How long a publisher believes that somebody is pruning, who may have been killed.
-Whoever prunes stops well before (`upkeep.PRUNES_FOR`).
-"""
-
-CLOCKS_DIFFER = timedelta(minutes=10)
-"""How far in the future a build may lie: clocks of machines that nobody sets differ by
-minutes. What is further would refuse every build of other machines for as long.
-"""
 
 MANIFEST_HEADERS = Headers("application/json", PRIVATE_HEADERS.cache_control)
 
@@ -44,16 +41,18 @@ MANIFEST_HEADERS = Headers("application/json", PRIVATE_HEADERS.cache_control)
 class PublishOptions:
     """How to publish.
 
-    ``reason``: goes into the history. ``force``: also where that would be refused; each
-    way of publishing says what for. ``purges``: somebody will purge, so the pointer
-    shall list what is to be purged. ``progress`` is called with how many objects or
-    files are sent, and of how many.
+    ``reason``: goes into the history. ``force``: also where a newer build is current;
+    what was published without a signature, or signed in the future. ``purges``:
+    somebody will purge, so the pointer shall list what is to be purged. ``progress`` is
+    called with how many objects are sent, and of how many. ``signing``: who signs;
+    None: nobody.
     """
 
     reason: str = "publish"
     force: bool = False
     purges: bool = False
     progress: Progress | None = None
+    signing: Signing | None = None
 
 
 BY_DEFAULT = PublishOptions()
@@ -66,7 +65,8 @@ class Publication:
 
     ``sent`` and ``size``: objects that were created, and their bytes. ``previous``: the
     release that was current before, if any. ``activated``: the pointer has moved.
-    ``pinned``: it has not, since it is pinned at ``previous``.
+    ``pinned``: it has not, since it is pinned at ``previous``; signatures of that one
+    are renewed then.
     """
 
     id: str
@@ -75,75 +75,73 @@ class Publication:
     previous: str | None
     activated: bool
     pinned: bool
+    signature: Signature | None = None
 
 
 def publish(
-    release: Outgoing,
-    bucket: Bucket,
-    options: PublishOptions = BY_DEFAULT,
+    release: Outgoing, bucket: Bucket, options: PublishOptions = BY_DEFAULT
 ) -> Publication:
     """Send a release to a target, and make it the current one there.
 
-    With ``options.force`` also where a newer build is current. Raises Failure, after
-    which the pointer is as it was or as another publisher has set it.
+    Raises Failure, after which the pointer is as it was or as another publisher has set
+    it.
     """
+    signs = options.signing
+    signed = signing.ready(bucket, signs, force=options.force) if signs else None
     start = pointer.read(bucket)
     sent = size = 0
     while True:
         require_nobody_prunes(bucket, start)
-        require_newer(release, start.pointer, bucket.where, force=options.force)
-        created = send(release, bucket, start.pointer, options.progress)
-        sent, size = sent + len(created), size + sum(created)
         present = start.pointer
+        _require_newer(release, present, bucket.where, force=options.force)
+        if signed:
+            _require_right(bucket, release, signed, force=options.force)
+        now = signs.clock() if signs else datetime.now(UTC)
+        pointer.require_right_clock(bucket, now)
+        created = send(release, bucket, present, options.progress)
+        sent, size = sent + len(created), size + sum(created)
         previous = present.id if present else None
         is_current = previous == release.id
-        if present and (is_current or present.pinned):
-            pinned = present.pinned and not is_current
-            return Publication(release.id, sent, size, previous, False, pinned)
-
-        next_pointer = _next(present, release, options)
-        if pointer.move(bucket, start.version, next_pointer):
-            return Publication(release.id, sent, size, previous, True, False)
+        is_pinned = present is not None and present.pinned and not is_current
+        done = Publication(release.id, sent, size, previous, False, is_pinned)
+        if is_current or is_pinned:
+            break
+        moved = _next(present, release, options)
+        if pointer.move(bucket, start.version, moved):
+            done = replace(done, activated=True)
+            break
         again = pointer.read(bucket)
         if again.pointer is None or again.pointer.id not in (previous, release.id):
             state = "is there, but not activated"
             raise Failure(overtaken(bucket.where, release.id, again.pointer, state))
         start = again  # pinned, pruned or purged meanwhile: from the start
+    if not signs or not signed:
+        return done
+    if is_pinned:
+        return replace(done, signature=signing.renew(bucket, signs))
+    _require_right(bucket, release, signed)
+    listed = signing.listed_by(bucket, release.id)
+    if listed is None:
+        raise Failure(
+            f"{bucket.where}: somebody deleted {layout.release_key(release.id)} meanwhile; "
+            "run it again"
+        )
+    return replace(done, signature=signing.sign(bucket, signs, release.id, listed))
 
 
 def _next(
     present: TargetPointer | None, release: Outgoing, options: PublishOptions
 ) -> TargetPointer:
     """Return the pointer that leads to a release."""
-    previous = present.id if present else None
-    moment = datetime.now(UTC)
-    entry = pointer.activation(moment, release.id, previous, options.reason, "publish")
     start = present or TargetPointer("", "", "")
+    previous = start.id or None
+    entry = pointer.activation(release.id, previous, options.reason, "publish")
     moved = start.moved(release.id, release.last_built, entry, pin=False)
     moved = replace(moved, pruning="")
     return with_unpurged(moved, previous, purges=options.purges)
 
 
-def with_unpurged(
-    moved: TargetPointer, previous: str | None, *, purges: bool
-) -> TargetPointer:
-    """Return a pointer that lists the previous release as still to be purged.
-
-    Where nobody purges, only a list that somebody has begun is continued.
-    """
-    if previous is None or not (purges or moved.unpurged):
-        return moved
-    return replace(moved, unpurged=(*moved.unpurged, previous))
-
-
-def require_nobody_prunes(bucket: Bucket, read: ReadPointer) -> None:
-    """Raise Failure while somebody deletes objects of this target."""
-    since = read.pointer.pruning if read.pointer else ""
-    if since and datetime.now(UTC) - datetime.fromisoformat(since) < PRUNING_LASTS:
-        raise Failure(
-            f"{bucket.where}: somebody has been pruning since {since[:19]}Z; "
-            "run it again when that is done"
-        )
+# -- what is refused -------------------------------------------------------------------
 
 
 def require_unsigned(bucket: Bucket) -> None:
@@ -155,22 +153,7 @@ def require_unsigned(bucket: Bucket) -> None:
         )
 
 
-def require_right_clock(bucket: Bucket, now: datetime) -> None:
-    """Raise Failure where the clock at a target says something else than this one.
-
-    What is published in the future, others take for the newest until then, and what is
-    signed in the future, hosts refuse.
-    """
-    there = bucket.clock()
-    if there is not None and abs(there - now) > CLOCKS_DIFFER:
-        raise Failure(
-            f"{bucket.where}: the clock there says {there:%Y-%m-%d %H:%MZ}, and this "
-            f"machine's {now:%Y-%m-%d %H:%MZ}, so nothing was changed; set the one that is "
-            "wrong"
-        )
-
-
-def require_newer(
+def _require_newer(
     release: Outgoing, present: TargetPointer | None, where: str, *, force: bool
 ) -> None:
     """Raise Failure where a release is older than what is current at the target."""
@@ -182,28 +165,55 @@ def require_newer(
         )
     if present is None or force or present.id == release.id or present.pinned:
         return
-    if built < datetime.fromisoformat(present.built):
+    if present.built and built < datetime.fromisoformat(present.built):
         raise Failure(
             f"{where}: a newer build is current, {present.id[:12]} of "
             f"{present.built[:19]}Z; release {release.id[:12]} is of "
-            f"{release.last_built[:19]}Z. Publish it with --force, or go back with --rollback"
+            f"{release.last_built[:19]}Z. Publish it with --force, or go back with `rollback`"
         )
 
 
-def overtaken(where: str, id: str, present: TargetPointer | None, state: str) -> str:
-    """Return what happened where another publisher was faster.
+def _require_right(
+    bucket: Bucket, release: Outgoing, signed: Chain, *, force: bool = False
+) -> None:
+    """Raise Failure where what lists a release at a target may not be signed.
 
-    ``state``: what became of this one's release. Nobody tries again from here. The
-    release was built before the other one was current, perhaps from older content, and
-    only another build knows the newest.
+    It may, if it has the chunks of this very build, or if it was signed before: another
+    build of the release has another build.json, and may have another file of an index.
+    With ``force`` it is deleted, so that ours takes its place.
     """
-    if present is None:
-        return f"{where}: somebody deleted {layout.POINTER} meanwhile; run it again"
-    by = present.history[-1]["who"] if present.history else "another publisher"
-    return (
-        f"{where}: {by} was faster, and {present.id[:12]} is current; {id[:12]} {state}. "
-        "If the current one lacks your change, build again, which takes the newest "
-        "content, and publish that"
+    key = layout.release_key(release.id)
+    stored = bucket.read(key)
+    if stored is None or _is_of(stored.data, release, bucket.where):
+        return
+    if signed.listings.get(release.id) == signing.listed_by(bucket, release.id):
+        return
+    if not force:
+        raise Failure(
+            f"{bucket.where}: release {release.id[:12]} is there, from another build, and "
+            "no signature names it, so it may be anybody's; nothing was signed. With "
+            "--force, yours takes its place"
+        )
+    bucket.delete([key])
+
+
+def _is_of(data: bytes, release: Outgoing, where: str) -> bool:
+    """Return whether what lists a release lists the chunks of this build, and says
+    nothing else.
+    """
+    try:
+        published = layout.decode(data, release.id, where)
+    except Failure:
+        return False
+
+    def said(parts: Mapping[str, Sequence[Chunk]]) -> dict[str, list[tuple[str, int]]]:
+        return {name: [chunk[:2] for chunk in part] for name, part in parts.items()}
+
+    counts = published.built, published.files, published.size
+    return said(published.parts) == said(release.parts) and counts == (
+        release.built,
+        len(release.lines.files),
+        release.size,
     )
 
 
@@ -223,49 +233,37 @@ def send(
     key = layout.release_key(release.id)
     if bucket.read(key) is not None:
         return []
-    there = _there(release, bucket, present)
-    published, bundles = bundled(release, there.chunks)
-    objects = {**release.files, **bundles}
-    missing = [item for item in objects.values() if item.digest not in there.objects]
+    objects, chunks = _there(release, bucket, present)
+    published, bundles = release.bundled(chunks)
+    every = {**release.files, **bundles}.values()
+    missing = [item for item in every if item.digest not in objects]
 
-    def create(item: Object) -> int | None:
-        body = item.checked()
-        name = layout.object_key(item.digest)
-        return size_of(body) if bucket.create(name, body, item.headers) else None
+    def create(item: Object) -> int:
+        body, name = item.checked(), layout.object_key(item.digest)
+        return bucket.create(name, body, item.headers) * len(body)
 
     sizes = concurrently(create, missing, progress)
     listing = layout.encode(published)
     if bucket.create(key, listing, MANIFEST_HEADERS):
         sizes.append(len(listing))
-    return [size for size in sizes if size is not None]
+    return [size for size in sizes if size]
 
 
-@dataclass(frozen=True)
-class _There:
-    """What a target has: the digests of objects, and chunks by their digest."""
-
-    objects: Set[str]
-    chunks: Mapping[str, PartChunk]
-
-
-def _there(release: Outgoing, bucket: Bucket, present: TargetPointer | None) -> _There:
-    """Return what the current release of a target consists of.
+def _there(
+    release: Outgoing, bucket: Bucket, present: TargetPointer | None
+) -> tuple[Set[str], Mapping[str, Chunk]]:
+    """Return the digests of the objects that a target has, and chunks by their digest:
+    those of its current release.
 
     Most chunks of its manifest are those of ours; only the others are read. Where none
     is current, a killed run may have left objects, which are listed; so they are where
     somebody deleted the list of the current release, to have it sent again.
     """
-    stored = bucket.read(layout.release_key(present.id)) if present else None
-    if present is None or stored is None:
-        return _There(released.present(bucket), {})
-    current = layout.decode(stored.data, present.id, bucket.where)
-    at_hand = {
-        piece.digest: piece.body
-        for piece in release.parts[layout.MANIFEST_PART]
-        if isinstance(piece.body, bytes)
-    }
-    lines = released.lines(bucket, current, at_hand)
-    chunks = [chunk for part in current.parts.values() for chunk in part.chunks]
-    return _There(
-        released.objects(current, lines), {chunk.digest: chunk for chunk in chunks}
-    )
+    current = layout.published_or_none(bucket, present.id) if present else None
+    if current is None:
+        return layout.present(bucket), {}
+    at_hand = {chunk.digest: chunk.read() for chunk in release.parts[MANIFEST_PART]}
+    listed = layout.lines(bucket, current, at_hand)
+    chunks = [chunk for part in current.parts.values() for chunk in part]
+    objects = layout.objects(current, listed)
+    return objects, {chunk.digest: chunk for chunk in chunks}

@@ -1,6 +1,8 @@
 """Pulls a release: brings what is current at a source to this host, and activates it.
 
-1. The source says which release is current (`source`).
+1. The source says which release is current, and what it consists of. Whoever pulls
+   believes that. All other bytes are compared with digests that follow from it, so where
+   they come from is no matter of trust.
 2. What this host lacks of it is fetched into a staging directory (`fetching`).
 3. The directory is synced and renamed as a build's is, and then `current`.
 
@@ -11,13 +13,14 @@ next attempt. A service follows `current` by itself.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from shopwindow.content.processes import Progress
-from shopwindow.delivery.bucket import Version
-from shopwindow.delivery.fetching import fetch
-from shopwindow.delivery.reading import Fetched
-from shopwindow.delivery.source import PullFault, ReleaseSource, WantedRelease, faults
+from shopwindow.delivery import layout, pointer
+from shopwindow.delivery.bucket import Bucket, Version
+from shopwindow.delivery.fetching import Fetched, PullFault, faults, fetch
+from shopwindow.delivery.layout import Published
+from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.interface.index import Index
 from shopwindow.problems import failures
 from shopwindow.release import pull_notes
@@ -31,6 +34,93 @@ KEPT = "pull"
 kill, so that the next attempt fetches the rest. A build or another command that stages
 something deletes it.
 """
+
+
+@dataclass(frozen=True)
+class WantedRelease:
+    """The release that a host is to serve.
+
+    ``version``: of what says so, to ask whether it still does. ``memory``: what the
+    source wants to be reminded of when it is asked again; it is stored as JSON.
+    """
+
+    id: str
+    version: Version
+    memory: Mapping[str, Any]
+
+
+class ReleaseSource(Protocol):
+    """What `pulling` asks. Every method raises Failure."""
+
+    @property
+    def bucket(self) -> Bucket:
+        """Where the objects lie. Its bytes are compared with their digests."""
+
+    def is_still(self, version: Version) -> bool:
+        """Return whether nothing has changed since. It is cheap, and may say no."""
+
+    def current(self, memory: Mapping[str, Any]) -> WantedRelease:
+        """Return the release that is current. ``memory``: that of the last answer."""
+
+    def published(self, id: str) -> Published:
+        """Return what a release consists of."""
+
+
+class UnsignedSource:
+    """A target that is believed as it is."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self.bucket = bucket
+
+    def is_still(self, version: Version) -> bool:
+        return self.bucket.is_still(layout.POINTER, version)
+
+    def current(self, memory: Mapping[str, Any]) -> WantedRelease:
+        where = self.bucket.where
+        read = pointer.read(self.bucket)
+        if read.pointer is None or read.version is None:
+            raise PullFault(
+                "source",
+                f"{where}: nothing was published there yet; publish to it, or correct "
+                "the address",
+            )
+        if memory and not _follows(read.pointer, memory):
+            raise PullFault(
+                "stale",
+                f"{where}: {layout.POINTER} is older than the one that this host has "
+                f"followed, of {memory['switched'][:19]}Z; a cache in between, or an "
+                "old copy of the store? To follow it all the same, delete pulled.json",
+            )
+        return WantedRelease(read.pointer.id, read.version, _memory(read.pointer))
+
+    def published(self, id: str) -> Published:
+        return layout.published(self.bucket, id)
+
+
+def _memory(present: TargetPointer) -> dict[str, Any]:
+    last = present.history[-1] if present.history else {}
+    return {
+        "built": present.built,
+        "switched": present.switched,
+        "last": [last.get("when"), last.get("id")],
+    }
+
+
+def _follows(present: TargetPointer, memory: Mapping[str, Any]) -> bool:
+    """Return whether a pointer is the remembered one, or a later one.
+
+    A later one lists the remembered one's last activation in its history, whatever the
+    clocks of publishers say. A host that was away for longer than the history goes
+    back, compares times.
+    """
+    activations = [[entry["when"], entry["id"]] for entry in present.history]
+    if memory["last"] in activations:
+        return True
+    times = (present.built, present.switched)
+    return times >= (memory["built"], memory["switched"])
+
+
+# -- pulling ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -56,7 +146,7 @@ def pull(
     *,
     indexes: Sequence[Index] = (),
     last: Pulled | None = None,
-    repair: bool = False,
+    thorough: bool = False,
     progress: Progress | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Pulled:
@@ -64,7 +154,7 @@ def pull(
 
     ``indexes``: those of the Interface, whose rows are compared with the release id.
     ``last``: what the last call did, where there was one: while the source has not
-    changed since, one request is all. ``repair``: compare every byte of the release, even
+    changed since, one request is all. ``thorough``: compare every byte of the release, even
     if it is current here, and fetch again what is damaged. ``progress`` is called with
     how many objects are here, and of how many. How it went is recorded in the output directory. Raises
     PullFault, after which what was current still is.
@@ -82,7 +172,9 @@ def pull(
                 return replace(last, fetched=Fetched(), activated=False)
             wanted = source.current(note.memory)
         note = replace(note, release=wanted.id)
-        done = _bring(source, wanted, releases, indexes, progress, clock, repair=repair)
+        done = _bring(
+            source, wanted, releases, indexes, progress, clock, thorough=thorough
+        )
     except PullFault as fault:
         _record(releases, failed(note, fault, clock()))
         raise
@@ -145,10 +237,10 @@ def _bring(
     progress: Progress | None,
     clock: Callable[[], datetime],
     *,
-    repair: bool,
+    thorough: bool,
 ) -> Pulled:
     id, version = wanted.id, wanted.version
-    if not repair and _is_settled(releases, id):
+    if not thorough and _is_settled(releases, id):
         return Pulled(id, Fetched(), id, False, False, version)
 
     with faults("host"), releases.lock(make=True):
@@ -157,7 +249,11 @@ def _bring(
         if not releases.complete(id) or verify(releases, id, indexes):
             with staging(releases.out, KEPT) as stage:
                 try:
-                    fetched = fetch(source, id, releases, stage, indexes, progress)
+                    with faults("damaged"):
+                        release = source.published(id)
+                        fetched = fetch(
+                            source.bucket, release, releases, stage, indexes, progress
+                        )
                 except OSError:
                     stage.drop()  # the disk may be full of it
                     raise

@@ -11,7 +11,7 @@ import json
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -21,20 +21,11 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from shopwindow.delivery import pointer, released, site_layout
-from shopwindow.delivery.bucket import Bucket
-from shopwindow.delivery.connections import concurrently
+from shopwindow.delivery import layout, pointer
+from shopwindow.delivery.bucket import Bucket, concurrently
 from shopwindow.problems import Failure, Misuse
 
 WAYS = "fastly, cloudflare, http://HOST:PORT, or command:PROGRAM ARGUMENTS"
-
-FASTLY, CLOUDFLARE = "https://api.fastly.com", "https://api.cloudflare.com"
-
-FASTLY_KEYS = 256
-"""Surrogate keys of one request: the most that Fastly takes."""
-
-CLOUDFLARE_FILES = 30
-"""URLs of one request: the most that Cloudflare takes on every plan."""
 
 PURGE_ATTEMPTS = 5
 """How often a request is sent, with waits of 1, 2, 4 and 8 s: a cache that restarts is
@@ -64,30 +55,14 @@ def purger_of(
     ``attempts``: how often a request is sent to a cache that is out of order. Raises
     Misuse for anything else, and Failure where the environment lacks what an API needs.
     """
-    if way == "fastly":
-        token = _required(environment, "FASTLY_API_TOKEN", way)
-        service = _required(environment, "FASTLY_SERVICE_ID", way)
-        return fastly(
-            environment.get("FASTLY_API_URL", FASTLY), service, token, attempts
-        )
-    if way == "cloudflare":
-        token = _required(environment, "CLOUDFLARE_API_TOKEN", way)
-        zone = _required(environment, "CLOUDFLARE_ZONE_ID", way)
-        return cloudflare(
-            environment.get("CLOUDFLARE_API_URL", CLOUDFLARE), zone, token, attempts
-        )
+    if way in VENDORS:
+        return _vendor_purge(way, environment, attempts)
     if way.startswith(("http://", "https://")) and urlsplit(way).hostname:
         return http_purge(way, attempts)
     program = shlex.split(way.removeprefix("command:"))
     if way.startswith("command:") and program:
         return command(program)
     raise Misuse("purge", f"{way!r}: must be {WAYS}")
-
-
-def _required(environment: Mapping[str, str], name: str, way: str) -> str:
-    if not environment.get(name):
-        raise Failure(f"--purge {way} needs the variable {name}")
-    return environment[name]
 
 
 # -- what is to be purged --------------------------------------------------------------
@@ -104,21 +79,20 @@ class Purged:
 def purge(
     bucket: Bucket,
     purgers: Sequence[Purger],
-    layout: str = pointer.OBJECTS,
     follow: float = 0.0,
 ) -> Purged:
     """Purge what the activations changed that nobody has purged for yet.
 
-    ``layout``: that of the target. ``follow``: how often hosts look that pull from it,
+    ``follow``: how often hosts look that pull from it,
     in seconds: they have twice that time, counted from when the pointer moved. Raises
     Failure where a cache does not confirm; then the next run tries all of it.
     """
-    present = pointer.read(bucket, layout).pointer
+    present = pointer.read(bucket).pointer
     if present is None or not present.unpurged:
         return Purged(0, 0)
     time.sleep(_still_pulling(present.switched, 2 * follow))
     chain = (*present.unpurged, present.id)
-    urls = _differing(bucket, chain, layout)
+    urls = _differing(bucket, chain)
     try:
         if urls:
             for send in purgers:
@@ -128,7 +102,7 @@ def purge(
             f"{present.id[:12]} is current, but not everything was purged: {failure}; "
             "the next run tries again"
         ) from None
-    _record(bucket, present.unpurged, layout)
+    _record(bucket, present.unpurged)
     return Purged(len(urls), len(present.unpurged))
 
 
@@ -143,18 +117,15 @@ def _still_pulling(switched: str, seconds: float) -> float:
     return min(max(seconds - passed, 0.0), seconds)
 
 
-def _differing(bucket: Bucket, chain: Sequence[str], layout: str) -> list[str]:
+def _differing(bucket: Bucket, chain: Sequence[str]) -> list[str]:
     """Return the URLs that differ between releases that were current one after the
     other, each once.
     """
     chunks: dict[str, bytes] = {}
     manifests = []
     for id in chain:
-        if layout == pointer.SITE:
-            manifests.append(site_layout.lines(bucket, id).files)
-        else:
-            release = released.published(bucket, id)
-            manifests.append(released.lines(bucket, release, chunks).files)
+        release = layout.published(bucket, id)
+        manifests.append(layout.lines(bucket, release, chunks).files)
     urls = set()
     for old, new in pairwise(manifests):
         for path in old.keys() | new.keys():
@@ -164,13 +135,13 @@ def _differing(bucket: Bucket, chain: Sequence[str], layout: str) -> list[str]:
     return sorted(urls)
 
 
-def _record(bucket: Bucket, done: tuple[str, ...], layout: str) -> None:
+def _record(bucket: Bucket, done: tuple[str, ...]) -> None:
     """Take the releases whose URLs are purged from the pointer's list.
 
     Where another run has done so, or has purged more, there is nothing to take.
     """
     while True:
-        read = pointer.read(bucket, layout)
+        read = pointer.read(bucket)
         present = read.pointer
         if present is None or present.unpurged[: len(done)] != done:
             return
@@ -182,33 +153,77 @@ def _record(bucket: Bucket, done: tuple[str, ...], layout: str) -> None:
 # -- caches ----------------------------------------------------------------------------
 
 
-def fastly(api: str, service: str, token: str, attempts: int) -> Purger:
-    """Return what purges by surrogate keys
-    (https://www.fastly.com/documentation/reference/api/purging/).
+@dataclass(frozen=True)
+class Vendor:
+    """A CDN's API that purges.
 
-    The edge has to send the key of a URL as Surrogate-Key (docs/operate/delivery.md).
+    ``server``: its address, unless a variable names another. ``place``: the variable
+    with what stands in ``path``. ``header`` and ``secret``: how the token is sent.
+    ``member``: of the body, with at most ``most`` names of URLs, each by ``named``.
     """
-    headers = {"Fastly-Key": token, "Accept": "application/json"}
+
+    server: str
+    place: str
+    path: str
+    header: str
+    secret: str
+    member: str
+    most: int
+    named: Callable[[str], str]
+
+
+VENDORS = {
+    # https://www.fastly.com/documentation/reference/api/purging/: 256 keys at once. The
+    # edge has to send the key of a URL as Surrogate-Key (docs/operate/delivery.md).
+    "fastly": Vendor(
+        server="https://api.fastly.com",
+        place="SERVICE_ID",
+        path="/service/{}/purge",
+        header="Fastly-Key",
+        secret="{}",  # nosec B106 -- the form of a header, which has no secret
+        member="surrogate_keys",
+        most=256,
+        named=surrogate_key,
+    ),
+    # https://developers.cloudflare.com/api/resources/cache/methods/purge/: 30 URLs at
+    # once on every plan.
+    "cloudflare": Vendor(
+        server="https://api.cloudflare.com",
+        place="ZONE_ID",
+        path="/client/v4/zones/{}/purge_cache",
+        header="Authorization",
+        secret="Bearer {}",  # nosec B106 -- the form of a header, which has no secret
+        member="files",
+        most=30,
+        named=str,
+    ),
+}
+"""What `purge` may name. Variables begin with the name in capitals."""
+
+
+def _vendor_purge(way: str, environment: Mapping[str, str], attempts: int) -> Purger:
+    vendor, prefix = VENDORS[way], way.upper()
+    values = []
+    for variable in (f"{prefix}_API_TOKEN", f"{prefix}_{vendor.place}"):
+        if not environment.get(variable):
+            raise Failure(f"--purge {way} needs the variable {variable}")
+        values.append(environment[variable])
+    token, place = values
+    server = environment.get(f"{prefix}_API_URL", vendor.server)
+    headers = {
+        vendor.header: vendor.secret.format(token),
+        "Accept": "application/json",
+        "Content-Type": "application/json",
+    }
+    path = vendor.path.format(place)
 
     def send(urls: Sequence[str]) -> None:
-        for batch in _batches(urls, FASTLY_KEYS):
-            keys = [surrogate_key(url) for url in batch]
-            body = {"surrogate_keys": keys}
-            _post(f"{api}/service/{service}/purge", headers, body, attempts)
-
-    return send
-
-
-def cloudflare(api: str, zone: str, token: str, attempts: int) -> Purger:
-    """Return what purges by URLs
-    (https://developers.cloudflare.com/api/resources/cache/methods/purge/).
-    """
-    headers = {"Authorization": f"Bearer {token}"}
-
-    def send(urls: Sequence[str]) -> None:
-        for batch in _batches(urls, CLOUDFLARE_FILES):
-            address = f"{api}/client/v4/zones/{zone}/purge_cache"
-            _post(address, headers, {"files": list(batch)}, attempts)
+        for start in range(0, len(urls), vendor.most):
+            batch = urls[start : start + vendor.most]
+            body = json.dumps({vendor.member: list(map(vendor.named, batch))}).encode()
+            status, answer = _answered(server, "POST", path, headers, body, attempts)
+            if not 200 <= status < 300:
+                raise Failure(f"{server} answers {status}: {answer}")
 
     return send
 
@@ -246,24 +261,6 @@ def command(program: Sequence[str]) -> Purger:
             raise Failure(f"{program[0]} ended with {done.returncode}")
 
     return send
-
-
-def _batches(urls: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    for start in range(0, len(urls), size):
-        yield urls[start : start + size]
-
-
-def _post(
-    address: str, headers: Mapping[str, str], body: object, attempts: int
-) -> None:
-    """Send JSON to an API. Raises Failure where it does not confirm."""
-    parts = urlsplit(address)
-    server = f"{parts.scheme}://{parts.netloc}"
-    sent = {**headers, "Content-Type": "application/json"}
-    data = json.dumps(body).encode()
-    status, answer = _answered(server, "POST", parts.path, sent, data, attempts)
-    if not 200 <= status < 300:
-        raise Failure(f"{parts.netloc} answers {status}: {answer}")
 
 
 def _answered(

@@ -14,7 +14,7 @@ the root keys of its predecessor as well as by its own.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,7 +26,6 @@ from tuf.api.metadata import Metadata, Root
 from tuf.api.serialization import DeserializationError
 
 from shopwindow.delivery.keys import KEY_ID_DIGITS, KeySource, create, key_path
-from shopwindow.delivery.roles import DEFAULT_DAYS, MOST_DAYS, ROLES
 from shopwindow.problems import Failure, Misuse
 
 ROOT, DRAFT, IGNORED = "root.json", "draft.root.json", ".gitignore"
@@ -38,6 +37,49 @@ ROLE_DAYS = "x-shopwindow-days"
 """The property of a root with role → days for which the role's signatures are good,
 where that is not the default. So it is the holders of root keys who decide on it.
 """
+
+ROLES = ("root", "targets", "snapshot", "timestamp")
+"""Each signs which of the one after it counts; the root signs which keys they have."""
+
+THRESHOLDS = ("root", "targets")
+"""Roles of which several keys may have to sign. People sign these; the others are a
+program's, and whoever steals one of its keys finds all of them.
+"""
+
+DEFAULT_DAYS = {
+    # Somebody fetches the sticks once a year anyway, and notices a broken one.
+    "root": 365,
+    # A shop that publishes nothing for a quarter of a year should be asked why.
+    "targets": 90,
+    # It moves with the targets, but a renewal job has its key, too: a month without
+    # that job and without a release is an accident.
+    "snapshot": 30,
+    # An attacker who holds back a release can do so for three days at most. A job
+    # that fails on a Friday evening is mended on Monday.
+    "timestamp": 3,
+}
+"""Days for which a role's signature is good, unless the root says otherwise."""
+
+MOST_DAYS = 3650
+"""Ten years. A key that signs for longer has no end that anybody will live to renew."""
+
+_DUE = {
+    "root": timedelta(days=60),
+    "targets": timedelta(days=45),
+    "snapshot": timedelta(days=15),
+    "timestamp": timedelta(days=1),
+}
+"""How long before its end a signature is due. Two people need time to meet; the others
+are renewed by a program, which may fail for a while before anybody notices.
+"""
+
+
+def due_before(role: str, lifetime: timedelta) -> timedelta:
+    """Return how long before its end a role's signature is due: after half of its
+    ``lifetime`` at the earliest.
+    """
+    return min(_DUE[role], lifetime / 2)
+
 
 RootMetadata = Metadata[Root]
 
@@ -90,7 +132,7 @@ def lifetime(root: Root, role: str) -> timedelta:
     if not isinstance(days, int) or not 0 < days <= MOST_DAYS:
         raise Failure(
             f"root.json: {ROLE_DAYS} has {str(days)[:40]} for {role}; a signature is good for "
-            f"1 to {MOST_DAYS} days: shopwindow keys change DIR {role} --expires DAYS"
+            f"1 to {MOST_DAYS} days: shopwindow keys rotate DIR {role} --expires DAYS"
         )
     return timedelta(days=days)
 
@@ -142,31 +184,6 @@ def init(
     return KeyChange(1, created=created)
 
 
-def rotate(
-    folder: Path,
-    role: str,
-    source: KeySource,
-    *,
-    old: str = "",
-    passphrase: str = "",
-    moment: datetime,
-) -> KeyChange:
-    """Replace a key of a role by a new one, in the next version of the root.
-
-    ``old``: the beginning of the id of the key that is replaced; it may be empty where
-    the role has only one. The rest is as for `change`.
-    """
-    return change(
-        folder,
-        role,
-        source,
-        add=True,
-        remove=old,
-        passphrase=passphrase,
-        moment=moment,
-    )
-
-
 def change(
     folder: Path,
     role: str,
@@ -182,10 +199,15 @@ def change(
     """Change what the next version of the root says of a role.
 
     ``add``: it gets a new key. ``remove``: the beginning of the id of a key that it
-    loses. ``threshold``: how many of its keys have to sign. ``days``: for how many days
-    a signature is good. None of them: as it was. Signs with the root keys that there
+    loses; empty: the only one. ``threshold``: how many keys of THRESHOLDS have to sign.
+    ``days``: for how many days a signature is good. Signs with the root keys that there
     are; more may sign later. Raises Misuse, Failure.
     """
+    if threshold and role not in THRESHOLDS:
+        raise Misuse(
+            "threshold",
+            f"one key of {role} signs; it is for {' and '.join(THRESHOLDS)}",
+        )
     present, draft = read(folder), _begun(folder, moment)
     root = draft.signed
     removed = [] if remove is None else [_chosen(root, role, remove)]
@@ -315,3 +337,67 @@ def _write(folder: Path, name: str, data: bytes) -> None:
     finally:
         with suppress(FileNotFoundError):
             os.unlink(draft)
+
+
+# -- what is due -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RoleStatus:
+    """What is to be said of a role.
+
+    ``lifetime``: of its signatures. ``keys``: id → where its private half is, or empty.
+    ``expires``: None where nothing was read that has an end. ``due``: what has to be
+    done, as a sentence, or empty.
+    """
+
+    role: str
+    version: int | None
+    threshold: int
+    lifetime: timedelta
+    keys: Mapping[str, str]
+    expires: datetime | None
+    due: str
+
+
+def status(
+    folder: Path, ends: Mapping[str, tuple[int, datetime]], moment: datetime
+) -> list[RoleStatus]:
+    """Return what is to be said of each role.
+
+    ``ends``: role → version and end of what lies at a target; empty: none was read.
+    """
+    root = read(folder)
+    ends = {"root": (root.signed.version, root.signed.expires), **ends}
+    return [_role(folder, root.signed, role, ends.get(role), moment) for role in ROLES]
+
+
+def _role(
+    folder: Path,
+    root: Root,
+    role: str,
+    end: tuple[int, datetime] | None,
+    moment: datetime,
+) -> RoleStatus:
+    ids = root.roles[role].keyids
+    paths = {id: key_path(folder, role, id) for id in ids}
+    keys = {id: path.name if path.exists() else "" for id, path in paths.items()}
+    version, expires = end or (None, None)
+    due = ""
+    lasts = lifetime(root, role)
+    if expires is not None and expires - moment < due_before(role, lasts):
+        what = "has expired" if expires <= moment else "expires soon"
+        due = f"{what}: {_REMEDIES[role](folder)}"
+    if role == "root" and (folder / DRAFT).exists():
+        waits = f"{DRAFT} waits for signatures: shopwindow keys sign {folder}"
+        due = due or waits
+    threshold = root.roles[role].threshold
+    return RoleStatus(role, version, threshold, lasts, keys, expires, due)
+
+
+_REMEDIES: Mapping[str, Callable[[Path], str]] = {
+    "root": lambda folder: f"shopwindow keys sign {folder} --renew",
+    **dict.fromkeys(
+        ROLES[1:], lambda folder: f"shopwindow publish TARGET --keys {folder} --renew"
+    ),
+}

@@ -1,22 +1,34 @@
 """Signs what is current at a target, as The Update Framework has it.
 
-The one target is `releases/<id>/manifest.json`. It has the digests of all chunks of a
-release, of its manifest and of a catalog's index as well, and the manifest has those of
-all files: so every byte that a host reads follows from one signature.
+```
+metadata/1.root.json, …        which keys sign what; each signed by the one before
+metadata/7.targets.json        the digests of what lists the objects of each release, and
+                               which of them is current
+metadata/9.snapshot.json       which of the targets is current
+metadata/timestamp.json        which of the snapshots is current; the only one replaced
+```
+
+What lists a release has the digests of its chunks and of its manifest, and the manifest
+has those of all files: so every byte that a host reads follows from one signature. The
+targets name earlier releases, too, so that a rollback leads to none that nobody signed.
 
 Numbered files are created, never overwritten. A publisher that was killed leaves some
 that no timestamp names, and the next one takes the next number. The timestamp is
 replaced on condition that it is still the one that was read. It moves after
 `current.json`, in which pins, prunes and competing publishers are decided; whoever was
 killed in between, is finished by the next run of `publish`.
+
+Hosts read it by the library's client (`verifying`), which trusts nothing else.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from tuf.api.exceptions import RepositoryError
 from tuf.api.metadata import (
     Metadata,
     MetaFile,
@@ -26,27 +38,31 @@ from tuf.api.metadata import (
     Targets,
     Timestamp,
 )
+from tuf.api.serialization import DeserializationError
 
 from shopwindow.delivery import layout, pointer, roots
-from shopwindow.delivery.bucket import Bucket, Headers
+from shopwindow.delivery.bucket import Bucket, Headers, Version
 from shopwindow.delivery.keys import KEY_ID_DIGITS, KEY_VARIABLE, KeySource
-from shopwindow.delivery.publishing import CLOCKS_DIFFER, overtaken, require_right_clock
-from shopwindow.delivery.roles import ROLES, due_before
-from shopwindow.delivery.roots import ROOT, RootMetadata
-from shopwindow.delivery.signed_metadata import (
-    SIGNED_AT,
-    Chain,
-    SignedPart,
-    chain,
-    id_of,
-    metadata_key,
-    numbers,
-    signed_at,
-)
+from shopwindow.delivery.pointer import CLOCKS_DIFFER
+from shopwindow.delivery.roots import ROLES, ROOT, RootMetadata, due_before
 from shopwindow.problems import Failure
 
 NUMBERED = Headers("application/json", "public, max-age=31536000, immutable")
 REPLACED = Headers("application/json", "no-cache")
+
+SIGNED_AT = "x-shopwindow-signed"
+"""The property of a timestamp with the instant of its signature: with it a host whose
+clock is slow notices that.
+"""
+
+CURRENT = "x-shopwindow-current"
+"""The property of targets with the id of the release that hosts are to serve."""
+
+LISTED = 50
+"""Releases that targets name before those that were pruned are taken out: 8 KB."""
+
+SEARCHED = 20
+"""Numbers of targets that are looked at: publishers that were killed leave a few."""
 
 ABANDONED = 1000
 """Numbers in a row that publishers may have used without finishing. More are no
@@ -57,6 +73,218 @@ REPLACEMENTS = 10
 """How often somebody else may replace the timestamp meanwhile. A shop has a few
 publishers, and each of them replaces it once.
 """
+
+_NUMBERED_NAME = re.compile(r"([1-9][0-9]{0,8})\.([a-z]+)\.json")
+
+Named = tuple[dict[str, TargetFile], dict[str, Any]]
+"""What targets are to say: the lists of releases, by name, and CURRENT."""
+
+SignedPart = TypeVar("SignedPart", Timestamp, Snapshot, Targets)
+
+
+# -- what is signed at a target --------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The metadata at a target, from the timestamp on.
+
+    ``version``: of the timestamp's object, whoever signed it; None: there is none. A
+    part is None where it is missing or not signed by the keys of today, and what it
+    leads to then, too. ``listings``: id → digest and size of what lists a release, as
+    the last targets have it that the keys of today have signed.
+    """
+
+    version: Version | None
+    timestamp: Metadata[Timestamp] | None = None
+    snapshot: Metadata[Snapshot] | None = None
+    targets: Metadata[Targets] | None = None
+    listings: Mapping[str, TargetFile] = field(default_factory=dict)
+
+    @property
+    def current(self) -> str | None:
+        """The id of the release that hosts are to serve."""
+        return current_of(self.targets.signed) if self.targets else None
+
+
+def current_of(targets: Targets) -> str | None:
+    """Return the id of the release that hosts are to serve; None where targets say none."""
+    id = targets.unrecognized_fields.get(CURRENT)
+    if id is None and len(targets.targets) == 1:  # of 0.2.0: it listed the current one
+        (path,) = targets.targets
+        id = id_of(path)
+    is_named = isinstance(id, str) and layout.release_key(id) in targets.targets
+    return str(id) if is_named and layout.is_digest(str(id)) else None
+
+
+def id_of(path: str) -> str:
+    """Return the id of the release whose list has this name; empty where none has it."""
+    id = path.removeprefix(layout.RELEASES).partition("/")[0]
+    return id if path == layout.release_key(id) and layout.is_digest(id) else ""
+
+
+def chain(bucket: Bucket, root: Root | None) -> Chain:
+    """Return the metadata at a target that the keys of a root have signed.
+
+    ``root`` None: nobody asks who has signed it, as for a prune, which spares too much
+    at worst.
+    """
+    stored = bucket.read(layout.TIMESTAMP)
+    if stored is None:
+        return Chain(None)
+    timestamp = _verified(stored.data, Timestamp, root)
+    meta = timestamp.signed.snapshot_meta if timestamp else None
+    snapshot = _linked(bucket, meta, Snapshot, root)
+    meta = snapshot.signed.meta.get("targets.json") if snapshot else None
+    targets = _linked(bucket, meta, Targets, root)
+    last: Metadata[Targets] | None = targets
+    if last is None and root is not None:
+        last = _last_targets(bucket, root)
+    files = last.signed.targets if last else {}
+    listings = {id: file for path, file in files.items() if (id := id_of(path))}
+    return Chain(stored.version, timestamp, snapshot, targets, listings)
+
+
+def _last_targets(bucket: Bucket, root: Root) -> Metadata[Targets] | None:
+    """Return the last targets that the keys of today have signed, although no timestamp
+    leads to them: another key was replaced.
+    """
+    numbers = [number for role, number in _numbered(bucket) if role == Targets.type]
+    for number in sorted(numbers, reverse=True)[:SEARCHED]:
+        stored = bucket.read(metadata_key(Targets.type, number))
+        targets = _verified(stored.data, Targets, root) if stored else None
+        if targets:
+            return targets
+    return None
+
+
+def _linked(
+    bucket: Bucket, meta: MetaFile | None, kind: type[SignedPart], root: Root | None
+) -> Metadata[SignedPart] | None:
+    """Return the metadata that other metadata names; None where it is not so."""
+    stored = meta and bucket.read(metadata_key(kind.type, meta.version))
+    try:
+        if meta and stored:
+            meta.verify_length_and_hashes(stored.data)
+            return _verified(stored.data, kind, root)
+    except RepositoryError:
+        pass
+    return None
+
+
+def _verified(
+    data: bytes, kind: type[SignedPart], root: Root | None
+) -> Metadata[SignedPart] | None:
+    """Return metadata; None where it is of another kind, or not signed by its keys."""
+    try:
+        metadata: Metadata[SignedPart] = Metadata.from_bytes(data)
+        if not isinstance(metadata.signed, kind):
+            return None
+        if root:
+            payload = metadata.signed_bytes
+            root.verify_delegate(kind.type, payload, metadata.signatures)
+        return metadata
+    except (DeserializationError, RepositoryError, ValueError):
+        return None
+
+
+def metadata_key(role: str, number: int) -> str:
+    """Return the name of a role's numbered file at a target."""
+    return f"{layout.METADATA}{number}.{role}.json"
+
+
+def _numbered(bucket: Bucket) -> dict[tuple[str, int], datetime]:
+    """Return (role, number) → when it was stored, whoever wrote it."""
+    numbered = {}
+    for item in bucket.listing(layout.METADATA):
+        if match := _NUMBERED_NAME.fullmatch(item.key.removeprefix(layout.METADATA)):
+            numbered[match[2], int(match[1])] = item.modified
+    return numbered
+
+
+def signed_at(timestamp: Timestamp) -> datetime | None:
+    """Return when a timestamp was signed, by its publisher's clock; None: unknown."""
+    text = timestamp.unrecognized_fields.get(SIGNED_AT)
+    try:
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return moment if moment is None or moment.tzinfo else None
+
+
+def ends(bucket: Bucket, root: Root) -> dict[str, tuple[int, datetime]]:
+    """Return role → number and end of what is signed at a target.
+
+    Raises Failure where nothing there is signed by the keys of a root.
+    """
+    present = chain(bucket, root)
+    if present.targets is None:
+        raise Failure(
+            f"{bucket.where}: has no whole metadata that these keys have signed; publish "
+            "with --keys"
+        )
+    parts = (present.timestamp, present.snapshot, present.targets)
+    return {
+        part.signed.type: (part.signed.version, part.signed.expires)
+        for part in parts
+        if part is not None
+    }
+
+
+def superfluous(bucket: Bucket, present: Chain, before: datetime) -> list[str]:
+    """Return the names of the metadata at a target that nobody needs any more.
+
+    What the timestamp leads to stays, and what it led to before: a host may be reading
+    it. So does what was stored after ``before``: its publisher may be about to let the
+    timestamp name it. The root's versions stay for ever: a host that was given the first
+    one follows them all.
+    """
+    if present.targets is None or present.snapshot is None:
+        return []  # nobody can follow it, so nobody knows
+    numbered = _numbered(bucket)
+    names = []
+    for part in (present.snapshot, present.targets):
+        role, version = part.signed.type, part.signed.version
+        numbers = sorted(number for name, number in numbered if name == role)
+        earlier = [number for number in numbers if number < version][-1:]
+        names += [
+            metadata_key(role, number)
+            for number in numbers
+            if number not in (version, *earlier) and numbered[role, number] < before
+        ]
+    return names
+
+
+def listed_by(bucket: Bucket, id: str) -> TargetFile | None:
+    """Return the digest and size of what lists a release at a target."""
+    path = layout.release_key(id)
+    stored = bucket.read(path)
+    return TargetFile.from_data(path, stored.data, ["sha256"]) if stored else None
+
+
+def faults(bucket: Bucket, id: str, folder: Path) -> list[str]:
+    """Return a line for each signature of a release at a target that is not as it
+    should be.
+
+    ``folder``: has the root; private keys are not needed. Raises Failure where it has
+    none.
+    """
+    present = chain(bucket, roots.read(folder).signed)
+    current = pointer.require(bucket, pointer.read(bucket).pointer).id
+    path, lines = layout.release_key(id), []
+    if id not in present.listings:
+        lines.append(f"{path}: no metadata that these keys have signed names it")
+    elif present.listings[id] != listed_by(bucket, id):
+        lines.append(f"{path}: not what was signed")
+    if id == current != present.current:
+        lines.append(
+            f"{layout.TIMESTAMP}: does not lead to the current release; `shopwindow "
+            f"publish TARGET --keys {folder}` signs it"
+        )
+    return lines
+
+
+# -- before anything changes -----------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -87,9 +315,6 @@ class Signature:
     due: tuple[str, ...] = ()
 
 
-# -- before anything changes -----------------------------------------------------------
-
-
 def ready(
     bucket: Bucket,
     signing: Signing,
@@ -112,24 +337,17 @@ def ready(
             f"{signing.folder} --renew` begins the next one"
         )
     for role in roles:
-        _require_signers(root.signed, role, signing)
+        _signers(root.signed, role, signing)
     _require_root(bucket, root, signing.folder)
     present = chain(bucket, root.signed)
-    if present.timestamp and not force:
-        _require_past(bucket, present.timestamp.signed, now)
-    require_right_clock(bucket, now)
-    return present
-
-
-def _require_past(bucket: Bucket, timestamp: Timestamp, now: datetime) -> None:
-    """Raise Failure where a timestamp was signed in the future, by this clock."""
-    signed = signed_at(timestamp)
-    if signed is not None and signed - now > CLOCKS_DIFFER:
+    signed = signed_at(present.timestamp.signed) if present.timestamp else None
+    if not force and signed is not None and signed - now > CLOCKS_DIFFER:
         raise Failure(
             f"{bucket.where}: was signed at {_text(signed)}, and this machine's clock "
             f"says {_text(now)}; set this machine's clock. If it is right, that of the last "
             "publisher was wrong: --force signs all the same"
         )
+    return present
 
 
 def _text(moment: datetime) -> str:
@@ -137,17 +355,16 @@ def _text(moment: datetime) -> str:
 
 
 def _signers(root: Root, role: str, signing: Signing) -> list[Any]:
+    """Return what signs for a role. Raises Failure where that is not enough."""
     keys = [root.get_key(id) for id in root.roles[role].keyids]
-    return [one for key in keys if (one := signing.source.signer(role, key))]
-
-
-def _require_signers(root: Root, role: str, signing: Signing) -> None:
-    if len(_signers(root, role, signing)) < root.roles[role].threshold:
-        ids = ", ".join(id[:KEY_ID_DIGITS] for id in root.roles[role].keyids)
+    signers = [one for key in keys if (one := signing.source.signer(role, key))]
+    if len(signers) < root.roles[role].threshold:
+        ids = ", ".join(key.keyid[:KEY_ID_DIGITS] for key in keys)
         raise Failure(
             f"{signing.source.folder}: the private key {ids} of {role} is neither here nor "
             f"in {KEY_VARIABLE}{role.upper()}, and --key-command has none; nothing was changed"
         )
+    return signers
 
 
 def _require_root(bucket: Bucket, root: RootMetadata, folder: Path) -> None:
@@ -183,19 +400,22 @@ def _require_root(bucket: Bucket, root: RootMetadata, folder: Path) -> None:
 # -- signing ---------------------------------------------------------------------------
 
 
-def sign(bucket: Bucket, signing: Signing, target: TargetFile) -> Signature:
+def sign(bucket: Bucket, signing: Signing, id: str, listed: TargetFile) -> Signature:
     """Let the metadata of a target name a release, if `current.json` does.
 
-    ``target``: what lists its objects; its bytes have been compared with the release.
+    ``listed``: what lists its objects; its bytes have been compared with the release.
     Raises Failure.
     """
-    id = id_of(target)
 
-    def wanted(present: Chain) -> TargetFile:
+    def wanted(present: Chain) -> Named:
         read = pointer.read(bucket).pointer
         if read is None or read.id != id:
-            raise Failure(overtaken(bucket.where, id, read, "was not signed"))
-        return target
+            raise Failure(pointer.overtaken(bucket.where, id, read, "was not signed"))
+        named = {**present.listings, id: listed}
+        if len(named) > LISTED:
+            ids = {*layout.ids(bucket), id}
+            named = {one: file for one, file in named.items() if one in ids}
+        return {file.path: file for file in named.values()}, {CURRENT: id}
 
     return _replace(bucket, signing, wanted, renew=False)
 
@@ -206,13 +426,14 @@ def renew(bucket: Bucket, signing: Signing) -> Signature:
     Raises Failure.
     """
 
-    def wanted(present: Chain) -> TargetFile:
-        if present.target is None:
+    def wanted(present: Chain) -> Named:
+        if present.targets is None:
             raise Failure(
                 f"{bucket.where}: has nothing that these keys have signed; "
                 "`shopwindow publish TARGET --keys DIR` signs the current release"
             )
-        return present.target
+        signed = present.targets.signed
+        return signed.targets, signed.unrecognized_fields
 
     return _replace(bucket, signing, wanted, renew=True)
 
@@ -220,26 +441,37 @@ def renew(bucket: Bucket, signing: Signing) -> Signature:
 def _replace(
     bucket: Bucket,
     signing: Signing,
-    wanted: Callable[[Chain], TargetFile],
+    wanted: Callable[[Chain], Named],
     *,
     renew: bool,
 ) -> Signature:
     root = roots.read(signing.folder)
     for _ in range(REPLACEMENTS):
         present = chain(bucket, root.signed)
-        target = wanted(present)
-        writer = _MetadataWriter(bucket, signing, root.signed, signing.clock())
-        targets = writer.targets(present, target)
-        snapshot = writer.snapshot(present, targets)
-        timestamp = writer.timestamp(present, snapshot, renew=renew)
-        signature = Signature(
-            id_of(target),
-            targets.signed.version,
-            timestamp is not present.timestamp,
-            tuple(writer.due),
+        writer = _Writer(bucket, signing, root.signed, signing.clock())
+        listings, said = wanted(present)
+        there = present.targets
+        is_same = there is not None and (listings, said) == (
+            there.signed.targets,
+            there.signed.unrecognized_fields,
         )
+        made = Targets(targets=listings, unrecognized_fields=said)
+        targets = writer.signed(there, made, is_same)
+        named = Snapshot(meta={"targets.json": _meta(targets)})
+        snapshot = writer.signed(present.snapshot, named, targets is there)
+        now = writer.now.isoformat(timespec="seconds")
+        led_to = Timestamp(
+            snapshot_meta=_meta(snapshot), unrecognized_fields={SIGNED_AT: now}
+        )
+        is_same = snapshot is present.snapshot and not renew
+        timestamp = writer.signed(present.timestamp, led_to, is_same)
+        id, changed = (
+            str(current_of(targets.signed)),
+            timestamp is not present.timestamp,
+        )
+        signature = Signature(id, targets.signed.version, changed, tuple(writer.due))
         _send_roots(bucket, root, signing.folder)
-        if timestamp is present.timestamp:
+        if not changed:
             return signature
         data = timestamp.to_bytes()
         if bucket.replace(layout.TIMESTAMP, data, REPLACED, present.version):
@@ -260,19 +492,16 @@ def _send_roots(bucket: Bucket, root: RootMetadata, folder: Path) -> None:
     """
     lacking = []
     for number in range(root.signed.version, 0, -1):
-        path = folder / f"{number}.{ROOT}"
-        if (
-            not path.exists()
-            or bucket.read(metadata_key(Root.type, number)) is not None
-        ):
+        path, key = folder / f"{number}.{ROOT}", metadata_key(Root.type, number)
+        if not path.exists() or bucket.read(key) is not None:
             break
-        lacking.append((number, path.read_bytes()))
-    for number, data in reversed(lacking):
-        bucket.create(metadata_key(Root.type, number), data, NUMBERED)
+        lacking.append((key, path.read_bytes()))
+    for key, data in reversed(lacking):
+        bucket.create(key, data, NUMBERED)
 
 
 @dataclass(frozen=True)
-class _MetadataWriter:
+class _Writer:
     """Makes and signs metadata, and creates what is numbered.
 
     ``now``: the instant. ``due``: roles that were due, and for which there is no key.
@@ -284,43 +513,38 @@ class _MetadataWriter:
     now: datetime
     due: list[str] = field(default_factory=list)
 
-    def targets(self, present: Chain, target: TargetFile) -> Metadata[Targets]:
-        """Return targets that name one target: those that there are, or new ones."""
-        there = present.targets
-        if there is not None and present.target == target and self._lasts(there):
-            return there
-        signed = Targets(expires=self._expiry("targets"), targets={target.path: target})
-        return self._created(signed, there)
+    def signed(
+        self,
+        there: Metadata[SignedPart] | None,
+        part: SignedPart,
+        is_same: bool,
+    ) -> Metadata[SignedPart]:
+        """Return metadata: what there is, where it ``is_same`` and lasts; or ``part``.
 
-    def snapshot(
-        self, present: Chain, targets: Metadata[Targets]
-    ) -> Metadata[Snapshot]:
-        """Return a snapshot that names these targets: the one there, or a new one."""
-        there = present.snapshot
-        if there is not None and targets is present.targets and self._lasts(there):
+        A timestamp gets the next number; what is numbered, the next that is free.
+        """
+        if there is not None and is_same and self._lasts(there):
             return there
-        meta = {"targets.json": _meta(targets)}
-        signed = Snapshot(expires=self._expiry("snapshot"), meta=meta)
-        return self._created(signed, there)
-
-    def timestamp(
-        self, present: Chain, snapshot: Metadata[Snapshot], *, renew: bool
-    ) -> Metadata[Timestamp]:
-        """Return a timestamp that names this snapshot: the one there, or a new one."""
-        there = present.timestamp
-        is_same = there is not None and snapshot is present.snapshot
-        if there is not None and is_same and not renew and self._lasts(there):
-            return there
-        signed = Timestamp(
-            version=there.signed.version + 1 if there else 1,
-            expires=self._expiry("timestamp"),
-            snapshot_meta=_meta(snapshot),
-            unrecognized_fields={SIGNED_AT: self.now.isoformat(timespec="seconds")},
+        role = part.type
+        part.expires = roots.expiry(self.root, role, self.now)
+        last = there.signed.version if there else 0
+        if role == Timestamp.type:
+            part.version = last + 1
+            return self._with_signatures(part)
+        if not there:
+            numbers = [
+                number for name, number in _numbered(self.bucket) if name == role
+            ]
+            last = max(numbers, default=0)
+        for part.version in range(last + 1, last + 1 + ABANDONED):
+            metadata = self._with_signatures(part)
+            key = metadata_key(role, part.version)
+            if self.bucket.create(key, metadata.to_bytes(), NUMBERED):
+                return metadata
+        raise Failure(
+            f"{self.bucket.where}: {ABANDONED} numbers from {metadata_key(role, last + 1)} on are "
+            "taken, and none of those files is current; look who writes there"
         )
-        return self._signed(signed)
-
-    def _expiry(self, role: str) -> datetime:
-        return roots.expiry(self.root, role, self.now)
 
     def _lasts(self, metadata: Metadata[SignedPart]) -> bool:
         """Return whether metadata need not be signed again, or cannot be.
@@ -333,39 +557,16 @@ class _MetadataWriter:
         remaining = metadata.signed.expires - self.now
         if due_before(role, lifetime) <= remaining <= lifetime + CLOCKS_DIFFER:
             return True
-        if len(_signers(self.root, role, self.signing)) >= self._threshold(role):
-            return False
-        self.due.append(role)
-        return True
+        try:
+            _signers(self.root, role, self.signing)
+        except Failure:
+            self.due.append(role)
+            return True
+        return False
 
-    def _threshold(self, role: str) -> int:
-        return self.root.roles[role].threshold
-
-    def _created(
-        self, signed: SignedPart, there: Metadata[SignedPart] | None
-    ) -> Metadata[SignedPart]:
-        """Sign metadata, and create it under the next number that is free."""
-        role = signed.type
-        last = there.signed.version if there else self._highest(role)
-        for version in range(last + 1, last + 1 + ABANDONED):
-            signed.version = version
-            metadata = self._signed(signed)
-            data = metadata.to_bytes()
-            if self.bucket.create(metadata_key(role, version), data, NUMBERED):
-                return metadata
-        raise Failure(
-            f"{self.bucket.where}: {ABANDONED} numbers from {metadata_key(role, last + 1)} on are "
-            "taken, and none of those files is current; look who writes there"
-        )
-
-    def _highest(self, role: str) -> int:
-        return max(numbers(self.bucket, role), default=0)
-
-    def _signed(self, signed: SignedPart) -> Metadata[SignedPart]:
-        role = signed.type
-        _require_signers(self.root, role, self.signing)
-        metadata = Metadata(signed)
-        for signer in _signers(self.root, role, self.signing):
+    def _with_signatures(self, part: SignedPart) -> Metadata[SignedPart]:
+        metadata = Metadata(part)
+        for signer in _signers(self.root, part.type, self.signing):
             metadata.sign(signer, append=True)
         return metadata
 

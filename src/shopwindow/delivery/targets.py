@@ -1,4 +1,5 @@
-"""Where releases are published: an address, or a name that site.yaml has for one.
+"""Where releases are published: an address, or a name that site.yaml has for one; and
+how that is opened.
 
 A DeliveryTarget says where and never with which secret. Credentials come from the variables
 that every client of these stores reads (docs/operate/delivery.md).
@@ -7,10 +8,15 @@ that every client of these stores reads (docs/operate/delivery.md).
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+
+from obstore.store import AzureStore, GCSStore, S3Store
 
 from shopwindow.content import site, yaml
+from shopwindow.delivery.bucket import Bucket, FolderBucket, refused
 from shopwindow.problems import Failure, Misuse, nearest
 
 SCHEMES = {
@@ -48,14 +54,37 @@ class DeliveryTarget:
         return f"{self.scheme}://{self.bucket}" + f"/{self.prefix}" * bool(self.prefix)
 
 
-def target_of(text: str, content: Path) -> DeliveryTarget:
+FOLLOW_SECONDS = 30.0
+"""How often a host looks that pulls, unless somebody says otherwise. It is half a minute
+behind at most, and a hundred hosts cost 300 requests a minute, which stores answer for a
+cent an hour.
+"""
+
+
+@dataclass(frozen=True)
+class ConfiguredTarget:
+    """A target, and what commands are to know of it.
+
+    ``keys``: the folder of the keys that sign there; empty: nobody signs. ``purge``:
+    how caches in front are purged, as `purging.purger_of` takes it. ``follow``: how
+    often hosts look that pull from it, in seconds; 0: none does.
+    """
+
+    place: DeliveryTarget
+    keys: str = ""
+    purge: tuple[str, ...] = ()
+    follow: float = FOLLOW_SECONDS
+
+
+def configured(text: str, content: Path) -> ConfiguredTarget:
     """Return the target that an argument means: an address, or a name in site.yaml.
 
-    ``content`` is the content folder, which is read only for a name. Raises Misuse
-    where the argument is neither.
+    ``content`` is the content folder, which is read only for a name. The folder of keys
+    is relative to the one that it lies in. Raises Misuse where the argument is neither,
+    and Failure where site.yaml cannot be read.
     """
     if "://" in text:
-        return parse(text)
+        return ConfiguredTarget(parse(text))
     named = _named(content)
     if text not in named:
         close = nearest(text, named)
@@ -66,7 +95,21 @@ def target_of(text: str, content: Path) -> DeliveryTarget:
             f"{text!r} is no address ({TARGET_FORMS}) and no name of "
             f"`targets` in {content / 'site.yaml'}: {listed}{suggestion}",
         )
-    return parse(named[text])
+    value = named[text]
+    stated = {"to": value} if isinstance(value, str) else value
+    try:
+        keys, purge = stated.get("keys"), stated.get("purge", ())
+        return ConfiguredTarget(
+            parse(stated["to"]),
+            str(content.parent / keys) if keys else "",
+            (purge,) if isinstance(purge, str) else tuple(purge),
+            float(stated.get("follow", f"{FOLLOW_SECONDS}s").removesuffix("s")),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise Failure(
+            f"{content / 'site.yaml'}: target {text} is not as it has to be; `shopwindow "
+            "check` says what is wrong"
+        ) from None
 
 
 def parse(text: str) -> DeliveryTarget:
@@ -89,8 +132,8 @@ def parse(text: str) -> DeliveryTarget:
     return DeliveryTarget(address[1], address[2], prefix)
 
 
-def _named(content: Path) -> Mapping[str, str]:
-    """Return the names that site.yaml has for targets.
+def _named(content: Path) -> Mapping[str, Any]:
+    """Return what site.yaml says of targets, by their names.
 
     Only what is asked here is read of it: a mistake elsewhere in the content is no
     reason to refuse a rollback.
@@ -108,4 +151,96 @@ def _named(content: Path) -> Mapping[str, str]:
     named = rendered.get("targets") if isinstance(rendered, dict) else None
     if not isinstance(named, dict):
         return {}
-    return {str(name): str(address) for name, address in named.items()}
+    return {str(name): value for name, value in named.items()}
+
+
+# -- opening ---------------------------------------------------------------------------
+
+REQUEST_RETRIES = 8
+"""How often a request is repeated. A store that is overloaded (503) recovers within the
+20 s or so that this takes; a pipeline repeats the rest.
+"""
+
+BACKOFF = {
+    "init_backoff": timedelta(seconds=0.2),
+    "max_backoff": timedelta(seconds=5),
+    "base": 4,
+}
+"""Each wait is by chance between 0.2 s and four times the one before, so that many
+connections do not come back at once.
+"""
+
+RETRYING = timedelta(seconds=60)
+"""After this a request is not repeated any more, however few attempts there were."""
+
+HASTY_RETRIES = 3
+"""How often a reading is repeated with which a command begins. Where nobody listens,
+that takes 1 to 3 s: an address that is wrong stays so, and a follower comes back.
+"""
+
+HASTY_RETRYING = timedelta(seconds=4)
+"""After this such a reading is not repeated. A connection that nobody answers is given
+up after 5 s, which is the library's limit, and one attempt is enough to know.
+"""
+
+REQUEST_SECONDS = timedelta(seconds=120)
+"""The longest that one request takes: a part of 5 MB at half a megabit a second."""
+
+
+def opened(target: DeliveryTarget, environment: Mapping[str, str]) -> Bucket:
+    """Return the Bucket of a target; nothing is sent yet.
+
+    ``environment`` has the variables with addresses and credentials. Raises Failure
+    where it cannot be meant: plain http beyond this machine.
+    """
+    if target.scheme == "file":
+        return FolderBucket(Path(target.prefix))
+    options: dict[str, Any] = {"client_options": {"timeout": REQUEST_SECONDS}}
+    if target.scheme == "s3":
+        endpoint = environment.get("AWS_ENDPOINT_URL", "")
+        if _is_plain(endpoint, "AWS_ALLOW_HTTP", environment):
+            options["client_options"]["allow_http"] = True
+        if not environment.get("AWS_REGION") and not environment.get(
+            "AWS_DEFAULT_REGION"
+        ):
+            options["region"] = "us-east-1"  # what stores beside Amazon's expect
+    elif target.scheme == "az":
+        endpoint = environment.get("AZURE_STORAGE_ENDPOINT", "")
+        if _is_plain(endpoint, "AZURE_ALLOW_HTTP", environment):
+            options["client_options"]["allow_http"] = True
+
+    def store(retries: int, retrying: timedelta) -> Any:
+        library = {"s3": S3Store, "az": AzureStore, "gs": GCSStore}[target.scheme]
+        repeated = {
+            "max_retries": retries,
+            "retry_timeout": retrying,
+            "backoff": BACKOFF,
+        }
+        return library(target.bucket, retry_config=repeated, **options)
+
+    with refused(str(target), "open"):
+        return Bucket(
+            store(REQUEST_RETRIES, RETRYING),
+            str(target),
+            target.prefix,
+            store(HASTY_RETRIES, HASTY_RETRYING),
+        )
+
+
+def _is_plain(endpoint: str, variable: str, environment: Mapping[str, str]) -> bool:
+    """Return whether an endpoint is without TLS.
+
+    Raises Failure where that is unsafe, and ``variable`` does not allow it.
+    """
+    address = urlsplit(endpoint)
+    if address.scheme != "http":
+        return False
+    host = address.hostname or ""
+    is_here = host in ("localhost", "::1") or host.startswith("127.")
+    allowed = environment.get(variable, "").lower() in ("true", "1")
+    if not is_here and not allowed:
+        raise Failure(
+            f"{endpoint}: plain http lets everybody on the way read and change what is "
+            f"sent; use https, or set {variable}=true for a network of your own"
+        )
+    return True

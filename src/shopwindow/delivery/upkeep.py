@@ -1,4 +1,6 @@
-"""Looks after a target: lists its releases, compares them, deletes old ones."""
+"""Looks after a target: lists its releases, compares them, rolls back, pins, deletes old
+ones.
+"""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,19 +10,22 @@ from itertools import islice
 
 from shopwindow.content.processes import Progress
 from shopwindow.content.scratch import scratch
-from shopwindow.delivery import layout, pointer, released
-from shopwindow.delivery.activation import require_pointer
-from shopwindow.delivery.at_hand import AtHand
-from shopwindow.delivery.bucket import DELETED_AT_ONCE, Bucket
-from shopwindow.delivery.connections import concurrently
-from shopwindow.delivery.layout import Published
-from shopwindow.delivery.parts import fetch_part
+from shopwindow.delivery import layout, pointer, signing
+from shopwindow.delivery.bucket import DELETED_AT_ONCE, Bucket, Version, concurrently
+from shopwindow.delivery.fetching import fetch_part
+from shopwindow.delivery.layout import (
+    OBJECTS,
+    POINTER,
+    RELEASES,
+    Published,
+    object_key,
+    release_key,
+)
 from shopwindow.delivery.pointer import TargetPointer
-from shopwindow.delivery.publishing import require_nobody_prunes
-from shopwindow.delivery.signed_upkeep import followed, superfluous
+from shopwindow.delivery.signing import Signature, Signing
 from shopwindow.interface.index import Index
-from shopwindow.problems import Failure
-from shopwindow.release.manifest import ManifestLines
+from shopwindow.problems import Failure, number_of
+from shopwindow.release.manifest import ManifestLines, digest_of
 from shopwindow.release.releases import Release
 from shopwindow.release.verify import index_faults
 
@@ -37,18 +42,17 @@ as long again, and then take the one who prunes for killed.
 
 def listing(bucket: Bucket) -> list[Release]:
     """Return the releases of a target, the newest build first."""
-    read = pointer.read(bucket)
-    present = read.pointer
+    present = pointer.read(bucket).pointer
 
     def listed(id: str) -> Release:
-        release = released.published(bucket, id)
+        release = layout.published(bucket, id)
         is_current = present is not None and present.id == id
         is_pinned = is_current and present is not None and present.pinned
         return Release(
             id, release.built, release.files, release.size, is_current, is_pinned
         )
 
-    releases = concurrently(listed, released.ids(bucket))
+    releases = concurrently(listed, layout.ids(bucket))
     return sorted(releases, key=lambda one: (one.built, one.id), reverse=True)
 
 
@@ -63,20 +67,23 @@ def verify(
 
     ``id`` is the beginning of an id; None: the current one. Every object is read.
     ``indexes``: whose rows are compared with the manifest, where all objects are right.
+    Raises Failure.
     """
-    current = require_pointer(bucket, pointer.read(bucket).pointer).id
-    chosen = released.find(bucket, id) if id else current
-    release = released.published(bucket, chosen)
+    present = pointer.require(bucket, pointer.read(bucket).pointer)
+    chosen = layout.find(bucket, id) if id else present.id
+    release = layout.published(bucket, chosen)
 
-    def fault(digest: str) -> str:
-        return released.fault(bucket, layout.object_key(digest), digest)
+    def fault(key_and_digest: tuple[str, str]) -> str:
+        return layout.fault(bucket, *key_and_digest)
 
-    holding = released.holding(release)
-    faults = concurrently(fault, sorted(holding))
+    holding = layout.holding(release)
+    faults = concurrently(fault, [(object_key(one), one) for one in sorted(holding)])
     if not any(faults):  # only then can the manifest be read
-        listed = released.lines(bucket, release, {})
-        others = sorted(released.objects(release, listed) - holding)
-        faults += concurrently(fault, others, progress)
+        listed = layout.lines(bucket, release, {})
+        served = sorted({digest_of(line) for line in listed.files.values()})
+        faults += concurrently(
+            fault, [(object_key(one), one) for one in served], progress
+        )
     if not any(faults):
         faults += _index_faults(bucket, release, listed, indexes)
     return chosen, sorted(filter(None, faults))
@@ -98,7 +105,7 @@ def _index_faults(
     with scratch() as folder:
         for index in there:
             part = release.parts[index.file]
-            fetch_part(bucket, part, folder / index.file, AtHand())
+            fetch_part(bucket, part, folder / index.file)
         return list(index_faults(folder, listed.private, there))
 
 
@@ -126,8 +133,7 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
     try:
         now = _clock(bucket)
         sent = {
-            item.key.split("/")[1]: item.modified
-            for item in bucket.listing(layout.RELEASES)
+            item.key.split("/")[1]: item.modified for item in bucket.listing(RELEASES)
         }
         if present.id not in sent:
             raise Failure(
@@ -140,20 +146,18 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
             return sent[id], id == present.id, id
 
         newest = sorted(sent, key=recency, reverse=True)
-        signed = followed(bucket)
-        spared = {*newest[:keep], *_spared(present, now)}
-        spared |= signed.releases if signed else set()
+        signed = signing.chain(bucket, None)
+        spared = {*newest[:keep], *_spared(present, now), signed.current}
         spared |= {id for id in sent if now - sent[id] < SPARED}
         deleted = [id for id in newest if id not in spared]
         kept = [id for id in newest if id in spared]
 
-        if signed:
-            bucket.delete(superfluous(bucket, signed, set(kept), now - SPARED))
-        bucket.delete(map(layout.release_key, deleted))
+        bucket.delete(signing.superfluous(bucket, signed, now - SPARED))
+        bucket.delete(map(release_key, deleted))
         needed = _needed(bucket, kept)
         unneeded = (
             item.key
-            for item in bucket.listing(layout.OBJECTS)
+            for item in bucket.listing(OBJECTS)
             if item.key.rpartition("/")[2] not in needed
             and now - item.modified >= SPARED
         )
@@ -170,9 +174,9 @@ def _mark(bucket: Bucket, since: str, before: str | None = None) -> TargetPointe
     """
     while True:
         read = pointer.read(bucket)
-        present = require_pointer(bucket, read.pointer)
+        present = pointer.require(bucket, read.pointer)
         if before is None:
-            require_nobody_prunes(bucket, read)
+            pointer.require_nobody_prunes(bucket, read)
         elif present.pruning != before:
             return present
         marked = replace(present, pruning=since)
@@ -185,9 +189,9 @@ def _clock(bucket: Bucket) -> datetime:
 
     This machine's clock may be wrong, and the ages of objects are by the store's.
     """
-    stored = bucket.read(layout.POINTER)
+    stored = bucket.read(POINTER)
     if stored is None:
-        raise Failure(f"{bucket.where}: somebody deleted {layout.POINTER} meanwhile")
+        raise Failure(f"{bucket.where}: somebody deleted {POINTER} meanwhile")
     return stored.modified
 
 
@@ -205,9 +209,9 @@ def _needed(bucket: Bucket, ids: Iterable[str]) -> set[str]:
     chunks: dict[str, bytes] = {}
     needed: set[str] = set()
     for id in ids:
-        release = released.published(bucket, id)
-        listed = released.lines(bucket, release, chunks)
-        needed |= released.objects(release, listed)
+        release = layout.published(bucket, id)
+        listed = layout.lines(bucket, release, chunks)
+        needed |= layout.objects(release, listed)
     return needed
 
 
@@ -220,3 +224,93 @@ def _delete(bucket: Bucket, keys: Iterator[str], deadline: float) -> tuple[int, 
         bucket.delete(batch)
         count += len(batch)
     return count, True
+
+
+# -- roll back, pin --------------------------------------------------------------------
+
+LISTED_OBJECTS = 3
+"""Missing objects that the refusal of a rollback names; `verify` lists all."""
+
+
+@dataclass(frozen=True)
+class MovedPointer:
+    """What the pointer was moved to, and from."""
+
+    id: str
+    previous: str
+    signature: Signature | None = None
+
+
+def activate(
+    bucket: Bucket,
+    id: str | None,
+    reason: str = "",
+    *,
+    pin: bool,
+    purges: bool = False,
+    signs: Signing | None = None,
+    force: bool = False,
+) -> MovedPointer:
+    """Make a release of a target the current one there, and pin or unpin it.
+
+    ``id`` is the beginning of an id, or "current"; None: the newest of the history that
+    was never rolled back from. ``purges`` is as for `publish`. ``signs``: who signs that;
+    then also refused where no signature of today's keys names the release. ``force``:
+    also where the target was signed in the future. Raises Failure where there is no
+    such release, or objects of it are gone; then nothing has changed.
+    """
+    signed = signing.ready(bucket, signs, force=force) if signs else None
+    present, version = _present(bucket)
+    chosen = present.to_roll_back_to()
+    if id:
+        chosen = present.id if id == "current" else layout.find(bucket, id)
+    if chosen is None:
+        raise Failure(
+            f"{bucket.where}: the history names no release to roll back to; "
+            "`shopwindow releases` lists what there is"
+        )
+    if signed and chosen not in signed.listings:
+        raise Failure(
+            f"{bucket.where}: no metadata that today's keys have signed names release "
+            f"{chosen[:12]}, so it may be anybody's, and nothing was changed; build it "
+            "again, and publish it with --force"
+        )
+    if chosen != present.id:
+        _require_complete(bucket, chosen)
+    if signs:
+        pointer.require_right_clock(bucket, signs.clock())
+    action = "rollback" if pin else "activate"
+    entry = pointer.activation(chosen, present.id, reason or action, action)
+    moved = present.moved(chosen, "", entry, pin=pin)
+    if chosen != present.id:
+        moved = pointer.with_unpurged(moved, present.id, purges=purges)
+    # Whoever finished a killed prune's work may have left its mark.
+    if not pointer.move(bucket, version, replace(moved, pruning="")):
+        raise Failure(
+            f"{bucket.where}: somebody moved {POINTER} meanwhile, and nothing "
+            "was changed; look at `shopwindow releases`, and run it again"
+        )
+    done = MovedPointer(chosen, present.id)
+    if not signs or not signed:
+        return done
+    listed = signed.listings[chosen]
+    return replace(done, signature=signing.sign(bucket, signs, chosen, listed))
+
+
+def _present(bucket: Bucket) -> tuple[TargetPointer, Version | None]:
+    read = pointer.read(bucket)
+    pointer.require_nobody_prunes(bucket, read)
+    return pointer.require(bucket, read.pointer), read.version
+
+
+def _require_complete(bucket: Bucket, id: str) -> None:
+    """Raise Failure where an object of a release is missing, by the target's listing."""
+    release = layout.published(bucket, id)
+    wanted = layout.objects(release, layout.lines(bucket, release, {}))
+    missing = sorted(wanted - layout.present(bucket))
+    if missing:
+        names = ", ".join(map(object_key, missing[:LISTED_OBJECTS]))
+        raise Failure(
+            f"{bucket.where}: release {id[:12]} lacks {number_of(len(missing), 'object')}, "
+            f"and nothing was changed: {names}"
+        )

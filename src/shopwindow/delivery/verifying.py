@@ -22,10 +22,11 @@ from tuf.ngclient import FetcherInterface, Updater, UpdaterConfig
 
 from shopwindow.delivery import layout, roots
 from shopwindow.delivery.bucket import MAX_READ_BYTES, Bucket, Version
+from shopwindow.delivery.fetching import PullFault, faults, up_to
 from shopwindow.delivery.layout import Published
-from shopwindow.delivery.publishing import CLOCKS_DIFFER
-from shopwindow.delivery.signed_metadata import id_of, signed_at
-from shopwindow.delivery.source import PullFault, WantedRelease, faults
+from shopwindow.delivery.pointer import CLOCKS_DIFFER
+from shopwindow.delivery.pulling import WantedRelease
+from shopwindow.delivery.signing import current_of, signed_at
 from shopwindow.problems import Failure
 
 TRUSTED = "trusted"
@@ -116,14 +117,12 @@ class SignedSource:
                 f"{self.bucket.where}: its targets have the number {targets.version}, and "
                 f"this host believes none below {self._floor}",
             )
-        target = next(iter(targets.targets.values()), None)
-        if target is None or len(targets.targets) > 1:
+        id = current_of(targets)
+        if id is None:
             raise PullFault(
                 "unsigned", f"{self.bucket.where}: what is signed there is no release"
             )
-        with faults("unsigned"):
-            id = id_of(target)
-        self._target = target
+        self._target = targets.targets[layout.release_key(id)]
         return WantedRelease(id, stored.version, {})
 
     def published(self, id: str) -> Published:
@@ -134,18 +133,14 @@ class SignedSource:
         bits = self.bucket.stream(path)
         if bits is None:
             raise PullFault("damaged", f"{self.bucket.where}: {path} is missing")
-        data = bytearray()
-        for bit in bits:
-            data += bit
-            if len(data) > min(target.length, MAX_READ_BYTES):
-                break
+        data = up_to(bits, min(target.length, MAX_READ_BYTES))
         try:
-            target.verify_length_and_hashes(bytes(data))
+            target.verify_length_and_hashes(data)
         except exceptions.LengthOrHashMismatchError:
             raise PullFault(
                 "unsigned", f"{self.bucket.where}: {path} is not what was signed"
             ) from None
-        return layout.decode(bytes(data), id, self.bucket.where)
+        return layout.decode(data, id, self.bucket.where)
 
     def _refreshed(self, timestamp: bytes) -> Targets:
         """Verify what is signed at the target; return the targets.

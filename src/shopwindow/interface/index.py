@@ -24,7 +24,7 @@ A build records so which documents an answer depends on.
 
 BROUGHT_BACK = (
     "`shopwindow build --no-cache` writes it again; "
-    "where releases are pulled, `shopwindow pull SOURCE --repair` fetches it again"
+    "where releases are pulled, `shopwindow pull SOURCE` fetches it again"
 )
 """What to do about an index's file that is lost or cannot be read, for the end of a
 sentence.

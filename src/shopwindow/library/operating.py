@@ -1,6 +1,6 @@
 """Releases that were built: which there are, which is current, what differs, what is intact."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,6 @@ from shopwindow.release.changes import (
 )
 from shopwindow.release.damage import remedy as remedy_of_release
 from shopwindow.release.releases import Release, Releases
-from shopwindow.release.repair import repair as repair_release
 from shopwindow.release.stored import interface_of
 from shopwindow.release.touched import TouchedContract, touched
 from shopwindow.release.verify import verify as verify_release
@@ -122,25 +121,13 @@ def verify(
     return release, verify_release(releases, release, indexes)
 
 
-def remedy(out: Path, id: str = "current", faults: Collection[str] = ()) -> str:
+def remedy(out: Path, id: str = "current") -> str:
     """Return what to do about a damaged release, for the end of a sentence.
 
-    ``id`` is as for `difference`. ``faults``: the lines of `verify`. Raises Failure.
+    ``id`` is as for `difference`. Raises Failure.
     """
     releases = Releases(out)
-    return remedy_of_release(releases, releases.find(id), faults)
-
-
-def repair(out: Path, id: str = "current") -> int:
-    """Set the times and modes again that a copy of a release has lost; return of how
-    many files.
-
-    Both follow from a file's bytes. ``id`` is as for `difference`. Raises Failure.
-    """
-    releases = Releases(out)
-    release = releases.find(id)
-    with releases.lock():
-        return repair_release(releases.path(release))
+    return remedy_of_release(releases, releases.find(id))
 
 
 def released_content(interface: Interface, out: Path, id: str = "current") -> Content:

@@ -1,12 +1,10 @@
 """What counts as a damaged index, and what mends a damaged release on this host."""
 
 import sqlite3
-from collections.abc import Collection
 
 from shopwindow.release import pull_notes
 from shopwindow.release.releases import Releases
 from shopwindow.release.stage import WRITES_AGAIN
-from shopwindow.release.verify import is_lost_by_copy
 
 DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}
 """SQLite's primary codes for a file that was overwritten or that the disk cannot read.
@@ -23,27 +21,22 @@ def is_damaged(error: Exception) -> bool:
     )
 
 
-def remedy(releases: Releases, id: str, faults: Collection[str] = ()) -> str:
+def remedy(releases: Releases, id: str) -> str:
     """Return what to do about a damaged release, for the end of a sentence.
 
-    Args:
-        releases: where it is.
-        id: its whole id.
-        faults: the lines of `verify`, where it has run.
-
-    A host that pulls its releases has no content to build from. The history says of each
-    release that was current whether it was pulled.
+    ``releases``: where it is. ``id``: its whole id. A host that pulls its releases has
+    no content to build from. The history says of each release that was current whether
+    it was pulled.
     """
-    if faults and all(map(is_lost_by_copy, faults)):
-        return "`shopwindow verify --repair` sets times and modes again"
     if id != releases.current():
         return "it is not current; do not roll back to it, `shopwindow prune` deletes it in time"
     actions = {entry["action"] for entry in releases.history() if entry["id"] == id}
     if "pull" not in actions:
-        return WRITES_AGAIN
+        copied = "what was copied here, copy again with times and modes (`rsync -a`)"
+        return f"{WRITES_AGAIN}; {copied}"
     note = pull_notes.read(releases.out)
     source = note.source if note else "SOURCE"
     return (
-        f"`shopwindow pull {source} --repair`, with the other options that this host "
-        "pulls with, fetches again what is damaged"
+        f"`shopwindow pull {source}`, with the other options that this host pulls with, "
+        "fetches again what is damaged"
     )

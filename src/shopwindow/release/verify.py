@@ -24,13 +24,6 @@ OTHER_TIME = "another modification time than its bytes give; its ETag would diff
 OTHER_MODE = "mode "
 
 
-def is_lost_by_copy(line: str) -> bool:
-    """Return whether a line of `verify` is about a time or a mode, which follow from
-    the file's bytes, so that `repair` can set them again.
-    """
-    return line.endswith(f": {OTHER_TIME}") or f": {OTHER_MODE}" in line
-
-
 def verify(releases: Releases, id: str, indexes: Sequence[Index] = ()) -> list[str]:
     """Return a line for each file of a release that is not as it was built; none where
     it is.

@@ -1,0 +1,253 @@
+"""Where releases live: an output directory, or a target of `publish`.
+
+Both have the same verbs: list, activate and pin, verify, prune. So the commands are the
+same ones, too, and `--target` says that they mean a target.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from shopwindow import library
+from shopwindow.cli.steps import interface, progress_bar, setting
+from shopwindow.problems import Failure, number_of
+from shopwindow.release.releases import Release
+
+if TYPE_CHECKING:
+    from shopwindow.delivery.bucket import Bucket
+    from shopwindow.delivery.purging import Purger
+    from shopwindow.delivery.signing import Signature, Signing
+
+PURGE = click.option(
+    "--purge",
+    "ways",
+    multiple=True,
+    metavar="HOW",
+    help="Purge what changed from a cache: fastly, cloudflare, http://HOST:PORT (PURGE), or "
+    "'command:PROGRAM ARGUMENTS', which reads URLs. May be repeated. Default: `purge` of the target "
+    "in site.yaml.",
+)
+FOLLOW = click.option(
+    "--follow",
+    type=click.FloatRange(0, 86400),
+    metavar="SECONDS",
+    help="With --purge: how often hosts look that pull from the target. The purge waits until they "
+    "have had twice that time. 0: none pulls. Default: `follow` of the target in site.yaml, or 30.",
+)
+FORCE = click.option(
+    "--force",
+    is_flag=True,
+    help="At a target: over a newer build, over what nobody has signed, or what a publisher "
+    "with a wrong clock signed in the future.",
+)
+SIGNING_KEYS = setting(
+    "--keys",
+    "folder",
+    default="",
+    metavar="DIR",
+    help="Sign at the target, with the keys of `shopwindow keys init DIR`; default: `keys` of the "
+    "target in site.yaml. Private keys come from DIR, from SHOPWINDOW_KEY_TARGETS, _SNAPSHOT and "
+    "_TIMESTAMP, or from --key-command.",
+)
+TARGET_OPTION = click.option(
+    "--target",
+    default="",
+    metavar="TARGET",
+    help="Mean a target of `publish`, by its name in site.yaml or its address, instead of the "
+    "output directory.",
+)
+
+
+class Place(Protocol):
+    """Where releases live. Every method raises Failure."""
+
+    @property
+    def where(self) -> str:
+        """What messages call it."""
+
+    def listing(self) -> list[Release]:
+        """Return the releases, the newest first."""
+
+    def activate(self, id: str | None, reason: str, *, pin: bool) -> None:
+        """Make a release current, pin or unpin it, and print that."""
+
+    def verify(self, id: str) -> tuple[str, list[str], str]:
+        """Return a release's id, what is wrong with it, and what mends that."""
+
+    def prune(self, keep: int) -> tuple[Sequence[str], str]:
+        """Delete old releases; return the ids of those deleted, and what to print."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """An output directory."""
+
+    out: Path
+
+    @property
+    def where(self) -> str:
+        return str(self.out)
+
+    def listing(self) -> list[Release]:
+        return library.releases(self.out)
+
+    def activate(self, id: str | None, reason: str, *, pin: bool) -> None:
+        change = library.roll_back if pin else library.activate
+        done = change(self.out, id, reason)
+        previous = f", previous {done.previous[:12]}" if done.previous else ""
+        click.echo(f"current is {done.id[:12]}{previous}")
+        for edge in done.edges:
+            click.echo(f"  {edge.again}")
+        if pin:
+            click.echo(
+                "pinned: builds activate nothing until `shopwindow activate` does"
+            )
+
+    def verify(self, id: str) -> tuple[str, list[str], str]:
+        release, wrong = library.verify(self.out, id, interface())
+        mend = library.remedy(self.out, id) if wrong else ""
+        return release, wrong, f"release {release[:12]} is damaged: {mend}"
+
+    def prune(self, keep: int) -> tuple[Sequence[str], str]:
+        deleted, remaining = library.prune(self.out, keep)
+        more = "; what was current in the last hour stays" * (remaining > keep)
+        releases = number_of(len(deleted), "release")
+        return deleted, f"{releases} deleted, {remaining} kept{more}"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target of `publish`. ``follow``: how often hosts look that pull, in seconds."""
+
+    bucket: "Bucket"
+    purgers: Sequence["Purger"] = ()
+    follow: float = 0.0
+    signing: "Signing | None" = None
+    force: bool = False
+
+    @property
+    def where(self) -> str:
+        return self.bucket.where
+
+    def listing(self) -> list[Release]:
+        from shopwindow.delivery.upkeep import listing
+
+        return listing(self.bucket)
+
+    def activate(self, id: str | None, reason: str, *, pin: bool) -> None:
+        from shopwindow.delivery import publishing, upkeep
+
+        signs = self.signing if id != "current" else None
+        if not signs and id != "current":
+            publishing.require_unsigned(self.bucket)
+        moved = upkeep.activate(
+            self.bucket,
+            id,
+            reason,
+            pin=pin,
+            purges=bool(self.purgers),
+            signs=signs,
+            force=self.force,
+        )
+        previous = f", previous {moved.previous[:12]}" * (moved.previous != moved.id)
+        click.echo(f"current is {moved.id[:12]}{previous}")
+        until = "publications activate nothing until `shopwindow activate` does"
+        click.echo(
+            f"pinned: {until}" if pin else "the next publication activates its own"
+        )
+        echo_signed(moved.signature)
+        self.purge()
+
+    def verify(self, id: str) -> tuple[str, list[str], str]:
+        from shopwindow.delivery import signing, upkeep
+        from shopwindow.delivery.layout import OBJECTS, release_key
+
+        indexes, progress = interface().indexes, progress_bar("reading")
+        chosen = None if id == "current" else id
+        release, wrong = upkeep.verify(self.bucket, chosen, indexes, progress)
+        # An index whose rows are wrong came so from the build: no object is at fault.
+        mend = any(line.startswith(OBJECTS) for line in wrong) * (
+            f"to mend it, delete what is listed and {release_key(release)} there, and "
+            f"publish release {release[:12]} again: objects that exist are never overwritten"
+        )
+        if self.signing:
+            wrong += signing.faults(self.bucket, release, self.signing.folder)
+        return release, wrong, mend
+
+    def prune(self, keep: int) -> tuple[Sequence[str], str]:
+        from shopwindow.delivery.upkeep import prune
+
+        done = prune(self.bucket, keep)
+        releases = number_of(len(done.deleted), "release")
+        deleted = f"{releases} and {number_of(done.objects, 'object')} deleted"
+        more = "; nothing younger than a day is deleted" * (done.remaining > keep)
+        more += "" if done.ended else "; run it again for the rest"
+        kept = number_of(done.remaining, "release")
+        return done.deleted, f"{deleted}, {kept} kept{more}"
+
+    def purge(self) -> None:
+        """Purge what this run or an earlier one has left, where somebody says how."""
+        from shopwindow.delivery.purging import purge
+
+        if not self.purgers:
+            return
+        done = purge(self.bucket, self.purgers, self.follow)
+        if done.releases:
+            click.echo(f"{number_of(done.urls, 'URL')} purged")
+
+
+def echo_signed(signature: "Signature | None") -> None:
+    """Print what was signed, and warn of what could not be."""
+    if signature is None:
+        return
+    done = "signed" if signature.changed else "is signed already"
+    number = f"targets number {signature.targets}"
+    click.echo(f"release {signature.id[:12]}: {done}, {number}")
+    for role in signature.due:
+        what = f"{role} expires soon, and its private key is not here"
+        click.echo(f"shopwindow: {what}", err=True)
+
+
+def place_of(out: str, target: str, **at: Any) -> Place:
+    """Return the place that `--target` means, or else the output directory.
+
+    ``at`` are the arguments of `target_of`.
+    """
+    return target_of(target, **at) if target else Folder(Path(out))
+
+
+def target_of(
+    target: str,
+    content: str,
+    *,
+    ways: Sequence[str] = (),
+    follow: float | None = None,
+    folder: str = "",
+    key_command: str = "",
+    force: bool = False,
+) -> Target:
+    """Return the target that an argument means, as site.yaml and options have it.
+
+    Raises Failure without the extra `delivery`, which is why its modules are imported
+    within functions here.
+    """
+    from shopwindow.cli.keys import signing_of
+
+    try:
+        from shopwindow.delivery.purging import purger_of
+        from shopwindow.delivery.targets import configured, opened
+    except ModuleNotFoundError as error:
+        install = "install shopwindow with the extra delivery, as the README says"
+        is_missing = f"{error.name} is not installed, and publishing needs it"
+        raise Failure(f"{is_missing}: {install}") from None
+    settings = configured(target, Path(content))
+    bucket = opened(settings.place, os.environ)
+    purgers = [purger_of(way, os.environ) for way in ways or settings.purge]
+    keys = folder or settings.keys
+    signing = signing_of(keys, key_command) if keys else None
+    pause = settings.follow if follow is None else follow
+    return Target(bucket, purgers, pause, signing, force)
