@@ -10,7 +10,7 @@ from harness.catalogs import SETTINGS, files
 from harness.content import promotion, small, store, write
 from harness.program import built, tree
 from shopwindow.catalog.index.sources import LIMITED_QUANTITY
-from shopwindow.interface.operation import Rate
+from shopwindow.interface.operation import Allowance, Rate
 from shopwindow.retail.articles import MAX_QUANTITY
 from shopwindow.retail.bags.operations import MAX_ITEMS
 from shopwindow.retail.sharing.operations import MAIL_LIMITS, MAX_RECIPIENTS
@@ -81,7 +81,9 @@ def rates(**by: Rate) -> Json:
 def test_the_defaults_of_what_no_file_shows_are_the_programs_own() -> None:
     stated = {name: value for part in SITE_PARTS for name, value in defaults(load(part), part)}
     allowances = {
-        operation.allowance.setting: operation.allowance for operation in INTERFACE.operations if operation.allowance
+        operation.allowance.setting: operation.allowance
+        for operation in INTERFACE.operations
+        if isinstance(operation.allowance, Allowance)
     }
     assert stated == {
         "bags/max_quantity": MAX_QUANTITY,

@@ -212,6 +212,7 @@ OPERATIONS = (
         "Take seats at a reading.",
         method="POST",
         body="registration",
+        unlimited="A reading has few seats.",
     ),
 )
 

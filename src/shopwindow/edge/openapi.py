@@ -55,7 +55,7 @@ _CODES_OF_SOME: Mapping[str, Callable[[Operation], bool]] = {
     "slow": lambda operation: operation.body is not None,
     "precondition": lambda operation: operation.tagged,
     "repeated_otherwise": lambda operation: operation.method == "POST",
-    "too_many": lambda operation: operation.limited,
+    "too_many": lambda operation: operation.allowance is not None,
 }
 """The codes that only some operations may be answered with, and which operations these
 are.

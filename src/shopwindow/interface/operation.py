@@ -177,6 +177,16 @@ class Allowance:
 
 
 @dataclass(frozen=True)
+class CountedByAction:
+    """The action itself counts, in the table of limits, and refuses what is too much.
+
+    ``words``: what it counts.
+    """
+
+    words: str
+
+
+@dataclass(frozen=True)
 class Sender:
     """Who sent a request, as far as the request says.
 
@@ -216,8 +226,8 @@ class Operation:
     ``family``: the heading below which documents list it; an interface that is put
     together of families says which (`in_family`).
 
-    How often. ``limited``: clients may call it only so often. ``allowance``: how often,
-    where the service counts before the action; an action may count by itself instead.
+    How often. ``allowance``: how often clients may call it. ``unlimited``: why a write
+    needs no allowance.
     ``sender`` returns who a request that may be repeated (Idempotency-Key) is from;
     without it, that is its network address.
     """
@@ -240,8 +250,8 @@ class Operation:
     own_failures: bool = False
     safe: bool = True
     tagged: bool = False
-    limited: bool = False
-    allowance: Allowance | None = None
+    allowance: Allowance | CountedByAction | None = None
+    unlimited: str = ""
     lifetime: int | None = None
     sender: Callable[["Call"], Sender] | None = None
     family: str = ""

@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 
 from shopwindow.content.documents import Content
 from shopwindow.interface.call import Call
-from shopwindow.interface.operation import Rate
+from shopwindow.interface.operation import Allowance, Rate
 from shopwindow.interface.origins import origins
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service.database.rates import Taken, take
@@ -78,8 +78,10 @@ def charges_of(
     nothing.
     """
     allowance = call.operation.allowance
-    cost = allowance.cost(call, stores_response) if allowance else 0
-    if allowance is None or not cost:
+    if not isinstance(allowance, Allowance):
+        return ()
+    cost = allowance.cost(call, stores_response)
+    if not cost:
         return ()
 
     settings = (content.setting("limits") or {}).get(allowance.setting, {})

@@ -384,7 +384,6 @@ OPERATIONS = (
         rules=(OnlyOne(BAG_SELECTORS, required=False),),
         method="POST",
         body="bag_add",
-        limited=True,
         allowance=NEW_BAG_ALLOWANCE,
         sender=guest,
     ),
@@ -396,6 +395,7 @@ OPERATIONS = (
         (_BAG_GUID,),
         method="PATCH",
         body="bag_update",
+        unlimited="It changes a bag that exists, and adds no row.",
     ),
     _operation(
         "bag_remove",
@@ -409,5 +409,6 @@ OPERATIONS = (
         method="DELETE",
         body="bag_remove",
         body_optional=True,
+        unlimited="It takes rows away.",
     ),
 )

@@ -22,7 +22,14 @@ from shopwindow.content.schedule import zone
 from shopwindow.interface.call import Call
 from shopwindow.interface.digests import counted
 from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.operation import Cookie, FromStore, Moment, Operation, Outcome
+from shopwindow.interface.operation import (
+    Cookie,
+    CountedByAction,
+    FromStore,
+    Moment,
+    Operation,
+    Outcome,
+)
 from shopwindow.interface.origins import origins
 from shopwindow.interface.secret import SECRET
 from shopwindow.interface.table import Tables
@@ -212,6 +219,6 @@ OPERATIONS = (
         cookie=Cookie("promoCode", "code_cookie"),
         order_host=True,
         own_failures=True,
-        limited=True,
+        allowance=CountedByAction("wrong codes"),
     ),
 )

@@ -63,7 +63,6 @@ OPERATIONS = (
         by_application=True,
         method="POST",
         body="mobileoptinout",
-        limited=True,
         allowance=OPT_IN_ALLOWANCE,
         sender=choosing_device,
     ),

@@ -226,7 +226,6 @@ OPERATIONS = (
         tuple(AnyOf((name,)) for name in _REQUIRED),
         by_application=True,
         safe=False,
-        limited=True,
         allowance=LOG_LINE_ALLOWANCE,
     ),
     Operation(
@@ -238,7 +237,6 @@ OPERATIONS = (
         by_application=True,
         method="POST",
         body="mobilelog",
-        limited=True,
         allowance=LOG_LINE_ALLOWANCE,
         sender=logging_device,
     ),

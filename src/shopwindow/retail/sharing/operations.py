@@ -17,7 +17,14 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.digests import counted
 from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.operation import FromStore, Moment, Operation, Outcome, Sender
+from shopwindow.interface.operation import (
+    CountedByAction,
+    FromStore,
+    Moment,
+    Operation,
+    Outcome,
+    Sender,
+)
 from shopwindow.interface.origins import origins
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
@@ -279,7 +286,7 @@ OPERATIONS = (
         by_application=True,
         method="POST",
         body="share",
-        limited=True,
+        allowance=CountedByAction("mails"),
         sender=sharing_customer,
     ),
 )
