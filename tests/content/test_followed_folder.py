@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 from shopwindow.content.following import follow
+from shopwindow.content.listing import below
 
 
 def test_each_reason_why_a_folder_cannot_be_read_is_reported(tmp_path: Path) -> None:
@@ -22,3 +23,10 @@ def test_each_reason_why_a_folder_cannot_be_read_is_reported(tmp_path: Path) -> 
     follow(folder, changed, lambda: False, ended)
     patience.cancel()
     assert looks == ["nothing", "a file"]
+
+
+def test_files_below_a_folder_are_in_the_order_of_their_paths(tmp_path: Path) -> None:
+    names = [f"{number * 7 % 40:02}.yaml" for number in range(40)]
+    for name in names:
+        (tmp_path / name).write_text("")
+    assert below(tmp_path) == sorted(names)

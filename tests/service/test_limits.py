@@ -117,6 +117,13 @@ def test_each_line_of_a_batch_counts_and_a_long_one_by_its_kibibytes(shop: Servi
     assert shown.status == 429
 
 
+def test_what_costs_more_than_a_rate_takes_all_of_it_and_no_more(shop: Service) -> None:
+    assert log(shop, lines=20).status == 200
+    refused = log(shop, "192.0.2.77")
+    assert reasons(refused) == (429, ["rate: at most 8 log lines of one application in 60 minutes"])
+    assert int(refused.headers["retry-after"]) <= 60 * 60 // 8
+
+
 def test_refused_requests_store_nothing(shop: Service) -> None:
     for _ in range(20):
         opt_in(shop)
