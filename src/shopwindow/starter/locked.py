@@ -19,7 +19,7 @@ LOCK = "requirements.lock"
 
 _WHEEL = re.compile(r"((?:https?|file)://[^\s#]+\.whl)#sha256=([0-9a-f]{64})")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
-_EXTRA = re.compile(r";[^;]*\bextra\s*==\s*['\"]([a-z]+)['\"]")
+_EXTRA = re.compile(r";[^;]*\bextra\s*==\s*['\"]([a-z0-9-]+)['\"]")
 _ENTRY = re.compile(r"^(?=[A-Za-z0-9])", re.MULTILINE)
 _COMMENT = re.compile(r"^ +# ?(?:via)? *(.*)$", re.MULTILINE)
 
