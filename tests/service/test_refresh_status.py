@@ -144,8 +144,9 @@ def test_a_build_that_ends_leaves_no_note_of_being_at_work(tmp_path: Path, conte
     with pytest.raises(OSError, match="full"), at_work(out, datetime.now(UTC)):
         raise OSError("full")
     assert not (out / "building.json").exists()
-    with at_work(tmp_path / "nowhere", datetime.now(UTC)):
-        assert not (tmp_path / "nowhere").exists()
+    with at_work(tmp_path / "new", datetime.now(UTC)):
+        assert (tmp_path / "new/building.json").exists()
+    assert not (tmp_path / "new/building.json").exists()
 
 
 def test_of_a_release_without_notes_the_times_are_the_beginning_of_time(out: Path, schemas: Schemas) -> None:

@@ -269,7 +269,7 @@ def test_every_example_of_a_schema_is_valid() -> None:
     for name in schemas.names:
         for pointer, example in examples(schemas[name]):
             way = pointer.partition("#")[0]
-            tried = schemas.with_files({"tried.json": {"$ref": f"{BASE}{name}#{way}"}}, b"")
+            tried = schemas.with_files({"tried.json": {"$ref": f"{BASE}{name}#{way}"}}, f"{name}#{way}".encode())
             if not tried.valid("tried.json", example):
                 wrong.append(f"{name}{pointer}")
     assert wrong == []
@@ -342,7 +342,8 @@ def test_any_interface_has_new_documents(tmp_path: Path) -> None:
     began = shopwindow("new", "branch", "Old Town", cwd=tmp_path / "shop", env=named)
     assert (began.status, began.out) == (0, "content/branches/3-old-town.yaml\n")
     checked = shopwindow("check", cwd=tmp_path / "shop", env=named)
-    assert [line.split(":")[3].strip() for line in checked.out.splitlines()] == ["address", "phone"]
+    wrong = [line.split(":")[3].strip() for line in checked.out.splitlines() if ": warning: " not in line]
+    assert wrong == ["address", "phone"]
     edited = shopwindow("schemas", "--editor", "vscode", cwd=tmp_path / "shop", env=named)
     assert edited.status == 0
     assert (tmp_path / "shop/.vscode/schemas/branch.json").is_file()
