@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, cast
 
-from harness.stores import signed_publish
+from shopwindow.delivery import publishing
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.outgoing import outgoing
@@ -54,12 +54,8 @@ def publish(order: dict[str, Any]) -> int:
     """Publish and sign; return how many operations on the target that took."""
     keys = Path(order["keys"])
     target = Mortal(opened(parse(order["target"]), os.environ), order.get("point", 0), order.get("passes", False))
-    signed_publish(
-        outgoing(Path(order["out"])),
-        cast("Bucket", target),
-        Signing(keys, KeySource(keys, {})),
-        PublishOptions(force=True),
-    )
+    options = PublishOptions(force=True, signing=Signing(keys, KeySource(keys, {})))
+    publishing.publish(outgoing(Path(order["out"])), cast("Bucket", target), options)
     return target.operations
 
 

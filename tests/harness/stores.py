@@ -634,7 +634,7 @@ def live(target: str, tmp_path: Path) -> None:
     pruned = shopwindow("prune", "--keep", "1", "--target", target)
     assert "0 releases and 0 objects deleted, 3 releases kept" in pruned.out
 
-    bucket = at(target)
+    bucket = bucket_at(target)
     later: Any = Later(bucket)
     assert sorted(upkeep.prune(later, 1).deleted) == sorted([first, second])
     # What the timestamp led to before stays, too: a host may be reading it.
