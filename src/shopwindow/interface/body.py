@@ -3,8 +3,8 @@
 A body may be JSON or XML, and its values may be texts where numbers are meant. The
 value that `read` returns has at every place the one type of its schema.
 
-The order keeps a hostile body cheap: 1 MB of anything takes 0.2 s of processor time at
-most. What is no object is refused first, then too many items, names or levels, since
+The order keeps a hostile body cheap: 1 MB of a wrong shape takes 0.2 s of processor time
+at most. What is no object is refused first, then too many items, names or levels, since
 explaining what is wrong takes a thousand times longer than deciding whether something
 is. Then the value is brought to its schema's types (`coerced`), and checked
 by the schema. Last come characters that XML cannot hold. All faults of a body are
