@@ -428,8 +428,9 @@ def test_a_build_of_faulty_content_leaves_a_note_and_the_next_good_one_another(s
         "format": 1,
         "status": "FAILED",
         "cause": "content",
-        "description": "1 problem in the content, the first in catalog/products.yaml:25: 1/price/regular: "
-        "'free' is not a number (Regular price, or the range of the regular prices of its variants); "
+        "description": "1 problem in the content, the first in catalog/products.yaml:25: "
+        "price/regular of the 2nd product: 'free' is not a number "
+        "(Regular price, or the range of the regular prices of its variants); "
         "allowed: an amount such as 49.99, or a range such as {low: 19.99, high: 49.99}",
         "release": first,
     }

@@ -33,6 +33,12 @@ AMOUNT = SCHEMAS["catalog/product.json"]["$defs"]["amount"]
 # The stores of an event are listed, or all of them.
 STORES = SCHEMAS["event.json"]["properties"]["stores"]
 
+# A target is an address, or an object with the address; what purges it is one way, or several.
+TARGET = SCHEMAS["site.json"]["properties"]["targets"]["additionalProperties"]
+PURGE = TARGET["properties"]["purge"]
+
+SEVERAL = (AMOUNT, STORES, TARGET, PURGE)
+
 every_schema = pytest.mark.parametrize("name", SCHEMAS)
 # mobileapp.json is config.json by another name
 every_response = pytest.mark.parametrize("name", ["config.json", *(n for n in SCHEMAS if n.startswith("responses/"))])
@@ -116,9 +122,7 @@ def test_the_document_and_every_property_are_described(name: str) -> None:
 
 @every_schema
 def test_every_place_has_exactly_one_type(name: str) -> None:
-    types = {
-        p: followed(name, s).get("type") for p, s in places(SCHEMAS[name]) if followed(name, s) not in (AMOUNT, STORES)
-    }
+    types = {p: followed(name, s).get("type") for p, s in places(SCHEMAS[name]) if followed(name, s) not in SEVERAL}
     assert {p: t for p, t in types.items() if not isinstance(t, str) or t not in TYPES} == {}
 
 

@@ -2,7 +2,7 @@
 
 How this works: `fix` looks up the rule that was broken in FIXES. The function there
 gets the problem and the text of its file, and returns a Fix, or None where there is a
-doubt. What a schema refused says itself what is certainly meant (`meant`); how to write
+doubt. Any other rule says itself which value is certainly meant (`meant`); how to write
 it here follows from how the file is written.
 
 A Fix says not only which characters change, but also what the file says afterwards. So
@@ -31,8 +31,8 @@ def fix(problem: Problem, file: YamlText) -> Fix | None:
 
     ``file`` is the text of the file that the problem is in, as it was checked.
     """
-    fixing = FIXES.get(problem.rule)
-    if fixing is None or problem.place is None or problem.path.endswith(".jsonl"):
+    fixing = FIXES.get(problem.rule, _value)
+    if problem.place is None or problem.path.endswith(".jsonl"):
         return None
     if file.is_in_conflict:
         return None
@@ -82,10 +82,12 @@ def _with(value: Json, pointer: Pointer, fix: Fix) -> Json:
 
 
 def _value(problem: Problem, file: YamlText) -> Fix | None:
-    """Write the value that is meant in place of the one that a schema refuses."""
+    """Write the value that is meant in place of the one that is refused."""
     pointer, meant = problem.pointer, problem.meant
+    if meant is None:
+        return None
     spot = file.spots.get(pointer)
-    if meant is None or spot is None:  # what an alias repeats has no place of its own
+    if spot is None:  # what an alias repeats has no place of its own
         return None
     value = at(file.value, pointer)
     if isinstance(meant, list):
@@ -239,15 +241,9 @@ def _key_in_quotes(problem: Problem, file: YamlText) -> Fix | None:
 _ANCHOR = re.compile(r"&([^\s,\[\]{}]+)[ \t]+")
 
 FIXES: Mapping[str, Callable[[Problem, YamlText], Fix | None]] = {
-    "promotion.category": _value,
     "schema.additionalProperties": _key,
-    "schema.enum": _value,
-    "schema.format": _value,
-    "schema.fraction": _value,
-    "schema.pattern": _value,
-    "schema.type": _value,
     "yaml.key": _key_in_quotes,
     "yaml.strict": tabs,
     "yaml.syntax": tabs,
 }
-"""Rule → the function that knows its fix."""
+"""Rule → the function that knows its fix, where that is not the value that is meant."""
