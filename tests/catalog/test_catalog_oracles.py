@@ -203,3 +203,58 @@ def test_pick_up_finds_the_nearest_stores_and_what_they_have(
         for each in value["upcs"]
         for there in each.get("upcAvailability", [])
     )
+
+
+def sold(id: int, *upcs: str, **more: Json) -> Json:
+    """A product of some UPCs."""
+    return {
+        "id": id,
+        "name": "P",
+        "description": "-",
+        "typeName": "T",
+        "brand": "X",
+        "categories": [1],
+        "images": {"primary": "p.jpg"},
+        "price": {"regular": 1},
+        "upcs": [{"upc": upc, "sku": int(upc) % 1000} for upc in upcs],
+        **more,
+    }
+
+
+def shop(number: int, north: float, *features: str) -> Json:
+    """A store that is so many degrees north of a place."""
+    there = {"latitude": 42 + north, "longitude": -71.0}
+    return {**store(number, location=there, features=list(features)), "storeNumber": number, "locationNumber": number}
+
+
+def test_upcs_are_in_the_order_of_their_numbers_and_stores_nearest_first_then_by_number(tmp_path: Path) -> None:
+    stores = [shop(number, north, "BOPS") for number, north in ((2001, 0.5), (2003, 0), (2002, 0), (2004, 0.5))]
+    products = [sold(1, *UPCS[:2]), sold(2, *UPCS[2:])]
+    live = cataloged(content(stores), str(tmp_path), categories=CATEGORIES, products=products)
+    by_number = sorted(map(int, UPCS))
+    assert by_number != list(map(int, UPCS))
+    expected = (by_number, [[2002, 2003, 2001, 2004]] * 3, [2002, 2003, 2001, 2004])
+    for path in ("product/2,1", "product/1,2", f"upc/{','.join(UPCS)}", f"upc/{','.join(reversed(UPCS))}"):
+        value = asked(live, f"v4/catalog/bops/{path}", latitude="42", longitude="-71")
+        assert (
+            [upc["upcNumber"] for upc in value["upcs"]],
+            [[there["locationNumber"] for there in upc["upcAvailability"]] for upc in value["upcs"]],
+            [near["locationNumber"] for near in value["stores"]],
+        ) == expected, path
+
+
+def test_what_cannot_be_picked_up_is_unavailable_for_it_whatever_the_store_has(tmp_path: Path) -> None:
+    stores = [shop(2001, 0, "BOPS"), shop(2002, 0.5)]
+    products = [sold(1, UPCS[0]), sold(2, UPCS[1], storeEligible=False)]
+    inventory = [{"upc": upc, "stores": {"2001": 9, "2002": 9}} for upc in UPCS[:2]]
+    live = cataloged(content(stores), str(tmp_path), categories=CATEGORIES, products=products, inventory=inventory)
+    value = asked(live, "v4/catalog/bops/product/1,2", latitude="42", longitude="-71")
+    no = ("INELIGIBLE", "UNAVAILABLE", "AVAILABLE")
+    told = {
+        (upc["upcNumber"], there.pop("locationNumber")): tuple(there.values())
+        for upc in value["upcs"]
+        for there in upc["upcAvailability"]
+    }
+    first, second = map(int, UPCS[:2])
+    yes = ("ELIGIBLE", "AVAILABLE", "AVAILABLE")
+    assert told == {(first, 2001): yes, (first, 2002): no, (second, 2001): no, (second, 2002): no}

@@ -77,7 +77,7 @@ def test_a_product_takes_a_free_number_at_its_place_and_moves_none() -> None:
 
 
 def test_where_too_many_would_move_there_is_no_room() -> None:
-    by_rank = {rank: standing(rank + 10, None) for rank in range(1, MAX_MOVED + 3)}
+    by_rank = {rank: standing(rank + 10, None) for rank in range(1, MAX_MOVED + 2)}
     moves = moves_of(by_rank)
     with pytest.raises(NoRoom):
         moves.come(standing(1, None))
