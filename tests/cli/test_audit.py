@@ -14,6 +14,7 @@ from harness.program import release_of_writes
 from harness.servers import environment
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.opening import open_database
+from shopwindow.service.database.tables import declared
 from shopwindow.shop import INTERFACE
 
 ENV = {"SHOPWINDOW_ACTOR": "alex", "SHOPWINDOW_CODE_SECRET": "c" * 64}
@@ -44,7 +45,10 @@ def store(tmp_path: Path) -> str:
 def test_each_action_says_who_did_what(store: str, tmp_path: Path) -> None:
     out, copy = release_of_writes(tmp_path), str(tmp_path / "copy")
     content = str(tmp_path / "content")
-    removed = {"kept answers": 0, "choices": 1, "bags": 0}
+    tables = declared(INTERFACE.tables).values()
+    (choices,) = (each.called for each in CONSENTS.personal if each.called)
+    removed = {each.called: int(each.called == choices) for table in tables for each in table.personal if each.called}
+    kept = {f"{each.option}_days": each.lifetime.days for table in tables for each in table.aging if each.option}
     commands: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "backup": (("--to", copy), {"to": copy}),
         "restore": (("--from", copy), {"source": copy}),
@@ -53,7 +57,7 @@ def test_each_action_says_who_did_what(store: str, tmp_path: Path) -> None:
             ("--device", DEVICE),
             {"by": "device", "removed": removed},
         ),
-        "prune-database": (("--log-dir", ""), {"bags_days": 90, "mails_days": 30}),
+        "prune-database": (("--log-dir", ""), kept),
         "mail --list-dead": ((), {}),
     }
     for action, (options, expected) in commands.items():
