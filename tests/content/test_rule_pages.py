@@ -1,5 +1,6 @@
 """Facts about the rules' pages: each rule has one, each mistake breaks its rule, and each fix breaks none."""
 
+import ast
 import re
 import shutil
 import sys
@@ -94,6 +95,69 @@ NO_RULES = re.compile(r"\.(json|yaml|yml|html|jsonl|sqlite|schemas|py)$")
 
 def test_every_rule_of_the_source_has_a_page() -> None:
     assert rules_in("") - ALL.keys() == set()
+
+
+def taken(node: ast.AST) -> list[str]:
+    """The names of what a function or class takes, in their order."""
+    if isinstance(node, ast.FunctionDef):
+        return [each.arg for each in node.args.args if each.arg not in ("self", "cls")]
+    if isinstance(node, ast.ClassDef):
+        made = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+        members = [ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)]
+        return taken(made) if made else members
+    return []
+
+
+def called(node: ast.Call) -> str:
+    """The name of what is called, without what it is a part of."""
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def pattern(value: ast.expr, constants: dict[str, str]) -> str:
+    """An expression for the texts that a value can be; empty where the source does not say."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return re.escape(value.value)
+    if isinstance(value, ast.Name) and value.id in constants:
+        return re.escape(constants[value.id])
+    if isinstance(value, ast.JoinedStr):
+        return "".join(pattern(part, constants) or "[a-zA-Z]+" for part in value.values)
+    return ""
+
+
+SPEAKS_OF_RULES = re.compile(
+    r"\b(Finding|Problem|Malformed|Breach)\(|\brule\b.*[:=]|^\w+ = \"[a-z]+\.[a-zA-Z]+\"$", re.MULTILINE
+)
+"""Only such files are parsed: to parse all takes seconds."""
+
+
+def rules_given() -> set[tuple[str, str]]:
+    """What the source gives to whatever takes a `rule`: the file's name, and an expression for the rule."""
+    texts = {str(file.relative_to(SOURCE)): file.read_text(encoding="utf-8") for file in SOURCE.rglob("*.py")}
+    trees = {file: ast.parse(text) for file, text in texts.items() if SPEAKS_OF_RULES.search(text)}
+    parts = (ast.Assign, ast.FunctionDef, ast.ClassDef, ast.Call)
+    nodes = [(file, node) for file, tree in trees.items() for node in ast.walk(tree) if isinstance(node, parts)]
+    constants: dict[str, str] = {}
+    places: dict[str, int] = {}
+    for _, node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            constants |= {ast.unparse(target): node.value.value for target in node.targets}
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and "rule" in taken(node):
+            places[node.name] = taken(node).index("rule")
+    found = set()
+    for file, node in nodes:
+        if isinstance(node, ast.Call) and (place := places.get(called(node))) is not None:
+            values = node.args[place : place + 1] + [each.value for each in node.keywords if each.arg == "rule"]
+            found |= {(file, pattern(value, constants)) for value in values}
+    # Of functions of one name not all take a rule; a rule's name is one word, or two with a dot.
+    return {(file, rule) for file, rule in found if "\\." in rule and " " not in rule}
+
+
+def test_every_rule_that_a_finding_can_have_has_a_page_whatever_its_name_begins_with() -> None:
+    given = rules_given()
+    assert len(given) > 80
+    assert {(file, rule) for file, rule in given if not any(re.fullmatch(rule, name) for name in ALL)} == set()
 
 
 def test_an_interface_without_pages_has_one_for_every_rule_of_the_engine() -> None:
