@@ -197,6 +197,14 @@ def test_prune_spares_what_is_younger_than_a_day(bucket: Bucket, tmp_path: Path)
     assert "a" * 64 in layout.present(bucket)
 
 
+def test_prune_spares_a_release_that_was_sent_within_a_day_though_it_was_last_current_before(tmp_path: Path) -> None:
+    bucket = folder(tmp_path / "target")
+    ids = published(tmp_path, bucket, "First", "Second", "Third")
+    grown_old(tmp_path / "target", *ids[1:])
+    assert upkeep.prune(bucket, 1).deleted == ids[:1]
+    assert layout.ids(bucket) == sorted(ids[1:])
+
+
 def test_prune_spares_what_was_current_within_a_day_and_what_is_to_be_purged(tmp_path: Path) -> None:
     bucket = folder(tmp_path / "target")
     release(tmp_path, "First")
@@ -215,7 +223,7 @@ def test_prune_spares_what_was_current_within_a_day_and_what_is_to_be_purged(tmp
 
 
 def test_a_listing_that_lacks_the_current_release_is_not_believed(bucket: Bucket, tmp_path: Path) -> None:
-    (id,) = published(tmp_path, bucket, "First")
+    _, id = published(tmp_path, bucket, "First", "Second")
     stored = bucket.read(layout.release_key(id))
     assert stored is not None
     bucket.delete([layout.release_key(id)])
