@@ -308,7 +308,8 @@ def test_what_is_on_main_is_published_rolled_back_and_published_again(tmp_path: 
     pinned = 0 if host == "github" else 3  # GitLab takes 3 for a warning itself
     with change(host, tmp_path) as started:
         site = started.copy / "content/site.yaml"
-        site.write_text(f"{site.read_text()}targets:\n  production: file://{target}\n")
+        place = f"{{to: 'file://{target}', follow: 0s}}"  # no host pulls, so no purge waits for one
+        site.write_text(f"{site.read_text()}targets:\n  production: {place}\n")
         script = publishing(started)
 
         def run(rollback: str = "", purge: str = "command:cat") -> tuple[int, str]:
