@@ -112,8 +112,8 @@ def with_sku(first: Json, second: Json) -> Json:
 
 COLLISIONS: dict[str, tuple[str, Callable[[Json, Json], Json], str]] = {
     "product": ("product", lambda first, second: {**second, "id": first["id"]}, "id"),
-    "UPC": ("product", with_upc, "upcs/0/upc"),
-    "sku": ("product", with_sku, "upcs/0/sku"),
+    "UPC": ("product", with_upc, "the upc of the 1st upc"),
+    "sku": ("product", with_sku, "the sku of the 1st upc"),
     "category": ("category", lambda first, second: {**second, "id": first["id"]}, "id"),
     "brand": ("brand", lambda first, second: {**second, "id": 77, "name": first["name"]}, "name"),
     "inventory": ("inventory", lambda first, second: {**second, "upc": first["upc"]}, "upc"),
