@@ -97,5 +97,5 @@ def test_of_a_damaged_index_of_the_release_the_page_says_what_to_do(tmp_path: Pa
     for path, (draw, query) in PAGES.items():
         workspace = Workspace(INTERFACE, SAMPLE, out, tmp_path / path.replace("/", "-"))
         shown = text(workspace, path, draw, query)  # the content folder's is being built meanwhile
-        assert f"is damaged: database disk image is malformed; {ADVICE}." in shown
+        assert f"is damaged: database disk image is malformed; {ADVICE}; what was copied here" in shown
         until_built(workspace, path, draw, query)
