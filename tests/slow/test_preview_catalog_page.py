@@ -156,11 +156,8 @@ def test_categories_lead_to_their_products(shown: Preview, chromium: Browser, sc
 def test_a_search_leads_to_why_it_finds_what_it_finds(shown: Preview, chromium: Browser, script: bool) -> None:
     with opened(chromium, "phone", script=script) as page:
         page.goto(f"{shown.address}/catalog?at={AT}&q=do+you+have+wool+coats+for+wmoen")
-        names = page.locator("#entries h2").all_inner_texts()
         page.get_by_role("link", name="Why these, in this order?").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Why this is found")
-        for name in names:
-            expect(page.get_by_role("link", name=name).first).to_be_visible()
 
 
 def test_the_answer_of_a_search_leads_to_its_reasons(shown: Preview, chromium: Browser) -> None:
