@@ -17,7 +17,8 @@ from cli.test_maintain import maintain, outcomes, store_of
 from cli.test_maintain import shop as maintained
 from delivery.test_signed import Shop, frozen, shop
 from deploy.test_deploy import DEPLOY
-from harness.databases import DOCUMENT, mail_server
+from harness.databases import DOCUMENT
+from harness.mails import mail_server
 from harness.program import PHONE, SILENT
 from harness.servers import free_port, granian, metric, printed, within
 from interface.test_requests_as_sent import NO_TRACES, TRACE

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from harness.databases import (
+from harness.databases import Engine
+from harness.mails import (
     DROP,
     DROP_AFTER_ACCEPTING,
     QUICK,
-    Engine,
     MailServer,
     certificate,
     command,

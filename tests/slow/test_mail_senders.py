@@ -12,15 +12,13 @@ from pathlib import Path
 import pytest
 
 from harness.commands import ends_with_us
-from harness.databases import (
-    IMMEDIATE,
-    Engine,
+from harness.databases import IMMEDIATE, Engine, postgresql_server
+from harness.mails import (
     MailServer,
     command,
     counts,
     mail_server,
     plain,
-    postgresql_server,
     promise,
     sending,
     surroundings,
