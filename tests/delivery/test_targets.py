@@ -64,15 +64,13 @@ def test_a_signature_that_is_wrong_is_a_fault_of_a_target_that_has_keys(shop: Pa
     assert (done.status, done.out) == (1, f"{layout.release_key(id)}: not what was signed\n")
 
 
-def test_options_replace_what_is_configured(shop: Path) -> None:
+def test_keys_on_the_command_line_replace_those_of_the_name(shop: Path) -> None:
     release(shop)
     ran(shop, "publish", "production")
     release(shop, "Second")
     assert shopwindow("keys", "init", shop / "others").status == 0
     refused = shopwindow("publish", "production", "--keys", "others", cwd=shop)
     assert (refused.status, "was signed with other keys than those of others" in refused.err) == (4, True)
-    purged = shopwindow("publish", "production", "--purge", "command:false", cwd=shop)
-    assert (purged.status, "false ended with 1" in purged.err) == (4, True)
 
 
 def test_what_a_target_does_not_say_is_an_address_that_nobody_signs_and_purges(tmp_path: Path) -> None:

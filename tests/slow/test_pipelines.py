@@ -302,18 +302,22 @@ def publishing(started: Change, name: str = "publish") -> str:
     return str(steps[-1])
 
 
+def configure(started: Change, production: str) -> None:
+    """Add the target `production` to site.yaml."""
+    site = started.copy / "content/site.yaml"
+    site.write_text(f"{site.read_text()}targets:\n  production: {production}\n")
+
+
 @pytest.mark.parametrize("host", PIPELINES)
 def test_what_is_on_main_is_published_rolled_back_and_published_again(tmp_path: Path, host: str) -> None:
     target = tmp_path / "target"
     pinned = 0 if host == "github" else 3  # GitLab takes 3 for a warning itself
     with change(host, tmp_path) as started:
-        site = started.copy / "content/site.yaml"
-        place = f"{{to: 'file://{target}', follow: 0s}}"  # no host pulls, so no purge waits for one
-        site.write_text(f"{site.read_text()}targets:\n  production: {place}\n")
+        configure(started, f"{{to: 'file://{target}', purge: 'command:cat', follow: 0s}}")  # no host pulls
         script = publishing(started)
 
-        def run(rollback: str = "", purge: str = "command:cat") -> tuple[int, str]:
-            ran = started.run(script, TARGET="production", ROLLBACK=rollback, PURGE=purge)
+        def run(rollback: str = "") -> tuple[int, str]:
+            ran = started.run(script, TARGET="production", ROLLBACK=rollback)
             return ran.returncode, ran.stdout + ran.stderr
 
         def pointed() -> dict[str, Any]:
@@ -342,6 +346,7 @@ def test_what_is_on_main_is_published_rolled_back_and_published_again(tmp_path: 
 def test_with_keys_a_release_is_signed_and_renewed_also_where_nothing_builds(tmp_path: Path, host: str) -> None:
     target = tmp_path / "target"
     with change(host, tmp_path) as started:
+        configure(started, f"{{to: 'file://{target}', keys: keys}}")
         shopwindow("keys", "init", started.copy / "keys")
         keys = {}
         for path in (started.copy / "keys").glob("*.pem"):
@@ -352,7 +357,7 @@ def test_with_keys_a_release_is_signed_and_renewed_also_where_nothing_builds(tmp
 
         def run(job: str, **secrets: str) -> tuple[int, int]:
             """Run a job's script; its status, and the number of the timestamp at the target then."""
-            ran = started.run(publishing(started, job), TARGET=f"file://{target}", ROLLBACK="", PURGE="", **secrets)
+            ran = started.run(publishing(started, job), TARGET="production", ROLLBACK="", **secrets)
             return ran.returncode, json.loads((target / "metadata/timestamp.json").read_text())["signed"]["version"]
 
         assert run("publish", **keys) == (0, 1)

@@ -20,7 +20,7 @@ import pytest
 
 from facts.negotiation import HOST, KEY_HEADER
 from harness.content import ROOT
-from harness.program import Answer, built, manifest, shopwindow
+from harness.program import Answer, Ran, built, manifest, shopwindow
 from harness.servers import ADDRESS, ask, free_port, granian, varnish, within
 from harness.stores import current, folder, published, release
 from shopwindow.delivery import purging, upkeep
@@ -281,22 +281,31 @@ def test_a_rollback_is_purged(target: Bucket, cache: Cache) -> None:
 # -- the command -----------------------------------------------------------------------------------------------------
 
 
+def configure(work: Path, purge: str, follow: str) -> None:
+    """Let site.yaml say of the target `production` how its caches are purged, and how often hosts look."""
+    place = f"{{to: 'file://{work}/target', purge: '{purge}', follow: {follow}}}"
+    (work / "content").mkdir(exist_ok=True)
+    (work / "content/site.yaml").write_text(f"targets: {{production: {place}}}\n")
+
+
 def test_the_command_purges_and_repeats_until_it_is_done(tmp_path: Path) -> None:
-    publishing: list[str | Path] = ["publish", f"file://{tmp_path}/target", "--out", tmp_path / "dist"]
-    publishing += ["--follow", "0", "--purge"]
+    def purging_by(purge: str) -> Ran:
+        configure(tmp_path, purge, "0s")
+        return shopwindow("publish", "production", cwd=tmp_path)
+
     release(tmp_path)
-    assert shopwindow(*publishing, "command:cat").status == 0
+    assert purging_by("command:cat").status == 0
     second = release(tmp_path, "Second")
-    failed = shopwindow(*publishing, "command:false")
+    failed = purging_by("command:false")
     assert (failed.status, failed.err) == (
         4,
         f"shopwindow: {second[:12]} is current, but not everything was purged: false ended with 1; "
         "the next run tries again\n",
     )
-    done = shopwindow(*publishing, "command:cat")
+    done = purging_by("command:cat")
     said, *urls, last = done.out.splitlines()
     assert (done.status, last, said.endswith("it is current already")) == (0, f"{len(urls)} URLs purged", True)
-    assert shopwindow(*publishing, "command:cat").out.splitlines() == [said]
+    assert purging_by("command:cat").out.splitlines() == [said]
 
 
 @pytest.mark.parametrize("command", [["publish"], ["rollback", "--target"]])
@@ -305,8 +314,8 @@ def test_hosts_that_pull_have_twice_their_interval_before_caches_are_purged(tmp_
     published(tmp_path, target)
     published(tmp_path, target, "Second")
     release(tmp_path, "Third")
-    purging: list[str | Path] = ["--out", tmp_path / "dist", "--follow", "0.5", "--purge", "command:date +%s.%N"]
-    ran = shopwindow(*command, target.where, *purging)
+    configure(tmp_path, "command:date +%s.%N", "0.5s")
+    ran = shopwindow(*command, "production", cwd=tmp_path)
     assert ran.status == 0
     purged = next(float(line) for line in ran.out.splitlines() if line.replace(".", "").isdigit())
     assert purged - datetime.fromisoformat(current(target)["switched"]).timestamp() >= 1.0
@@ -319,5 +328,5 @@ def test_what_is_no_way_to_purge_is_refused(way: str) -> None:
 
 
 def test_an_api_without_its_token_is_refused() -> None:
-    with pytest.raises(Failure, match="--purge fastly needs the variable FASTLY_API_TOKEN"):
+    with pytest.raises(Failure, match="purging by fastly needs the variable FASTLY_API_TOKEN"):
         purger_of("fastly", {})

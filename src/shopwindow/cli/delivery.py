@@ -7,15 +7,7 @@ from typing import Any
 import click
 
 from shopwindow.cli.keys import KEY_COMMAND
-from shopwindow.cli.places import (
-    FOLLOW,
-    FORCE,
-    PURGE,
-    SIGNING_KEYS,
-    Target,
-    echo_signed,
-    target_of,
-)
+from shopwindow.cli.places import SIGNING_KEYS, Target, echo_signed, target_of
 from shopwindow.cli.releases import REASON
 from shopwindow.cli.steps import (
     CONTENT_DIR,
@@ -30,7 +22,12 @@ from shopwindow.cli.steps import (
 @click.argument("target")
 @OUT
 @CONTENT_DIR
-@FORCE
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Also over a newer build, over what nobody has signed, or what a publisher with a "
+    "wrong clock signed in the future.",
+)
 @SIGNING_KEYS
 @KEY_COMMAND
 @click.option(
@@ -38,10 +35,10 @@ from shopwindow.cli.steps import (
     is_flag=True,
     help="Sign the timestamp again, and what else is due; publish nothing.",
 )
-@PURGE
-@FOLLOW
 @REASON
-def publish(target: str, out: str, renew: bool, reason: str, **at: Any) -> None:
+def publish(
+    target: str, out: str, force: bool, renew: bool, reason: str, **at: Any
+) -> None:
     """Send what TARGET lacks of the current release, and make it current there.
 
     TARGET is a name under `targets` in site.yaml, which also says who signs there and
@@ -55,22 +52,24 @@ def publish(target: str, out: str, renew: bool, reason: str, **at: Any) -> None:
     """
     place = target_of(target, **at)
     if renew:
-        _renew(place)
-    elif not _published(place, Path(out), reason):
+        _renew(place, force=force)
+    elif not _published(place, Path(out), reason, force=force):
         sys.exit(NOT_ACTIVATED)
 
 
-def _renew(place: Target) -> None:
+def _renew(place: Target, *, force: bool) -> None:
     from shopwindow.delivery import pointer, signing
 
     if place.signing is None:
-        raise click.UsageError("--renew needs keys: --keys DIR, or those of site.yaml")
-    signing.ready(place.bucket, place.signing, ("timestamp",), force=place.force)
+        raise click.UsageError(
+            "--renew needs keys: those of a name in site.yaml, or --keys DIR for an address"
+        )
+    signing.ready(place.bucket, place.signing, ("timestamp",), force=force)
     pointer.require_right_clock(place.bucket, place.signing.clock())
     echo_signed(signing.renew(place.bucket, place.signing))
 
 
-def _published(place: Target, out: Path, reason: str) -> bool:
+def _published(place: Target, out: Path, reason: str, *, force: bool) -> bool:
     """Publish, and return whether no other release is pinned."""
     from shopwindow.delivery.outgoing import outgoing, require_secret_keys
     from shopwindow.delivery.publishing import (
@@ -85,7 +84,7 @@ def _published(place: Target, out: Path, reason: str) -> bool:
         require_unsigned(place.bucket)
     options = PublishOptions(
         reason=reason or "publish",
-        force=place.force,
+        force=force,
         purges=bool(place.purgers),
         progress=progress_bar("sending"),
         signing=place.signing,

@@ -22,36 +22,14 @@ if TYPE_CHECKING:
     from shopwindow.delivery.purging import Purger
     from shopwindow.delivery.signing import Signature, Signing
 
-PURGE = click.option(
-    "--purge",
-    "ways",
-    multiple=True,
-    metavar="HOW",
-    help="Purge what changed from a cache: fastly, cloudflare, http://HOST:PORT (PURGE), or "
-    "'command:PROGRAM ARGUMENTS', which reads URLs. May be repeated. Default: `purge` of the target "
-    "in site.yaml.",
-)
-FOLLOW = click.option(
-    "--follow",
-    type=click.FloatRange(0, 86400),
-    metavar="SECONDS",
-    help="With --purge: how often hosts look that pull from the target. The purge waits until they "
-    "have had twice that time. 0: none pulls. Default: `follow` of the target in site.yaml, or 30.",
-)
-FORCE = click.option(
-    "--force",
-    is_flag=True,
-    help="At a target: over a newer build, over what nobody has signed, or what a publisher "
-    "with a wrong clock signed in the future.",
-)
 SIGNING_KEYS = setting(
     "--keys",
     "folder",
     default="",
     metavar="DIR",
-    help="Sign at the target, with the keys of `shopwindow keys init DIR`; default: `keys` of the "
-    "target in site.yaml. Private keys come from DIR, from SHOPWINDOW_KEY_TARGETS, _SNAPSHOT and "
-    "_TIMESTAMP, or from --key-command.",
+    help="For an address: the folder of the keys that sign there; a name has that in site.yaml. "
+    "Private keys come from DIR, from SHOPWINDOW_KEY_TARGETS, _SNAPSHOT and _TIMESTAMP, or from "
+    "--key-command.",
 )
 TARGET_OPTION = click.option(
     "--target",
@@ -127,7 +105,6 @@ class Target:
     purgers: Sequence["Purger"] = ()
     follow: float = 0.0
     signing: "Signing | None" = None
-    force: bool = False
 
     @property
     def where(self) -> str:
@@ -151,7 +128,6 @@ class Target:
             pin=pin,
             purges=bool(self.purgers),
             signs=signs,
-            force=self.force,
         )
         previous = f", previous {moved.previous[:12]}" * (moved.previous != moved.id)
         click.echo(f"current is {moved.id[:12]}{previous}")
@@ -221,16 +197,11 @@ def place_of(out: str, target: str, **at: Any) -> Place:
 
 
 def target_of(
-    target: str,
-    content: str,
-    *,
-    ways: Sequence[str] = (),
-    follow: float | None = None,
-    folder: str = "",
-    key_command: str = "",
-    force: bool = False,
+    target: str, content: str, *, folder: str = "", key_command: str = ""
 ) -> Target:
-    """Return the target that an argument means, as site.yaml and options have it.
+    """Return the target that an argument means, as site.yaml has it.
+
+    ``folder``: of the keys that sign at an address, of which site.yaml says nothing.
 
     Raises Failure without the extra `delivery`, which is why its modules are imported
     within functions here.
@@ -246,8 +217,7 @@ def target_of(
         raise Failure(f"{is_missing}: {install}") from None
     settings = configured(target, Path(content))
     bucket = opened(settings.place, os.environ)
-    purgers = [purger_of(way, os.environ) for way in ways or settings.purge]
+    purgers = [purger_of(way, os.environ) for way in settings.purge]
     keys = folder or settings.keys
     signing = signing_of(keys, key_command) if keys else None
-    pause = settings.follow if follow is None else follow
-    return Target(bucket, purgers, pause, signing, force)
+    return Target(bucket, purgers, settings.follow, signing)

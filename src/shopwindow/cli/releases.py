@@ -16,14 +16,7 @@ from shopwindow import library
 from shopwindow.cli import audit
 from shopwindow.cli.differences import DIFFERENCE_FORMATS
 from shopwindow.cli.keys import KEY_COMMAND
-from shopwindow.cli.places import (
-    FOLLOW,
-    FORCE,
-    PURGE,
-    SIGNING_KEYS,
-    TARGET_OPTION,
-    place_of,
-)
+from shopwindow.cli.places import SIGNING_KEYS, TARGET_OPTION, place_of
 from shopwindow.cli.steps import (
     AT,
     CONTENT_DIR,
@@ -247,9 +240,6 @@ _MOVED = (
     TARGET_OPTION,
     SIGNING_KEYS,
     KEY_COMMAND,
-    PURGE,
-    FOLLOW,
-    FORCE,
     REASON,
 )
 

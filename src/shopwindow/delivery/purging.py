@@ -206,7 +206,7 @@ def _vendor_purge(way: str, environment: Mapping[str, str], attempts: int) -> Pu
     values = []
     for variable in (f"{prefix}_API_TOKEN", f"{prefix}_{vendor.place}"):
         if not environment.get(variable):
-            raise Failure(f"--purge {way} needs the variable {variable}")
+            raise Failure(f"purging by {way} needs the variable {variable}")
         values.append(environment[variable])
     token, place = values
     server = environment.get(f"{prefix}_API_URL", vendor.server)

@@ -345,7 +345,7 @@ def ready(
         raise Failure(
             f"{bucket.where}: was signed at {_text(signed)}, and this machine's clock "
             f"says {_text(now)}; set this machine's clock. If it is right, that of the last "
-            "publisher was wrong: --force signs all the same"
+            "publisher was wrong: `shopwindow publish TARGET --renew --force` signs anew"
         )
     return present
 

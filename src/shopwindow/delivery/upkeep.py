@@ -249,17 +249,16 @@ def activate(
     pin: bool,
     purges: bool = False,
     signs: Signing | None = None,
-    force: bool = False,
 ) -> MovedPointer:
     """Make a release of a target the current one there, and pin or unpin it.
 
     ``id`` is the beginning of an id, or "current"; None: the newest of the history that
     was never rolled back from. ``purges`` is as for `publish`. ``signs``: who signs that;
-    then also refused where no signature of today's keys names the release. ``force``:
-    also where the target was signed in the future. Raises Failure where there is no
-    such release, or objects of it are gone; then nothing has changed.
+    then also refused where no signature of today's keys names the release. Raises
+    Failure where there is no such release, or objects of it are gone; then nothing has
+    changed.
     """
-    signed = signing.ready(bucket, signs, force=force) if signs else None
+    signed = signing.ready(bucket, signs) if signs else None
     present, version = _present(bucket)
     chosen = present.to_roll_back_to()
     if id:
