@@ -16,8 +16,8 @@ from xml.sax.saxutils import escape
 import orjson
 import yaml
 
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.schema import Schemas
 
 
 def xml(name: str, value: Any, parts: list[str]) -> None:

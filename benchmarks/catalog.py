@@ -37,11 +37,11 @@ from shopwindow.catalog.index.opened import OpenedCatalog, open_index
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.kinds import CATEGORY, INVENTORY, PRODUCT, REVIEW
 from shopwindow.catalog.protocol import ProductQuery
-from shopwindow.content.documents import Content
+from shopwindow.content.check.records import Records
+from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import Source, shipped
-from shopwindow.content.records import Records
-from shopwindow.content.schema import Schemas
+from shopwindow.content.reading.listing import Source, shipped
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Call, Request

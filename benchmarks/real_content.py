@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content import yaml
+from shopwindow.content.reading import yaml
 
 Record = dict[str, Any]
 CHECKOUT = Path(__file__).resolve().parents[1]

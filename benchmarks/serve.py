@@ -31,8 +31,8 @@ from typing import Any
 
 from benchmarks import real_content
 from benchmarks.measure import Command, proportional
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.service import server
 from shopwindow.service.serving import load
 from shopwindow.shop import INTERFACE

@@ -15,8 +15,8 @@ import dicttoxml
 import orjson
 from lxml import etree
 
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.formats import XML
 
 RECORDS = 100

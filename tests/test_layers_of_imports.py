@@ -68,11 +68,11 @@ def test_each_library_has_one_home() -> None:
         "duckdb": {"catalog/importing.py"},
         "email_validator": {"retail/sharing/addresses.py"},
         "granian": {"service/worker.py"},
-        "jsonschema": {"content/own_schemas.py"},
-        "jsonschema_rs": {"content/own_schemas.py", "content/schema.py"},
+        "jsonschema": {"content/schemas/own_schemas.py"},
+        "jsonschema_rs": {"content/schemas/own_schemas.py", "content/schemas/schema.py"},
         "jinja2": {
             "cli/differences.py",
-            "content/expressions.py",
+            "content/documents/expressions.py",
             "edge/printing.py",
             "preview/templates.py",
             *(f"service/{name}.py" for name in ("letters", "mail_templates", "trial_process")),
@@ -93,10 +93,10 @@ def test_each_library_has_one_home() -> None:
         "prometheus_client": {f"service/{name}.py" for name in ("admin", "figures", "metrics", "worker_notes")},
         "starlette": {"preview/application.py"},
         "uvicorn": {"preview/server.py"},
-        "watchfiles": {"content/following.py"},
-        "yaml": {"content/yaml.py"},
+        "watchfiles": {"library/following.py"},
+        "yaml": {"content/reading/yaml.py"},
         "zipcodes": {"retail/places/zipcodes.py"},
-        "zstandard": {"catalog/index/packing.py", "content/records.py", "service/codings.py"},
+        "zstandard": {"catalog/index/packing.py", "content/check/records.py", "service/codings.py"},
     }
 
 

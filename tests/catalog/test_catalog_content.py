@@ -20,9 +20,9 @@ from shopwindow.catalog import categories
 from shopwindow.catalog import rules as catalog_rules
 from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.columns import ColumnWriter, NumberColumns
-from shopwindow.content import records
-from shopwindow.content.check import Checked, CheckOptions, check
-from shopwindow.content.listing import scan
+from shopwindow.content.check import records
+from shopwindow.content.check.folder import Checked, CheckOptions, check
+from shopwindow.content.reading.listing import scan
 from shopwindow.interface.collections import declared
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem

@@ -10,7 +10,7 @@ import pytest
 from harness.content import AT, SAMPLE
 from harness.program import build, built
 from shopwindow import library
-from shopwindow.content.remembered import RememberedFiles
+from shopwindow.content.check.remembered import RememberedFiles
 from shopwindow.problems import sentence
 from shopwindow.shop import INTERFACE
 

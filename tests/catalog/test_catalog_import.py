@@ -15,7 +15,7 @@ from catalog.test_catalog_content import SETTINGS
 from harness.content import ROOT, SITE, write_files
 from harness.program import Ran, checked, shopwindow
 from shopwindow.catalog.rules import check_digit
-from shopwindow.content.listing import shipped
+from shopwindow.content.reading.listing import shipped
 
 EXAMPLES = ROOT / "examples" / "import"
 DATA = Path(os.environ.get("SHOPWINDOW_DATA", ROOT.parent / "shared" / "data"))

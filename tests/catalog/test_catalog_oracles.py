@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.catalogs import SETTINGS, indexed
 from harness.content import app, as_content, examples, site, store
 from interface.test_oracles import asked
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 
 Json = Any
 MONDAY = "2026-11-23"

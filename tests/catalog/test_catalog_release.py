@@ -23,7 +23,7 @@ from shopwindow import library
 from shopwindow.catalog.index.building import CATALOG, sorted_together
 from shopwindow.catalog.index.file import PAGE_SIZE
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
-from shopwindow.content import yaml
+from shopwindow.content.reading import yaml
 from shopwindow.interface.validators import modified
 from shopwindow.release import indexes
 from shopwindow.release.build_notes import last_build

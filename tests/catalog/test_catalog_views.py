@@ -13,7 +13,7 @@ from harness.content import app, as_content, as_value, live, promotion, site, st
 from harness.content import write as write_tree
 from harness.program import Schemas, built, manifest
 from shopwindow import library
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.answer import value_of
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request

@@ -22,7 +22,7 @@ from shopwindow.catalog.checked_chunks import (
     digest_of,
 )
 from shopwindow.catalog.rules import check_digit
-from shopwindow.content.check import Checked
+from shopwindow.content.check.folder import Checked
 
 Json = Any
 PRODUCTS, INVENTORY, REVIEWS = "catalog/products.jsonl", "catalog/inventory.jsonl", "catalog/reviews.jsonl"

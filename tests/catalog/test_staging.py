@@ -15,9 +15,9 @@ from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.index.staging import ProductFiles, StagedFeeds, stage
 from shopwindow.catalog.kinds import INVENTORY, PRODUCT, RECOMMENDATION, REVIEW
+from shopwindow.content.check.records import Records
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import Source
-from shopwindow.content.records import Records
+from shopwindow.content.reading.listing import Source
 
 SIZE = 60
 PRODUCTS = [

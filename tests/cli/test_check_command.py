@@ -23,7 +23,7 @@ from lxml import etree
 from harness.content import APP, ROOT, edit, unmark, write_files
 from harness.program import checked
 from shopwindow.cli import main
-from shopwindow.content.documents import live
+from shopwindow.content.documents.documents import live
 from shopwindow.interface import formats
 from shopwindow.shop import INTERFACE
 

@@ -14,9 +14,9 @@ from jsonschema import Draft4Validator
 from harness.content import ROOT
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
-from shopwindow.content.editing import Edit
-from shopwindow.content.fix import Fix
-from shopwindow.content.rule_pages import RulePage
+from shopwindow.content.editing.fix import Fix
+from shopwindow.content.reading.text import Edit
+from shopwindow.content.rules.rule_pages import RulePage
 from shopwindow.problems import Level, Place, Problem, nearest, pointer_text, sentence
 
 FULL = Problem(

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from harness.program import shopwindow
-from shopwindow.content.documents import Document, Layer
+from shopwindow.content.check.places import Files
+from shopwindow.content.documents.documents import Document, Layer
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import Source
-from shopwindow.content.lookup import Held, pointer_in
-from shopwindow.content.places import Files
+from shopwindow.content.lookup.shelf import Held, pointer_in
+from shopwindow.content.reading.listing import Source
 from shopwindow.problems import Misuse
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"

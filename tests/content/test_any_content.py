@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from harness.content import MINIMAL, SITE, examples, write_files
 from shopwindow.cli import report
 from shopwindow.cli.report import ProblemReport
-from shopwindow.content import yaml
-from shopwindow.content.check import check
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
+from shopwindow.content.check.folder import check
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Pointer
 from shopwindow.shop import INTERFACE
 

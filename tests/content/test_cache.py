@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from harness.content import EVENT, EVERYWHERE, MINIMAL, ROOT, edit, write_files
-from shopwindow.content.check import CheckOptions, check
+from shopwindow.content.check.folder import CheckOptions, check
 from shopwindow.content.kinds import SITE
-from shopwindow.content.listing import scan
-from shopwindow.content.schema import Schemas
+from shopwindow.content.reading.listing import scan
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.shop import INTERFACE
 
 

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from shopwindow.content.calendar import Happening, Stretch, calendar
-from shopwindow.content.documents import Document, Documents, Layer
+from shopwindow.content.documents.documents import Document, Documents, Layer
 from shopwindow.content.kinds import EACH, Kind, Reference
+from shopwindow.content.lookup.calendar import Happening, Stretch, calendar
 
 NOVEMBER = datetime(2026, 11, 1, tzinfo=UTC)
 DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)

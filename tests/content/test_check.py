@@ -33,11 +33,11 @@ from harness.content import (
 )
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
-from shopwindow.content import yaml
-from shopwindow.content.check import CheckOptions, check
-from shopwindow.content.documents import live as live_documents
-from shopwindow.content.listing import scan
-from shopwindow.content.schema import Schemas
+from shopwindow.content.check.folder import CheckOptions, check
+from shopwindow.content.documents.documents import live as live_documents
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.listing import scan
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.collections import declared
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from content.test_yaml import pointers, values
 from harness.content import MARK, marks
-from shopwindow.content import feed
-from shopwindow.content.yaml import Malformed, Spot
+from shopwindow.content.reading import feed
+from shopwindow.content.reading.yaml import Malformed, Spot
 from shopwindow.problems import Place
 
 VALUES: list[tuple[bytes, Any]] = [

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from harness.content import edit, problems
-from shopwindow.content import meant
-from shopwindow.content.editing import YamlText
-from shopwindow.content.fixing import fix, fixed
-from shopwindow.content.schema import Schemas
+from shopwindow.content.editing.fixing import fix, fixed
+from shopwindow.content.reading.text import YamlText
+from shopwindow.content.schemas import meant
+from shopwindow.content.schemas.schema import Schemas
 
 FIXED = {
     "a number where text is wanted": (

@@ -3,8 +3,8 @@
 import threading
 from pathlib import Path
 
-from shopwindow.content.following import follow
-from shopwindow.content.listing import below
+from shopwindow.content.reading.listing import below
+from shopwindow.library.following import follow
 
 
 def test_each_reason_why_a_folder_cannot_be_read_is_reported(tmp_path: Path) -> None:

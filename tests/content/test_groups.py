@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from harness.content import AT, event, examples, live, place, promotion, site, small, store, write
 from harness.program import built, manifest, shopwindow
-from shopwindow.content import groups
-from shopwindow.content.check import Checked, CheckOptions, check
-from shopwindow.content.documents import Document, Documents
+from shopwindow.content.check.folder import Checked, CheckOptions, check
+from shopwindow.content.documents import groups
+from shopwindow.content.documents.documents import Document, Documents
 from shopwindow.content.kinds import values_at
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
-from shopwindow.content.shape import Shape
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import pointer_text
 from shopwindow.retail.stores.kind import STORE, STORE_GROUPS
 from shopwindow.shop import INTERFACE

@@ -9,9 +9,9 @@ from hypothesis import given
 
 from content.test_yaml import values
 from harness.content import APP, CONFIG, DIGEST, edit, found, place, problems, unmark, write_files
-from shopwindow.content.check import check
-from shopwindow.content.layers import merge
-from shopwindow.content.schema import Schemas
+from shopwindow.content.check.folder import check
+from shopwindow.content.documents.layers import merge
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from harness.content import EVENT, MINIMAL, STORE, edit, write_files
 from shopwindow import library
-from shopwindow.content.check import Checked, CheckOptions, check
-from shopwindow.content.mending import Repair, repair
+from shopwindow.content.check.folder import Checked, CheckOptions, check
+from shopwindow.content.editing.mending import Repair, repair
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE

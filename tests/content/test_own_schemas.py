@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from harness.content import edit, write_files
-from shopwindow.content.check import CheckOptions, check
-from shopwindow.content.listing import shipped
-from shopwindow.content.own_schemas import MAX_SCHEMA_BYTES, Own, WritingOut
-from shopwindow.content.schema import Schemas
+from shopwindow.content.check.folder import CheckOptions, check
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.own_schemas import MAX_SCHEMA_BYTES, Own, WritingOut
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Problem, pointer_text
 from shopwindow.shop import INTERFACE
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shopwindow.content.processes import Ended, shared
+from shopwindow.content.reading.processes import Ended, shared
 
 
 def results(work: Callable[[Any], Any], items: Sequence[Any], jobs: int) -> list[Any]:

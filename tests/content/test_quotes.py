@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shopwindow.content import yaml
-from shopwindow.content.yaml import Malformed
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.yaml import Malformed
 
 MARK = "‸"
 

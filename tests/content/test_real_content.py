@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from harness.content import ROOT
-from shopwindow.content.check import CheckOptions, check
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
+from shopwindow.content.check.folder import CheckOptions, check
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Pointer, Problem
 from shopwindow.shop import INTERFACE
 

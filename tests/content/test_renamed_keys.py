@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from harness.content import ROOT
-from shopwindow.content.check import check
-from shopwindow.content.documents import at
-from shopwindow.content.listing import shipped
-from shopwindow.content.records import Records
-from shopwindow.content.schema import Schemas
-from shopwindow.content.shape import Shape
+from shopwindow.content.check.folder import check
+from shopwindow.content.check.records import Records
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.reading.yaml import at
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.content.schemas.shape import Shape
 from shopwindow.interface.collections import declared
 from shopwindow.problems import Pointer
 from shopwindow.shop import INTERFACE

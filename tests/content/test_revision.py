@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shopwindow.content.revision import commit_of, exported
+from shopwindow.content.reading.revision import commit_of, exported
 from shopwindow.problems import Failure
 
 

@@ -11,9 +11,10 @@ import pytest
 from harness.content import ROOT, write_files
 from harness.program import shopwindow
 from shopwindow import library
-from shopwindow.content import rule_pages, yaml
-from shopwindow.content.rule_pages import RulePage
-from shopwindow.content.yaml import Malformed
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.yaml import Malformed
+from shopwindow.content.rules import rule_pages
+from shopwindow.content.rules.rule_pages import RulePage
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import load
 from shopwindow.shop import INTERFACE

@@ -20,8 +20,8 @@ from harness.content import (
     warnings,
     write_files,
 )
-from shopwindow.content.check import CheckOptions, check
-from shopwindow.content.schema import Schemas
+from shopwindow.content.check.folder import CheckOptions, check
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import pointer_text
 from shopwindow.shop import INTERFACE
 

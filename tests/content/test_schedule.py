@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.content import as_value
-from shopwindow.content import documents as content_documents
-from shopwindow.content import schedule
-from shopwindow.content.documents import Content, Document, Documents, Layer
+from shopwindow.content.documents import documents as content_documents
+from shopwindow.content.documents import schedule
+from shopwindow.content.documents.documents import Content, Document, Documents, Layer
+from shopwindow.content.documents.schedule import END, Window
 from shopwindow.content.kinds import Kind
-from shopwindow.content.schedule import END, Window
 from shopwindow.retail.places import distance as geo
 from shopwindow.retail.storefront import days as days_shown
 from shopwindow.shop import INTERFACE

@@ -15,12 +15,12 @@ from referencing.jsonschema import DRAFT202012
 
 from content.test_yaml import pointers, values
 from harness.content import EVENT, MINIMAL, ROOT, edit, examples, place, problems, unmark, write_files
-from shopwindow.content import yaml
-from shopwindow.content.check import check
-from shopwindow.content.documents import at
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import BASE, Schemas
-from shopwindow.content.wording import pointer_of as error_place
+from shopwindow.content.check.folder import check
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.reading.yaml import at
+from shopwindow.content.schemas.schema import BASE, Schemas
+from shopwindow.content.schemas.wording import pointer_of as error_place
 from shopwindow.interface.collections import declared
 from shopwindow.problems import Failure, pointer_text
 from shopwindow.shop import INTERFACE

@@ -12,7 +12,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from harness.content import ROOT
-from shopwindow.content.schema import Schemas
+from shopwindow.content.schemas.schema import Schemas
 
 FOLDER = ROOT / "schemas"
 BASE = "https://shopwindow.example/schemas/"

@@ -17,12 +17,13 @@ import pytest
 
 from harness.content import EVENT, ROOT, STORE, edit, found, unmark, warned, warnings, write_files
 from shopwindow import library
-from shopwindow.content import open_maps, slips
-from shopwindow.content.check import CheckOptions, check
-from shopwindow.content.documents import Document
-from shopwindow.content.finding import Finding
-from shopwindow.content.remembered import RememberedFiles
-from shopwindow.content.schema import Schemas
+from shopwindow.content.check.folder import CheckOptions, check
+from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.reading import slips
+from shopwindow.content.rules import open_maps
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import sentence
 from shopwindow.shop import INTERFACE
 

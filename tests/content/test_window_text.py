@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from shopwindow.content import yaml
-from shopwindow.content.window_text import Unwritable, with_end
+from shopwindow.content.editing.window_text import Unwritable, with_end
+from shopwindow.content.reading import yaml
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 DAY = "2027-06-30"

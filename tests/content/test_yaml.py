@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.content import MARK, marks
-from shopwindow.content import yaml
-from shopwindow.content.yaml import Malformed, Spot
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.yaml import Malformed, Spot
 from shopwindow.problems import Place
 
 VALUES: list[tuple[str, Any]] = [

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from shopwindow.content import yaml
-from shopwindow.content.yaml import Malformed
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.yaml import Malformed
 
 QUESTION = "text that begins with ?, in brackets or braces"
 ANCHOR = "a character directly behind the name of an anchor"

@@ -11,7 +11,7 @@ import pytest
 from harness.content import ROOT, as_content, as_value
 from harness.program import program_schemas
 from shopwindow import library
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.edge.keys import read_keys
 from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import APPLICATION, FileTarget, Rules, digest, rules

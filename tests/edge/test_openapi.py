@@ -13,7 +13,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from facts.conformance import AT, PHONE, documents
 from harness.content import SAMPLE, Json, write_files
 from harness.program import Application, built, called, served, shopwindow
-from shopwindow.content.listing import shipped
+from shopwindow.content.reading.listing import shipped
 from shopwindow.interface.operation import FromContent
 from shopwindow.interface.parameter_rules import AnyOf, OnlyOne
 from shopwindow.service.database.opening import open_database

@@ -18,7 +18,7 @@ from shopwindow.catalog.index.opened import OpenedCatalog, open_index
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.protocol import SORTS, Catalog, Facet, ProductQuery
 from shopwindow.catalog.rules import check_digit
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 
 # -- a small catalog by hand, as the files of a content folder; and the index that is made of it -----------------------
 

@@ -11,10 +11,10 @@ from typing import Any
 from hypothesis import settings
 
 from shopwindow import library
-from shopwindow.content.check import Checked, CheckOptions, check
-from shopwindow.content.documents import Content, Documents
-from shopwindow.content.schedule import NEVER, PUBLISHED
-from shopwindow.content.schema import Schemas
+from shopwindow.content.check.folder import Checked, CheckOptions, check
+from shopwindow.content.documents.documents import Content, Documents
+from shopwindow.content.documents.schedule import NEVER, PUBLISHED
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.collections import declared
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Level, Problem, pointer_text

@@ -22,9 +22,9 @@ import orjson
 from harness.commands import Ended, can_fork, forked
 from harness.content import AT, Json, app, coupon, promotion, site, store, write
 from shopwindow import library
-from shopwindow.content.check import Checked
-from shopwindow.content.documents import Content
-from shopwindow.content.schema import Schemas
+from shopwindow.content.check.folder import Checked
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits
 from shopwindow.interface.bind import bind
 from shopwindow.interface.body import Bodies

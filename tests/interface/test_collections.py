@@ -14,7 +14,8 @@ from harness.content import AT, SAMPLE, app, site, write
 from harness.program import Application, Ran, answered, built, checked, manifest, released, served, shopwindow
 from harness.program import Request as Asked
 from shopwindow import library
-from shopwindow.content import collections, declarations
+from shopwindow.content.declared import declarations
+from shopwindow.content.declared.collection import Collection, decode, encode
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
 from shopwindow.interface.collections import FILTER_VALUES, with_collections
@@ -174,8 +175,8 @@ def test_a_call_has_one_spelling() -> None:
     assert Texts().parse(Texts().format(("a", "b"))) == ("a", "b")
 
 
-def _collection() -> collections.Collection:
-    return collections.Collection("banner", "banners", "bannerId", "v1/banners", SCHEMA, ("placement",))
+def _collection() -> Collection:
+    return Collection("banner", "banners", "bannerId", "v1/banners", SCHEMA, ("placement",))
 
 
 # -- what is pre-rendered ----------------------------------------------------------------------------------------
@@ -265,8 +266,8 @@ def test_check_compares_with_a_release_whose_collection_had_another_id(content: 
 
 def test_what_a_release_stores_is_what_was_declared(content: Path) -> None:
     first = library.declared(INTERFACE, content).interface.collections
-    again = collections.decode(collections.encode(first))
-    assert collections.encode(again) == collections.encode(first)
+    again = decode(encode(first))
+    assert encode(again) == encode(first)
     assert [vars(each) for each in again] == [{k: v for k, v in vars(each).items() if k != "kind"} for each in first]
 
 

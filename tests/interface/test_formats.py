@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from shopwindow.content.schema import Schemas
-from shopwindow.content.shape import Shape
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.content.schemas.shape import Shape
 from shopwindow.interface.formats import JSON, XML, Undecodable
 
 Json = Any

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from harness.content import Json, app, as_content, coupon, event, examples, promotion, site, store
 from harness.program import program_schemas
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request

@@ -11,8 +11,8 @@ import pytest
 from harness.content import site, write
 from harness.program import program_schemas
 from shopwindow import library
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromContent
 from shopwindow.problems import Failure

@@ -28,19 +28,19 @@ class Mutant(NamedTuple):
 
 MUTANTS = (
     Mutant(
-        "content/schedule.py",
+        "content/documents/schedule.py",
         "self.start <= moment < self.end",
         "self.start <= moment <= self.end",
         "tests/content/test_schedule.py::test_a_window_is_half_open",
     ),
     Mutant(
-        "content/documents.py",
+        "content/documents/documents.py",
         "sorted(map(_shown, live_ones), key=kind.place)",
         "list(map(_shown, live_ones))",
         "tests/content/test_schedule.py::test_content_is_what_is_live_in_a_stated_order_without_its_windows",
     ),
     Mutant(
-        "content/listing.py",
+        "content/reading/listing.py",
         "return sorted(\n        os.path.join(at, name)[start:]",
         "return list(\n        os.path.join(at, name)[start:]",
         "tests/content/test_followed_folder.py::test_files_below_a_folder_are_in_the_order_of_their_paths",
@@ -196,7 +196,7 @@ MUTANTS = (
         "tests/editor/test_editor_texts.py::test_a_pattern_that_no_editor_reads_is_left_to_check",
     ),
     Mutant(
-        "content/retiring.py",
+        "content/editing/retiring.py",
         "if window and window.start >= plan.end:",
         "if False:",
         "tests/cli/test_retire.py::test_what_needs_a_choice_is_said_and_nothing_is_written",

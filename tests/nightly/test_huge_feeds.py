@@ -4,7 +4,7 @@ import gzip
 from pathlib import Path
 
 from content.test_content_limits import quick, read
-from shopwindow.content import records
+from shopwindow.content.check import records
 
 
 def test_a_megabyte_of_gzip_is_not_unpacked_to_a_gigabyte(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from harness.content import AT, SAMPLE, app, event, promotion, site, small, stor
 from harness.program import aged, build, built, copied, current, history, manifest, program_schemas, shopwindow, tree
 from harness.servers import within
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
-from shopwindow.content.listing import shipped
+from shopwindow.content.reading.listing import shipped
 from shopwindow.interface.answer import answer
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.formats import RESPONSE_FORMATS

@@ -11,8 +11,8 @@ import pytest
 from harness.content import AT, small, write
 from harness.program import build, built, shopwindow, tree
 from shopwindow import library
-from shopwindow.content.documents import Content
-from shopwindow.content.remembered import RememberedFiles
+from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.call import Call
 from shopwindow.interface.contracts import CONTRACT
 from shopwindow.interface.operation import FromContent

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from harness.content import SAMPLE, app, as_content, as_value, coupon, event, live, promotion, site, store, write
-from shopwindow.content.documents import Content
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answer import answer, value_of
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.problems import Failure

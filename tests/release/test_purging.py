@@ -10,8 +10,8 @@ import pytest
 from harness.content import AT, SAMPLE, documents
 from harness.program import built, shopwindow
 from shopwindow import library
-from shopwindow.content.documents import live
-from shopwindow.content.listing import COLLECTIONS
+from shopwindow.content.documents.documents import live
+from shopwindow.content.reading.listing import COLLECTIONS
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.program import program_digest
 from shopwindow.release.purging import ANSWERS_RENDERED, Purge, urls_to_purge

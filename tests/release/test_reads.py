@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from harness import catalogs
 from harness.content import AT, app, as_content, coupon, event, examples, live, promotion, site, small, store, write
 from harness.program import program_schemas
-from shopwindow.content.check import CheckOptions, check
-from shopwindow.content.documents import Content
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
+from shopwindow.content.check.folder import CheckOptions, check
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.interface.operation import FromContent
 from shopwindow.release import prerender

@@ -7,7 +7,7 @@ import zipcodes
 
 from harness.content import AT, ROOT, SAMPLE, Json, as_content, as_value, store
 from harness.program import shopwindow
-from shopwindow.content.schema import Schemas
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request

@@ -36,7 +36,7 @@ from edge.test_edge_rules import (
 from harness import servers
 from harness.program import Answer, built, manifest
 from harness.servers import ask, ask_raw
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import Rules, rules
 from shopwindow.interface.validators import etag

@@ -12,7 +12,7 @@ from lxml import etree
 
 from harness.databases import ENGINES, Engine, engine_of
 from harness.program import JSON, NOW, ORDERS, SECRET, XML, Database, Shopping, release_of_codes, shopping
-from shopwindow.content.listing import shipped
+from shopwindow.content.reading.listing import shipped
 from shopwindow.interface.operation import Operation
 from shopwindow.interface.table import Tables
 from shopwindow.retail.bags.table import BAGS, Bag, Line

@@ -31,7 +31,7 @@ from harness.content import ROOT, write_files
 from harness.program import Answer, built, manifest, program_schemas, shopwindow
 from harness.servers import ADDRESS, AS_INSTALLED, SOURCES, Server, ask, free_port, granian
 from harness.stores import folder as in_folder
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.edge import nginx as for_nginx

@@ -12,7 +12,7 @@ import pytest
 from harness.browser import Server, serving
 from harness.content import SAMPLE
 from shopwindow import library
-from shopwindow.content.listing import shipped
+from shopwindow.content.reading.listing import shipped
 from shopwindow.shop import INTERFACE
 from shopwindow.starter.begin import STARTS, Beginning
 

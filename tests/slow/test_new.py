@@ -15,8 +15,8 @@ import yaml
 from harness.content import SAMPLE
 from harness.program import program_schemas, shopwindow
 from shopwindow import library
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import BASE
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.schema import BASE
 from shopwindow.problems import Failure, Misuse, sentence
 from shopwindow.shop import INTERFACE
 from shopwindow.starter.begin import content_of

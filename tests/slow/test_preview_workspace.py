@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from harness.browser import browser, opened, preview
 from shopwindow import library
-from shopwindow.content.check import Checked
+from shopwindow.content.check.folder import Checked
 from shopwindow.preview.workspace import Workspace
 from shopwindow.shop import INTERFACE
 

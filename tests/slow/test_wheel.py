@@ -85,9 +85,8 @@ def test_tests_stay_out_of_the_wheel(wheel: Path) -> None:
 
 
 def test_the_installed_command_is_that_of_the_wheel(installed: Path, tmp_path: Path) -> None:
-    command = (
-        "import shopwindow.cli as c, shopwindow.content.listing as l; print(c.__file__); print(l.shipped('schemas'))"
-    )
+    modules = "import shopwindow.cli as c, shopwindow.content.reading.listing as l"
+    command = f"{modules}; print(c.__file__); print(l.shipped('schemas'))"
     places = run(installed / "python", "-c", command, cwd=tmp_path).splitlines()
     assert [Path(place).is_relative_to(installed.parent) for place in places] == [True, True]
 

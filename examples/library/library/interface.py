@@ -8,9 +8,9 @@ Interface at the end puts these together.
 from collections.abc import Iterator
 from pathlib import Path
 
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import Kind, Reference
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.kinds import Ids

@@ -12,9 +12,9 @@ from shopwindow.catalog.parameters import FacetValues, Quality, Ranges
 from shopwindow.catalog.parts_v3 import element
 from shopwindow.catalog.protocol import CATEGORY_FILTER, Catalog, ProductQuery
 from shopwindow.catalog.surroundings import DEFAULT_IMAGES, Images, surroundings
-from shopwindow.content.documents import Content
-from shopwindow.content.schedule import PUBLISHED
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.documents.schedule import PUBLISHED
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Ids
 from shopwindow.interface.operation import Others, Parameter

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from shopwindow.catalog.answers import PICK_UP, nothing, of
 from shopwindow.catalog.parameters import IdsSelected, IdsWithMask, ZipCode
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Number, Text
 from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter

@@ -32,10 +32,10 @@ from shopwindow.catalog.entries import (
     report_line,
 )
 from shopwindow.catalog.rules import Referable
-from shopwindow.content.feeds import FeedReport, Unstreamed
-from shopwindow.content.finding import Finding
-from shopwindow.content.lines import EXAMPLES, LineFaults
-from shopwindow.content.records import FeedBlock, FeedLines
+from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.schemas.lines import EXAMPLES, LineFaults
 
 NumberedBlock = tuple[int, FeedBlock]
 """A block, and its place among all blocks."""

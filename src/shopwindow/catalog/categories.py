@@ -23,8 +23,8 @@ from shopwindow.catalog.answers import (
     query_of,
 )
 from shopwindow.catalog.protocol import Facet, Page, ProductQuery
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import MAX_ID, Count, Ids, Word, Words, plain
 from shopwindow.interface.operation import (

@@ -23,12 +23,12 @@ from shopwindow.catalog.kinds import CATEGORY, KINDS
 from shopwindow.catalog.large import LargeCheck
 from shopwindow.catalog.rules import Referable, inside
 from shopwindow.catalog.small import Categories, once, small_of
-from shopwindow.content import gone, records
-from shopwindow.content.feeds import FeedReport, Unstreamed
-from shopwindow.content.finding import Finding, shown
-from shopwindow.content.listing import RACY_NS, Source
-from shopwindow.content.records import Records
-from shopwindow.content.yaml import Json
+from shopwindow.content.check import gone, records
+from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.records import Records
+from shopwindow.content.documents.finding import Finding, shown
+from shopwindow.content.reading.listing import RACY_NS, Source
+from shopwindow.content.reading.yaml import Json
 from shopwindow.problems import nearest
 
 SMALL = ("category", "brand", "synonym")

@@ -28,7 +28,7 @@ from zlib import crc32
 
 import orjson
 
-from shopwindow.content.yaml import Malformed
+from shopwindow.content.reading.yaml import Malformed
 
 NumberedLine = tuple[int, "bytes | Malformed"]
 """The number of a line, and its text, or what is wrong if it cannot be read."""

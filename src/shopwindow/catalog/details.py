@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from shopwindow.catalog.answers import nothing, of
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.answer import ERROR_CODES
 from shopwindow.problems import Fault
 

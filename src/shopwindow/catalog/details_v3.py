@@ -13,8 +13,8 @@ from shopwindow.catalog.details import (
 from shopwindow.catalog.parts_v3 import ORDER, PARTS_BY_WORD
 from shopwindow.catalog.reviews import reviews_v3
 from shopwindow.catalog.surroundings import Images, Surroundings, surroundings
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.retail.articles import products_of_upcs
 

@@ -15,8 +15,8 @@ from shopwindow.catalog.parameters import IdsWithMask
 from shopwindow.catalog.parts_v4 import detail4, promotions4, rebates4, upcs4
 from shopwindow.catalog.reviews import reviews_v4
 from shopwindow.catalog.surroundings import surroundings
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface import fields
 from shopwindow.interface.call import Call
 from shopwindow.retail.articles import products_of_upcs

@@ -17,19 +17,26 @@ import orjson
 from shopwindow.catalog import rules
 from shopwindow.catalog.checked_chunks import NumberedLine
 from shopwindow.catalog.rules import Sound
-from shopwindow.content import feed, tree, yaml
-from shopwindow.content.case import sound
-from shopwindow.content.characters import XML_TEXT, not_xml
-from shopwindow.content.editing import YamlText
-from shopwindow.content.feeds import FeedReport, Unstreamed
-from shopwindow.content.files import malformed, text_of
-from shopwindow.content.finding import Finding
+from shopwindow.content.check import tree
+from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.records import FeedBlock
+from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import Kind
-from shopwindow.content.lines import EXAMPLES, Combination, LineCause, LineFaults, cause
-from shopwindow.content.listing import Source
-from shopwindow.content.records import FeedBlock
-from shopwindow.content.schema import Schemas
-from shopwindow.content.yaml import Json, Malformed
+from shopwindow.content.reading import feed, yaml
+from shopwindow.content.reading.characters import XML_TEXT, not_xml
+from shopwindow.content.reading.files import malformed, text_of
+from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.text import YamlText
+from shopwindow.content.reading.yaml import Json, Malformed
+from shopwindow.content.rules.case import sound
+from shopwindow.content.schemas.lines import (
+    EXAMPLES,
+    Combination,
+    LineCause,
+    LineFaults,
+    cause,
+)
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Place, Pointer, Problem
 
 

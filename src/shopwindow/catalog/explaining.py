@@ -7,9 +7,9 @@ from shopwindow.catalog.index.explaining import explain
 from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.catalog.search import search_query
-from shopwindow.content.documents import Content
-from shopwindow.content.processes import Progress
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.processes import Progress
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
 from shopwindow.interface.interface import Interface

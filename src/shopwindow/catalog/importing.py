@@ -19,15 +19,15 @@ import duckdb
 import orjson
 
 from shopwindow.catalog.kinds import PRODUCT
-from shopwindow.content import feed, yaml
-from shopwindow.content.characters import not_xml
-from shopwindow.content.files import MAX_LINE
-from shopwindow.content.finding import Finding, shown
+from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.documents.finding import Finding, shown
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import COMPRESSED, Source
-from shopwindow.content.records import FeedBlock, FeedLines
-from shopwindow.content.schema import Schemas
-from shopwindow.content.yaml import Json, Malformed
+from shopwindow.content.reading import feed, yaml
+from shopwindow.content.reading.characters import not_xml
+from shopwindow.content.reading.files import MAX_LINE
+from shopwindow.content.reading.listing import COMPRESSED, Source
+from shopwindow.content.reading.yaml import Json, Malformed
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Failure, Misuse, Problem, sentence
 
 LINES = (".jsonl", *COMPRESSED, ".ndjson")

@@ -34,14 +34,20 @@ from shopwindow.catalog.entries import (
     repeated,
 )
 from shopwindow.catalog.rules import Referable
-from shopwindow.content import documents
-from shopwindow.content.documents import Document
-from shopwindow.content.feeds import FeedReport, Unstreamed
-from shopwindow.content.finding import Finding
-from shopwindow.content.lines import EXAMPLES, LineCause, LineFaults, LineGroup, cause
-from shopwindow.content.processes import shared
-from shopwindow.content.records import FeedBlock, FeedLines
-from shopwindow.content.scratch import scratch
+from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.reading.processes import shared
+from shopwindow.content.reading.scratch import scratch
+from shopwindow.content.reading.yaml import at
+from shopwindow.content.schemas.lines import (
+    EXAMPLES,
+    LineCause,
+    LineFaults,
+    LineGroup,
+    cause,
+)
 from shopwindow.problems import Absent, Pointer, Problem
 
 CHUNKS_FILE = "catalog-chunks"
@@ -269,7 +275,7 @@ class LargeCheck:
         ``first_places`` collects the places of first uses, by value. The value itself
         is compared, not its number: two ids of reviews may have the same one.
         """
-        value = documents.at(entry.value, pointer)
+        value = at(entry.value, pointer)
         key = int(value) if name == "UPC" else value
         if key in first_places:
             return repeated(kind, name, value, pointer, first_places[key])

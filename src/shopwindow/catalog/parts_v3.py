@@ -18,7 +18,7 @@ from shopwindow.catalog.surroundings import (
     on_sale,
     product_url,
 )
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 TICKET = "Ticket"
 """The type of a price for which editors wrote none."""

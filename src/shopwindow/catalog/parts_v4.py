@@ -11,7 +11,7 @@ from shopwindow.catalog.surroundings import (
     on_sale,
     product_url,
 )
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 FROM_STOCK = "POOL"
 """The order method of a UPC for which editors wrote none."""

@@ -21,8 +21,8 @@ from shopwindow.catalog.details_v4 import SELECTABLE, details_v4, details_v4_by_
 from shopwindow.catalog.parameters import IdsSelected, IdsWithMask
 from shopwindow.catalog.parts_v3 import PARTS_BY_WORD
 from shopwindow.catalog.reviews import MAX_REVIEWS, REVIEWS_PER_PAGE
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Ids, Words
 from shopwindow.interface.operation import (

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 from shopwindow.retail.articles import Status
 
 Range = tuple[float | None, float | None]

@@ -14,8 +14,8 @@ from shopwindow.catalog.surroundings import (
     product_url,
     surroundings,
 )
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count
 from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter

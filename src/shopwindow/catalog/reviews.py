@@ -6,8 +6,8 @@ Source of the shapes: interface 4.9, wire-shapes 2.
 from shopwindow.catalog.answers import nothing, of
 from shopwindow.catalog.parts_v3 import lowered
 from shopwindow.catalog.protocol import Reviews
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count
 from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter

@@ -1,6 +1,6 @@
 """The pages of the catalog's rules."""
 
-from shopwindow.content.rule_pages import RulePage
+from shopwindow.content.rules.rule_pages import RulePage
 
 _CATEGORIES, _PRODUCTS = "catalog/categories.yaml", "catalog/products.yaml"
 _URL = 'url: "{{ www }}/shop"'

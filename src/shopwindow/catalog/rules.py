@@ -14,8 +14,8 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from shopwindow.content.finding import Finding
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.reading.yaml import Json
 from shopwindow.problems import Pointer, nearest
 
 Sound = Callable[[Pointer], bool]

@@ -17,8 +17,8 @@ from shopwindow.catalog.answers import (
 )
 from shopwindow.catalog.parameters import Phrase
 from shopwindow.catalog.protocol import Facet, Page, ProductQuery
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Word, Words, plain
 from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter

@@ -16,13 +16,13 @@ from shopwindow.catalog.entries import (
     report_line,
 )
 from shopwindow.catalog.rules import Referable
-from shopwindow.content import records
-from shopwindow.content.feeds import FeedReport, Unstreamed
-from shopwindow.content.finding import Finding
-from shopwindow.content.lines import LineFaults
-from shopwindow.content.listing import Source
-from shopwindow.content.records import FeedLines
-from shopwindow.content.yaml import Json
+from shopwindow.content.check import records
+from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.records import FeedLines
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.lines import LineFaults
 from shopwindow.problems import Pointer
 
 _NOTHING_REFERABLE = Referable(None, None, None)

@@ -3,7 +3,7 @@
 Source of the shape: interface 4.9, wire-shapes 2.
 """
 
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.call import Call
 from shopwindow.interface.operation import (
     CALLBACK,

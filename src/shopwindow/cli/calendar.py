@@ -12,7 +12,7 @@ import orjson
 
 from shopwindow import library
 from shopwindow.cli.steps import CONTENT_DIR, documents_of, interface
-from shopwindow.content.calendar import Calendar, Happening, Stretch
+from shopwindow.content.lookup.calendar import Calendar, Happening, Stretch
 
 
 @click.command()

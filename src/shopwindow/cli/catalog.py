@@ -11,7 +11,7 @@ import orjson
 from shopwindow import library
 from shopwindow.cli.catalog_explain import explain
 from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS, interface, row_counter
-from shopwindow.content.check import MAX_PROBLEMS
+from shopwindow.content.check.folder import MAX_PROBLEMS
 from shopwindow.problems import Failure, number_of
 
 

@@ -19,7 +19,7 @@ from shopwindow.cli.steps import (
     interface,
     progress_bar,
 )
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.problems import Failure
 from shopwindow.release.damage import is_damaged
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from shopwindow.content.listing import shipped
+from shopwindow.content.reading.listing import shipped
 from shopwindow.library import ReleaseDifference
 from shopwindow.problems import (
     leads_through_list,

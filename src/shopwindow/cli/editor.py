@@ -7,7 +7,7 @@ import click
 
 from shopwindow import library
 from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS, interface, print_problems
-from shopwindow.content.check import Checked
+from shopwindow.content.check.folder import Checked
 from shopwindow.editor.vscode import SETTINGS
 from shopwindow.problems import number_of
 

@@ -12,11 +12,11 @@ import orjson
 
 from shopwindow import library
 from shopwindow.cli.steps import CONTENT_DIR, checked_of, interface
-from shopwindow.content.finding import shown
-from shopwindow.content.history import Commit
-from shopwindow.content.lookup import value_text
-from shopwindow.content.uses import Uses
-from shopwindow.content.why import Explanation, Statement
+from shopwindow.content.documents.finding import shown
+from shopwindow.content.lookup.history import Commit
+from shopwindow.content.lookup.shelf import value_text
+from shopwindow.content.lookup.uses import Uses
+from shopwindow.content.lookup.why import Explanation, Statement
 from shopwindow.problems import number_of, one_line
 
 COMMIT_DIGITS = 10

@@ -6,8 +6,8 @@ import click
 
 from shopwindow import library
 from shopwindow.cli import report
-from shopwindow.content.check import Checked
-from shopwindow.content.mending import Repair
+from shopwindow.content.check.folder import Checked
+from shopwindow.content.editing.mending import Repair
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import number_of
 

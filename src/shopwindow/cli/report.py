@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shopwindow.content.fix import Fix
-from shopwindow.content.rule_pages import Pages, markdown
+from shopwindow.content.editing.fix import Fix
+from shopwindow.content.rules.rule_pages import Pages, markdown
 from shopwindow.problems import (
     Level,
     Place,

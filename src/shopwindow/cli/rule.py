@@ -5,8 +5,8 @@ import click
 from shopwindow import library
 from shopwindow.cli.steps import interface
 from shopwindow.cli.terminal import styled
-from shopwindow.content import rule_pages
-from shopwindow.content.rule_pages import RulePage
+from shopwindow.content.rules import rule_pages
+from shopwindow.content.rules.rule_pages import RulePage
 from shopwindow.problems import Misuse, nearest
 
 NAME_WIDTH = 28

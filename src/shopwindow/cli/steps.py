@@ -14,10 +14,10 @@ import click
 from shopwindow import library
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
-from shopwindow.content.check import Checked
-from shopwindow.content.documents import Documents
-from shopwindow.content.mending import fixes_of
-from shopwindow.content.processes import Progress
+from shopwindow.content.check.folder import Checked
+from shopwindow.content.documents.documents import Documents
+from shopwindow.content.editing.mending import fixes_of
+from shopwindow.content.reading.processes import Progress
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import DEFAULT, VARIABLE, load
 from shopwindow.problems import Problem, number_of, place_words

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from shopwindow.cli.report import Fixes, ProblemReport, page_command, where
-from shopwindow.content.rule_pages import Pages
+from shopwindow.content.rules.rule_pages import Pages
 from shopwindow.problems import (
     Level,
     Place,

@@ -11,11 +11,11 @@ import click
 from shopwindow import library
 from shopwindow.cli import terminal
 from shopwindow.cli.steps import print_outcome, print_problems
-from shopwindow.content.check import Checked
-from shopwindow.content.following import follow
-from shopwindow.content.listing import is_outdated, is_readable_again
-from shopwindow.content.remembered import RememberedFiles
+from shopwindow.content.check.folder import Checked
+from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.reading.listing import is_outdated, is_readable_again
 from shopwindow.interface.interface import Interface
+from shopwindow.library.following import follow
 from shopwindow.problems import Failure, Misuse
 
 

@@ -28,9 +28,9 @@ import obstore
 from obstore import exceptions
 from obstore.store import LocalStore, MemoryStore
 
-from shopwindow.content.durable import synchronize
-from shopwindow.content.processes import Progress
+from shopwindow.content.reading.processes import Progress
 from shopwindow.problems import Failure, failures
+from shopwindow.release.durable import synchronize
 
 MAX_READ_BYTES = 64 * 1024 * 1024
 """Bytes that are read of an object at once. The largest is what lists the chunks of a

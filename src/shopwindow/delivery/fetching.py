@@ -27,7 +27,7 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.content.processes import Progress
+from shopwindow.content.reading.processes import Progress
 from shopwindow.delivery import layout
 from shopwindow.delivery.bucket import Bucket, concurrently
 from shopwindow.delivery.chunks import Chunk, cut, groups

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from shopwindow.content.processes import Progress
+from shopwindow.content.reading.processes import Progress
 from shopwindow.delivery import layout, pointer, signing
 from shopwindow.delivery.bucket import Bucket, Headers, concurrently
 from shopwindow.delivery.chunks import Chunk

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from shopwindow.content.processes import Progress
+from shopwindow.content.reading.processes import Progress
 from shopwindow.delivery import layout, pointer
 from shopwindow.delivery.bucket import Bucket, Version
 from shopwindow.delivery.fetching import Fetched, PullFault, faults, fetch

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 from obstore.store import AzureStore, GCSStore, S3Store
 
-from shopwindow.content import site, yaml
+from shopwindow.content.documents import site
+from shopwindow.content.reading import yaml
 from shopwindow.delivery.bucket import Bucket, FolderBucket, refused
 from shopwindow.problems import Failure, Misuse, nearest
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
-from shopwindow.content.processes import Progress
-from shopwindow.content.scratch import scratch
+from shopwindow.content.reading.processes import Progress
+from shopwindow.content.reading.scratch import scratch
 from shopwindow.delivery import layout, pointer, signing
 from shopwindow.delivery.bucket import DELETED_AT_ONCE, Bucket, Version, concurrently
 from shopwindow.delivery.fetching import fetch_part

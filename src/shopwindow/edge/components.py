@@ -13,9 +13,9 @@ from itertools import chain, count
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urldefrag, urljoin
 
-from shopwindow.content.schema import BASE, Schemas
-from shopwindow.content.shape import Shape
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import BASE, Schemas
+from shopwindow.content.schemas.shape import Shape
 
 _REFERENCE = "#/components/schemas/"
 

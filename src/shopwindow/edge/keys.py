@@ -10,7 +10,7 @@ import secrets
 from hashlib import sha256
 from string import ascii_letters, digits
 
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.interface import Interface
 
 KEY_LENGTH = 24

@@ -8,9 +8,9 @@ for each status, and referred to.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from shopwindow.content.documents import Content
-from shopwindow.content.schema import Schemas
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.edge.components import Components
 from shopwindow.edge.samples import Sample, alternatives, example, is_plain, sample
 from shopwindow.interface.answer import (

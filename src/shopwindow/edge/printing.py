@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content.durable import synchronize
-from shopwindow.content.listing import shipped
+from shopwindow.content.reading.listing import shipped
 from shopwindow.problems import Failure, failures
+from shopwindow.release.durable import synchronize
 
 OWNERS_MODE = 0o600
 """The mode of a file that only its owner can read: it holds API keys."""

@@ -27,8 +27,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from shopwindow.content.documents import Content
-from shopwindow.content.schema import Schemas
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answer import (
     API_KEY_HEADER,
     CHALLENGE,

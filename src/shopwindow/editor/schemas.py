@@ -18,8 +18,8 @@ from typing import Any
 from urllib.parse import urljoin
 
 from shopwindow.content.kinds import SITE, Kind
-from shopwindow.content.listing import COLLECTIONS, SITE_FILE
-from shopwindow.content.schema import BASE, Schemas
+from shopwindow.content.reading.listing import COLLECTIONS, SITE_FILE
+from shopwindow.content.schemas.schema import BASE, Schemas
 from shopwindow.editor import texts
 from shopwindow.editor.snippets import snippet
 from shopwindow.editor.texts import EditorSchema

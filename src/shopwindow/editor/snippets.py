@@ -3,8 +3,8 @@
 from typing import Any
 
 from shopwindow.content.kinds import Kind
-from shopwindow.content.schema import Schemas
-from shopwindow.content.shape import Shape
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.content.schemas.shape import Shape
 
 DEEPEST_SNIPPET = 6
 """Levels of a snippet: what is deeper has its example, or is left out."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content.schema import Schemas
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.editor.files import encoded, patterns, schema_files
 from shopwindow.editor.schemas import associations
 from shopwindow.interface.interface import Interface

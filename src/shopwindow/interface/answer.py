@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from shopwindow.content.documents import Content
-from shopwindow.content.schema import Schemas
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.call import Call
 from shopwindow.interface.fields import Mask, select
 from shopwindow.interface.formats import SCRIPTS, Format, sayable

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from shopwindow.content.shape import Shape
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import Pointer
 
 

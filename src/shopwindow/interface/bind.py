@@ -14,7 +14,7 @@ that is how OpenAPI's `explode` is by default, and several know no other form.
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.body import Bodies, body_format, read
 from shopwindow.interface.call import Call, Request, of_ordered
 from shopwindow.interface.formats import (

@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 import orjson
 
-from shopwindow.content.characters import may_break_xml, not_xml
-from shopwindow.content.documents import Content
-from shopwindow.content.finding import Finding
-from shopwindow.content.schema import Schemas
-from shopwindow.content.shape import Shape
-from shopwindow.content.wording import LAYOUTS
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.reading.characters import may_break_xml, not_xml
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.content.schemas.shape import Shape
+from shopwindow.content.schemas.wording import LAYOUTS
 from shopwindow.interface.call import Request
 from shopwindow.interface.formats import (
     JSON,

@@ -4,7 +4,7 @@
 or reads Calls imports it from here.
 """
 
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.formats import Format
 from shopwindow.interface.operation import Arguments, Call, Operation
 from shopwindow.interface.request import Request

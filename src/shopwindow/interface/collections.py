@@ -12,11 +12,17 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content import collection_schemas, collections, declarations
-from shopwindow.content.collections import Collection, by_id, texts_of
-from shopwindow.content.documents import Content
-from shopwindow.content.schema import Schemas
-from shopwindow.content.yaml import Json
+from shopwindow.content.declared import collection_schemas, declarations
+from shopwindow.content.declared.collection import (
+    LONGEST_ID,
+    Collection,
+    by_id,
+    encode,
+    texts_of,
+)
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.call import Call
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.kinds import Ids, Texts
@@ -106,7 +112,7 @@ def operations(collection: Collection) -> tuple[Operation, Operation]:
     name, id = collection.name, collection.id
     filters = tuple(_filter(collection, property) for property in collection.filters)
 
-    ids: Ids | Texts = Texts(maximum=collections.LONGEST_ID)
+    ids: Ids | Texts = Texts(maximum=LONGEST_ID)
     if collection.schema["properties"][id]["type"] == "integer":
         ids = Ids()
 
@@ -224,7 +230,7 @@ def schemas_with(schemas: Schemas, interface: Interface) -> Schemas:
 
     if not files:
         return schemas
-    state = collections.encode(interface.collections) + " ".join(unnamed).encode()
+    state = encode(interface.collections) + " ".join(unnamed).encode()
     return schemas.with_files(files, state)
 
 

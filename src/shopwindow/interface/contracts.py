@@ -15,12 +15,12 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
-from shopwindow.content.case import Case, RuleFindings
-from shopwindow.content.documents import Document
-from shopwindow.content.finding import Finding
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import Kind, Reference
-from shopwindow.content.schema import Schemas
-from shopwindow.content.unique import once
+from shopwindow.content.rules.case import Case, RuleFindings
+from shopwindow.content.rules.unique import once
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface import answer_paths
 from shopwindow.interface.answer_paths import Every, PathSteps
 from shopwindow.interface.bind import bind

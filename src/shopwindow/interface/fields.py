@@ -8,7 +8,7 @@ So masks that select the same fields are equal, and caches store one response fo
 import re
 from collections.abc import Iterator
 
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 Mask = tuple[tuple[str, "Mask | None"], ...]
 """Names in order, each once, with a mask where only parts of the value are selected."""

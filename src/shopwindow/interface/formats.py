@@ -15,9 +15,8 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-from shopwindow.content.records import BYTE_ORDER_MARK
-from shopwindow.content.shape import Shape
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json
+from shopwindow.content.schemas.shape import Shape
 from shopwindow.interface.fields import Mask
 
 GENERAL_ROOT = "response"

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from shopwindow.content.documents import Content
-from shopwindow.content.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import Source
-from shopwindow.content.processes import Progress
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.processes import Progress
+from shopwindow.content.reading.yaml import Json
 
 HandedOut = Callable[[str, str], None]
 """Called with kind and identity of each document that an opened index returns.

@@ -11,12 +11,12 @@ from functools import cached_property
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from shopwindow.content.case import AcrossRule
-from shopwindow.content.collections import Collection
-from shopwindow.content.documents import Content
+from shopwindow.content.declared.collection import Collection
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.documents.schedule import Clock
 from shopwindow.content.kinds import Kind
-from shopwindow.content.rule_pages import RulePage
-from shopwindow.content.schedule import Clock
+from shopwindow.content.rules.case import AcrossRule
+from shopwindow.content.rules.rule_pages import RulePage
 from shopwindow.interface.index import Index
 from shopwindow.interface.mail import MailTemplate
 from shopwindow.interface.operation import FromContent, Operation
@@ -48,7 +48,7 @@ class Interface:
     them: `prepare_process` calls the functions in ``prepare``, and the derivations in
     ``derived`` are computed from the release.
 
-    ``pages`` are those of the families' rules (content.rule_pages).
+    ``pages`` are those of the families' rules (content.rules.rule_pages).
 
     ``schemas`` and ``templates`` are folders that are searched before the program's
     own. Templates are those of mails and of nginx. ``families`` are those that add a

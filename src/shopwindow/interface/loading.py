@@ -8,8 +8,8 @@ from collections.abc import Hashable, Mapping
 from importlib import import_module
 from pathlib import Path
 
-from shopwindow.content.listing import below, shipped
-from shopwindow.content.schema import Schemas
+from shopwindow.content.reading.listing import below, shipped
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 
 @dataclass(frozen=True)

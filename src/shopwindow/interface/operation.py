@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, Format
 from shopwindow.interface.kinds import Callback, FieldMask, ParameterKind
 from shopwindow.interface.parameter_rules import ParameterRule

@@ -22,7 +22,7 @@ from typing import Any
 
 import orjson
 
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.table import (
     Aging,
     Session,

@@ -13,7 +13,7 @@ own, it says in which order these are called. The modules of this package are ch
 callers import the names from the package.
 """
 
-from shopwindow.content.steps import Steps, no_steps
+from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.library.building import Build, build, counted, indexed_content
 from shopwindow.library.checking import check, declared, moment_of, schemas
 from shopwindow.library.edges import (

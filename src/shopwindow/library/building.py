@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from shopwindow.content.check import Checked, CheckOptions
-from shopwindow.content.documents import Content, Documents
-from shopwindow.content.listing import COLLECTIONS
-from shopwindow.content.steps import Steps, no_steps
+from shopwindow.content.check.folder import Checked, CheckOptions
+from shopwindow.content.documents.documents import Content, Documents
+from shopwindow.content.reading.listing import COLLECTIONS
+from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.edge.rules import digest, rules
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface

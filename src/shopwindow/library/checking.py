@@ -6,15 +6,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content import schedule
-from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
-from shopwindow.content.check import check as check_folder
-from shopwindow.content.documents import Documents, live
-from shopwindow.content.remembered import RememberedFiles
-from shopwindow.content.revision import commit_of, exported
-from shopwindow.content.schema import Schemas
-from shopwindow.content.steps import Steps, no_steps
-from shopwindow.content.yaml import Json
+from shopwindow.content.check.folder import MAX_PROBLEMS, Checked, CheckOptions
+from shopwindow.content.check.folder import check as check_folder
+from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.documents import schedule
+from shopwindow.content.documents.documents import Documents, live
+from shopwindow.content.reading.revision import commit_of, exported
+from shopwindow.content.reading.steps import Steps, no_steps
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.collections import declared as declared_in
 from shopwindow.interface.contracts import CONTRACT, with_rules

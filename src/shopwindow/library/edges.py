@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content.documents import Content
-from shopwindow.content.schema import Schemas
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.edge import keys as api_keys
 from shopwindow.edge import nginx, openapi, worker
 from shopwindow.edge.nginx import EdgeLimits

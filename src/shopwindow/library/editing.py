@@ -5,22 +5,22 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from shopwindow.content.check import Checked, CheckOptions
-from shopwindow.content.check import check as check_folder
-from shopwindow.content.editing import write
+from shopwindow.content.check.folder import Checked, CheckOptions
+from shopwindow.content.check.folder import check as check_folder
+from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.editing.mending import Repair
+from shopwindow.content.editing.mending import repair as repair_of
+from shopwindow.content.editing.retiring import Retirement, retirement
 from shopwindow.content.kinds import SITE
-from shopwindow.content.lookup import Shelf
-from shopwindow.content.mending import Repair
-from shopwindow.content.mending import repair as repair_of
-from shopwindow.content.remembered import RememberedFiles
-from shopwindow.content.retiring import Retirement, retirement
-from shopwindow.content.uses import (
+from shopwindow.content.lookup.shelf import Shelf
+from shopwindow.content.lookup.uses import (
     Uses,
     uses_of_attribute,
     uses_of_document,
     uses_of_setting,
 )
-from shopwindow.content.why import Explanation, explanations
+from shopwindow.content.lookup.why import Explanation, explanations
+from shopwindow.content.reading.text import write
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
 from shopwindow.library.checking import declared, with_contract_rules

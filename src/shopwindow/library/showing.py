@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from shopwindow.content.calendar import Calendar
-from shopwindow.content.calendar import calendar as calendar_of
-from shopwindow.content.documents import Content, Documents, live
-from shopwindow.content.rule_pages import Pages, by_name
+from shopwindow.content.documents.documents import Content, Documents, live
+from shopwindow.content.lookup.calendar import Calendar
+from shopwindow.content.lookup.calendar import calendar as calendar_of
+from shopwindow.content.rules.rule_pages import Pages, by_name
 from shopwindow.interface.answer import Response
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format
 from shopwindow.interface.interface import Interface

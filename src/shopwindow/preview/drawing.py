@@ -9,12 +9,12 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from shopwindow.content import schedule
-from shopwindow.content.documents import Document, at
+from shopwindow.content.check.places import Files, layers_stating, stated_at
+from shopwindow.content.documents import schedule
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.schedule import BEGINNING, END, Window
 from shopwindow.content.kinds import Kind, values_at
-from shopwindow.content.places import Files, layers_stating, stated_at
-from shopwindow.content.schedule import BEGINNING, END, Window
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json, at
 from shopwindow.problems import Pointer, ordinal
 
 MAX_ROWS = 400

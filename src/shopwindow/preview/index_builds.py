@@ -21,7 +21,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release.indexes import index_state

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import uvicorn
 
-from shopwindow.content.following import AWAY_SECONDS, follow
 from shopwindow.interface.interface import Interface
+from shopwindow.library.following import AWAY_SECONDS, follow
 from shopwindow.preview.application import application
 from shopwindow.preview.guard import SECRET_PARAMETER, Guard
 from shopwindow.preview.workspace import Workspace

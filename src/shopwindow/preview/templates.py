@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import orjson
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from shopwindow.content import schedule
-from shopwindow.content.listing import shipped
+from shopwindow.content.documents import schedule
+from shopwindow.content.reading.listing import shipped
 from shopwindow.problems import place_words
 
 MAX_HINT = 50

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
 
-from shopwindow.content import schedule
-from shopwindow.content.documents import Content
-from shopwindow.content.places import Files
+from shopwindow.content.check.places import Files
+from shopwindow.content.documents import schedule
+from shopwindow.content.documents.documents import Content
 from shopwindow.preview.workspace import Baseline, Released, Snapshot, Workspace
 from shopwindow.problems import Failure
 

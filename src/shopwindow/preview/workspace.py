@@ -17,20 +17,24 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow import library
-from shopwindow.content.check import Checked
-from shopwindow.content.documents import (
+from shopwindow.content.check.folder import Checked
+from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.documents.documents import (
     Content,
     Document,
     Documents,
     boundaries,
     live,
 )
-from shopwindow.content.fix import Fix
+from shopwindow.content.editing.fix import Fix
+from shopwindow.content.editing.mending import Repair, fixes_of
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import COLLECTIONS, is_outdated, is_readable_again
-from shopwindow.content.mending import Repair, fixes_of
-from shopwindow.content.remembered import RememberedFiles
-from shopwindow.content.revision import commit_of, exported
+from shopwindow.content.reading.listing import (
+    COLLECTIONS,
+    is_outdated,
+    is_readable_again,
+)
+from shopwindow.content.reading.revision import commit_of, exported
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
 from shopwindow.preview.index_builds import IndexBuilds

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from shopwindow.content.documents import Content, Document
-from shopwindow.content.finding import shown
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content, Document
+from shopwindow.content.documents.finding import shown
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.answer import ERROR_CODES, selected, value_of
 from shopwindow.interface.answer_paths import Every, Reached, text_of, walk
 from shopwindow.interface.bind import bind

@@ -24,8 +24,8 @@ leaves every release as it was.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shopwindow.content import documents
-from shopwindow.content.documents import Content
+from shopwindow.content.documents import documents
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import indexes, manifest, reads

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.content import documents
-from shopwindow.content.documents import Content
+from shopwindow.content.documents import documents
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.documents.schedule import PUBLISHED
 from shopwindow.content.kinds import Kind
-from shopwindow.content.schedule import PUBLISHED
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.answer import value_of
 from shopwindow.interface.call import make
 from shopwindow.interface.formats import JSON

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from shopwindow.content.documents import Content, Document
-from shopwindow.content.finding import Finding
+from shopwindow.content.check.locating import Locator
+from shopwindow.content.check.places import Files
+from shopwindow.content.documents.documents import Content, Document
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.documents.layers import origin as layer_of
 from shopwindow.content.kinds import Kind
-from shopwindow.content.layers import origin as layer_of
-from shopwindow.content.locating import Locator
-from shopwindow.content.places import Files
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.contracts import title_of
 from shopwindow.interface.index import HandedOut
 from shopwindow.interface.interface import Interface

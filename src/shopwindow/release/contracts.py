@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 import orjson
 
-from shopwindow.content import listing
-from shopwindow.content.documents import Content, Document, Documents, live
-from shopwindow.content.locating import Locator
-from shopwindow.content.places import Files
-from shopwindow.content.remembered import RememberedFiles
-from shopwindow.content.schema import Schemas
+from shopwindow.content.check.locating import Locator
+from shopwindow.content.check.places import Files
+from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.documents.documents import Content, Document, Documents, live
+from shopwindow.content.reading import listing
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.contracts import CONTRACT, is_supported, read_requests
 from shopwindow.interface.index import HandedOut
 from shopwindow.interface.interface import Interface

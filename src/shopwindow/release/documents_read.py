@@ -10,8 +10,8 @@ that it hands out.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.release.reads import Read, Recorded, returned
 
 SITE_DOCUMENT = ("site", "site.yaml")

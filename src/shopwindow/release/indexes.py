@@ -19,9 +19,9 @@ from typing import Any
 
 import orjson
 
-from shopwindow.content.documents import Content
-from shopwindow.content.scratch import scratch
-from shopwindow.content.steps import Steps, no_steps, step_around
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.scratch import scratch
+from shopwindow.content.reading.steps import Steps, no_steps, step_around
 from shopwindow.interface.index import HandedOut, Index
 from shopwindow.problems import Failure
 from shopwindow.release.damage import is_damaged

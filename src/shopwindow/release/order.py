@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from shopwindow.content.documents import Content, Documents
-from shopwindow.content.processes import processors
-from shopwindow.content.schema import Schemas
-from shopwindow.content.steps import Steps, no_steps
+from shopwindow.content.documents.documents import Content, Documents
+from shopwindow.content.reading.processes import processors
+from shopwindow.content.reading.steps import Steps, no_steps
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.index import HandedOut
 from shopwindow.interface.interface import Interface
 

@@ -6,7 +6,7 @@ import os
 from importlib.metadata import version
 from pathlib import Path
 
-from shopwindow.content.git import GitFailed, git
+from shopwindow.content.reading.git import GitFailed, git
 
 COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA")
 """Environment variables in which GitHub's and GitLab's pipelines name the commit."""

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from shopwindow.content.documents import Content
-from shopwindow.content.schema import Schemas
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answer import respond, value_of
 from shopwindow.interface.call import Call, make
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format

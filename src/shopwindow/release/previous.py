@@ -14,8 +14,8 @@ from typing import Any
 
 import orjson
 
-from shopwindow.content import documents
-from shopwindow.content.documents import Content
+from shopwindow.content.documents import documents
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.collections import without_collections
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure

@@ -22,7 +22,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content.listing import below
+from shopwindow.content.reading.listing import below
 from shopwindow.interface.interface import Interface
 
 _PACKAGE = Path(__file__).resolve().parents[1]

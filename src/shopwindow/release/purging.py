@@ -20,7 +20,7 @@ from typing import Any
 
 import orjson
 
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.formats import JSON
 from shopwindow.problems import Failure
 from shopwindow.release import manifest

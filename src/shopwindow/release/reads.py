@@ -28,8 +28,8 @@ from typing import Any, TypeVar
 
 import orjson
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.index import OpenedByParts
 
 Read = tuple[Any, ...]

@@ -13,8 +13,8 @@ from typing import IO, Any
 
 import orjson
 
-from shopwindow.content.documents import decode
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import decode
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import stored

@@ -22,11 +22,11 @@ from typing import Any
 
 import orjson
 
-from shopwindow.content.durable import synchronize
 from shopwindow.problems import Failure, failures
 from shopwindow.release import current, history, manifest, trash
 from shopwindow.release.build_notes import last_build
 from shopwindow.release.current import Current
+from shopwindow.release.durable import synchronize
 from shopwindow.release.history import Activation, activation
 from shopwindow.release.manifest import Damaged, Manifest, ManifestLines
 from shopwindow.release.stage import Stage

@@ -18,8 +18,8 @@ from typing import TypeVar
 
 import orjson
 
-from shopwindow.content.documents import Content
-from shopwindow.content.processes import give_back, shared
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.processes import give_back, shared
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.order import BuildOrder

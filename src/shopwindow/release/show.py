@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from shopwindow.content.documents import Content, Documents
-from shopwindow.content.schema import Schemas
+from shopwindow.content.documents.documents import Content, Documents
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answer import Response, answer, refuse
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request

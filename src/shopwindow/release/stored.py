@@ -5,7 +5,7 @@ served without a content folder.
 from collections.abc import Callable
 from pathlib import Path
 
-from shopwindow.content import collections
+from shopwindow.content.declared import collection
 from shopwindow.interface.collections import with_collections
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
@@ -38,4 +38,4 @@ def read(read_file: Callable[[str], bytes], interface: Interface) -> Interface:
     ``read_file`` reads a file of the release by its name. Raises what that and decoding
     raise.
     """
-    return with_collections(interface, collections.decode(read_file(COLLECTIONS_FILE)))
+    return with_collections(interface, collection.decode(read_file(COLLECTIONS_FILE)))

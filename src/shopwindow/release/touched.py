@@ -10,8 +10,8 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.answer_paths import PathSteps, text_of, walk
 from shopwindow.interface.contracts import (
     CONTRACT,

@@ -12,8 +12,9 @@ from typing import Any
 
 import orjson
 
-from shopwindow.content import collections, documents, schedule
-from shopwindow.content.documents import Content
+from shopwindow.content.declared import collection as collections
+from shopwindow.content.documents import documents, schedule
+from shopwindow.content.documents.documents import Content
 from shopwindow.release import manifest, stored
 from shopwindow.release.order import BuildOrder, BuiltIndexes
 from shopwindow.release.previous import Previous

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from shopwindow.content.documents import Document, Documents, at
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Document, Documents
+from shopwindow.content.reading.yaml import Json, at
 from shopwindow.problems import Pointer
 
 

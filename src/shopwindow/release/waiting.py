@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from shopwindow.content.documents import Documents
+from shopwindow.content.documents.documents import Documents
+from shopwindow.content.documents.schedule import window
 from shopwindow.content.kinds import Kind
-from shopwindow.content.schedule import window
 
 NOTE = "waiting"
 """The entry of build.json: kind → digest of a document → its name."""

@@ -9,8 +9,8 @@ its methods it may call. This module stands below both sides for that reason.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.problems import Fault, Refusal
 
 CATALOG_INDEX = "catalog"

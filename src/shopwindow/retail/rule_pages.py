@@ -1,6 +1,6 @@
 """The pages of the retail families' rules, and examples of the engine's in their documents."""
 
-from shopwindow.content.rule_pages import RulePage
+from shopwindow.content.rules.rule_pages import RulePage
 
 _EVENT, _STORE = "events/1-open-house.yaml", "stores/main-street.yaml"
 _APP, _PROMOTION = "apps/iphone.yaml", "promotions/1-welcome.yaml"

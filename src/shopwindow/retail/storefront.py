@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from shopwindow.content.documents import Content
-from shopwindow.content.schedule import Clock, first_instant
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.documents.schedule import Clock, first_instant
+from shopwindow.content.reading.yaml import Json
 from shopwindow.retail.places.distance import Grid
 
 STORE_NUMBERS = ("storeId", "storeNumber", "locationNumber")

@@ -6,7 +6,7 @@ sends.
 
 from hashlib import sha256
 
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.interface import Interface
 
 

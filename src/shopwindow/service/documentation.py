@@ -20,9 +20,9 @@ from urllib.parse import quote
 
 import orjson
 
-from shopwindow.content.documents import Content
-from shopwindow.content.schema import Schemas
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answer import Response, cache_control
 from shopwindow.interface.formats import JSON
 from shopwindow.interface.interface import Interface

@@ -22,7 +22,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import template_folders
 from shopwindow.interface.mail import Letter, Mailbox, MailTemplate

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 
-from shopwindow.content.processes import processors as affinity
+from shopwindow.content.reading.processes import processors as affinity
 
 SYSTEM_ROOT = Path("/")
 """The folder that has `proc` and `sys`; tests have another one."""

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.call import Call, Request
 from shopwindow.interface.digests import keyed
 from shopwindow.interface.limits import LIMITS

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from shopwindow.content.documents import Content
-from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.listing import shipped
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answer import Response, vary
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.interface import Interface

@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import below
-from shopwindow.content.schema import Schemas
+from shopwindow.content.reading.listing import below
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.editor import vscode
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Misuse

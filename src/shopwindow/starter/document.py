@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.content.kinds import Kind, Reference
-from shopwindow.content.schema import Schemas
-from shopwindow.content.slips import SKELETON_LINE
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.slips import SKELETON_LINE
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure, Misuse, Pointer, nearest
 from shopwindow.starter.existing import Existing, existing

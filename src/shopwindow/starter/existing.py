@@ -12,14 +12,14 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.content.files import loaded, text_of
+from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.documents.layers import merge
 from shopwindow.content.kinds import Kind
-from shopwindow.content.layers import merge
-from shopwindow.content.listing import Source, scan
-from shopwindow.content.lookup import nested_in
-from shopwindow.content.records import BYTE_ORDER_MARK, FeedBlock, FeedLines
-from shopwindow.content.schema import Schemas
-from shopwindow.content.yaml import Json, Malformed
+from shopwindow.content.lookup.shelf import nested_in
+from shopwindow.content.reading.files import loaded, text_of
+from shopwindow.content.reading.listing import Source, scan
+from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
+from shopwindow.content.schemas.schema import Schemas
 
 MOST_BASES = 20
 """Bases that build on each other: enough for any shop, and an end where they form a

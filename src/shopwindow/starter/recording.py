@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shopwindow.content.documents import Content, Documents
-from shopwindow.content.schema import Schemas
-from shopwindow.content.shape import Shape
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content, Documents
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.content.schemas.shape import Shape
 from shopwindow.interface.answer import ERROR_CODES, selected, value_of
 from shopwindow.interface.answer_paths import Every, PathSteps, text_of
 from shopwindow.interface.bind import bind

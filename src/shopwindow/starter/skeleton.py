@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shopwindow.content.kinds import EACH
-from shopwindow.content.shape import Shape
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import Pointer
 from shopwindow.starter import written
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 _SAFE_TEXT = re.compile(r"[A-Za-z_](?:[A-Za-z0-9 .,'()&/_+-]*[A-Za-z0-9.)])?")
 """Text that needs no quotes, on the safe side: no colon, no `#`, no bracket."""

@@ -28,12 +28,12 @@ from shopwindow.catalog.index.opened import (
 )
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.kinds import KINDS
-from shopwindow.content.documents import Content
-from shopwindow.content.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import Source
-from shopwindow.content.processes import Progress
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.processes import Progress
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.index import BROUGHT_BACK, HandedOut
 from shopwindow.problems import Failure
 

@@ -34,7 +34,7 @@ from shopwindow.catalog.index.sources import (
 )
 from shopwindow.catalog.index.staging import StagedFeeds
 from shopwindow.catalog.index.totals import Totals, WriteWhole
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 COMPARED = """
 CREATE TABLE compared.product (id INTEGER PRIMARY KEY, active INTEGER, best INTEGER, document BLOB);

@@ -13,8 +13,8 @@ from shopwindow.catalog.index.ranks import INACTIVE
 from shopwindow.catalog.index.scoring import Scoring, scoring_of
 from shopwindow.catalog.index.searching import SearchedPhrase
 from shopwindow.catalog.protocol import ProductQuery
-from shopwindow.content.processes import Progress
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.processes import Progress
+from shopwindow.content.reading.yaml import Json
 
 SCORED_FIELDS = ("name", "brand", "kind", "attributes")
 """What `scoring.WEIGHTS` weighs, in its order."""

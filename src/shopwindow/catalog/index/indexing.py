@@ -56,7 +56,7 @@ from shopwindow.catalog.index.sources import (
 )
 from shopwindow.catalog.index.staging import FACTS_FILE, stage
 from shopwindow.catalog.index.updating import change
-from shopwindow.content.processes import Progress, shared
+from shopwindow.content.reading.processes import Progress, shared
 
 INDEX_FORMAT = 5
 """The format of catalog.sqlite; a reader refuses any other."""

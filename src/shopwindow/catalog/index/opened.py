@@ -38,7 +38,7 @@ from shopwindow.catalog.index.searching import SearchedPhrase
 from shopwindow.catalog.index.store_stock import StoreStock, upc_numbers
 from shopwindow.catalog.index.words import stem
 from shopwindow.catalog.protocol import Page, ProductQuery, Reviews
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.index import HandedOut
 from shopwindow.retail.articles import Status
 

@@ -18,7 +18,7 @@ from hashlib import blake2b
 import orjson
 import zstandard
 
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 LEVEL = 3
 """zstandard's effort. Its level 9 saves another 8 percent for six times the time."""

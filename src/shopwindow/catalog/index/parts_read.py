@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from shopwindow.catalog.protocol import Page, ProductQuery
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 BRANDS = (
     "SELECT value FROM meta WHERE name IN ('brand_url', 'active')",

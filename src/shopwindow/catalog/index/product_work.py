@@ -23,7 +23,7 @@ from shopwindow.catalog.index.rows import (
 )
 from shopwindow.catalog.index.staging import FACTS_FILE, ProductFiles
 from shopwindow.catalog.index.wording import Worded
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 MOST_COUNTED = 50_000
 """Words that are counted before their counts are sent, which bounds the memory that they

@@ -18,7 +18,7 @@ from shopwindow.catalog.index.packing import Packing
 from shopwindow.catalog.index.sources import fed_digest
 from shopwindow.catalog.index.words import indexed
 from shopwindow.catalog.rules import ends
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 FactOf = Callable[[str, int], tuple[Any, ...] | None]
 """(statement, number) → the row of what the feeds say: ratings by product, stock by

@@ -18,7 +18,7 @@ import orjson
 from shopwindow.catalog.index.facets import BASIC
 from shopwindow.catalog.index.words import indexed
 from shopwindow.catalog.protocol import PRICE
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 MAX_FACETS = 8
 """Attributes that are facets, at most: those that most products have.

@@ -37,9 +37,9 @@ from shopwindow.catalog.index.sources import (
     opinion,
     recommended,
 )
-from shopwindow.content.processes import shared
-from shopwindow.content.records import Records
-from shopwindow.content.yaml import Json
+from shopwindow.content.check.records import Records
+from shopwindow.content.reading.processes import shared
+from shopwindow.content.reading.yaml import Json
 
 FACTS_FILE = "facts"
 """The database of what the feeds say, but for the products themselves."""

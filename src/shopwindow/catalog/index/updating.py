@@ -73,7 +73,7 @@ from shopwindow.catalog.index.sources import (
 )
 from shopwindow.catalog.index.staging import StagedFeeds
 from shopwindow.catalog.index.totals import Totals, WriteWhole
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 FEW_CHANGED = 1000
 """So many products are changed one by one, however few there are."""

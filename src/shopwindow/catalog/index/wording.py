@@ -17,7 +17,7 @@ from pathlib import Path
 from shopwindow.catalog.index.file import create
 from shopwindow.catalog.index.rows import IndexRow, Referred, words_of
 from shopwindow.catalog.index.words import forms, stem
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 
 SPELLABLE_WORDS = 100_000
 """Spelling is corrected to so many words, the most frequent ones. Each has up to 29

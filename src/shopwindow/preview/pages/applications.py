@@ -7,7 +7,7 @@ A page for the kind `app` of a retailer: its sections, features and messages (in
 from dataclasses import dataclass
 from typing import Any
 
-from shopwindow.content.documents import Document
+from shopwindow.content.documents.documents import Document
 from shopwindow.preview.drawing import Sourced, sourced
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Pointer

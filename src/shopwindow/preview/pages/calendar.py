@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from shopwindow.content.calendar import Calendar, Happening, calendar
-from shopwindow.content.schedule import first_instant
+from shopwindow.content.documents.schedule import first_instant
+from shopwindow.content.lookup.calendar import Calendar, Happening, calendar
 from shopwindow.preview.visit import Page, Visit
 
 LISTED_A_DAY = 3

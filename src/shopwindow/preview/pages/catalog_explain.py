@@ -6,7 +6,7 @@ from typing import Any
 from shopwindow.catalog.index.explaining import explain
 from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.protocol import CATEGORY_FILTER, ProductQuery
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 from shopwindow.preview.pages.catalog import KIND, ShownCatalog, drawn
 from shopwindow.preview.pages.documents import number
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS

@@ -10,11 +10,11 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from shopwindow.content import schedule
-from shopwindow.content.documents import Content, Document
+from shopwindow.content.check.places import layers_stating
+from shopwindow.content.documents import schedule
+from shopwindow.content.documents.documents import Content, Document
+from shopwindow.content.documents.schedule import PUBLISHED
 from shopwindow.content.kinds import titled
-from shopwindow.content.places import layers_stating
-from shopwindow.content.schedule import PUBLISHED
 from shopwindow.preview.drawing import text_of
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Failure, Pointer, place_words

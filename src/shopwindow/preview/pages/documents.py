@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from shopwindow.content.documents import Document
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.zones import Zones
 from shopwindow.content.kinds import Kind, titled
-from shopwindow.content.uses import names_of_target, naming
-from shopwindow.content.zones import Zones
+from shopwindow.content.lookup.uses import names_of_target, naming
 from shopwindow.preview import drawing
 from shopwindow.preview.visit import Page, Visit
 

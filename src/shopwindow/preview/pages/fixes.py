@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from shopwindow import library
-from shopwindow.content.mending import Repair
+from shopwindow.content.editing.mending import Repair
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Failure, Problem
 

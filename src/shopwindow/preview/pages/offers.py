@@ -11,10 +11,10 @@ from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from shopwindow.content import schedule
-from shopwindow.content.documents import Document
-from shopwindow.content.schedule import Window
-from shopwindow.content.zones import Zones
+from shopwindow.content.documents import schedule
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.schedule import Window
+from shopwindow.content.documents.zones import Zones
 from shopwindow.preview import drawing
 from shopwindow.preview.pages.documents import PER_PAGE, number
 from shopwindow.preview.visit import Page, Visit

@@ -7,9 +7,9 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
-from shopwindow.content.calendar import Happening, upcoming
+from shopwindow.content.documents.schedule import END
 from shopwindow.content.kinds import Kind
-from shopwindow.content.schedule import END
+from shopwindow.content.lookup.calendar import Happening, upcoming
 from shopwindow.preview.pages import compare
 from shopwindow.preview.pages.problems import checked_at
 from shopwindow.preview.visit import DAYS_AHEAD, Page, Visit

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from shopwindow.content.check import Checked
-from shopwindow.content.rule_pages import by_name
+from shopwindow.content.check.folder import Checked
+from shopwindow.content.rules.rule_pages import by_name
 from shopwindow.preview.pages.fixes import id_of
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Problem, sentence

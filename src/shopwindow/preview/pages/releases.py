@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow import library
-from shopwindow.content.schedule import END
+from shopwindow.content.documents.schedule import END
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Failure
 from shopwindow.release.releases import Releases

@@ -1,6 +1,6 @@
 """A rule's page: what it wants and why, a mistake, and the fix. Problems lead here."""
 
-from shopwindow.content.rule_pages import by_name, remark, texts
+from shopwindow.content.rules.rule_pages import by_name, remark, texts
 from shopwindow.preview.visit import Page, Visit
 
 

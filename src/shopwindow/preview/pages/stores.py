@@ -13,8 +13,8 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from shopwindow.content import schedule
-from shopwindow.content.documents import Document
+from shopwindow.content.documents import schedule
+from shopwindow.content.documents.documents import Document
 from shopwindow.preview import drawing
 from shopwindow.preview.pages.documents import PER_PAGE, number
 from shopwindow.preview.visit import Page, Visit

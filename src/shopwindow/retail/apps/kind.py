@@ -11,11 +11,11 @@ from typing import Any
 
 import orjson
 
-from shopwindow.content.case import Case, RuleFindings
-from shopwindow.content.documents import Document
-from shopwindow.content.finding import Finding
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import Kind
-from shopwindow.content.unique import once
+from shopwindow.content.rules.case import Case, RuleFindings
+from shopwindow.content.rules.unique import once
 from shopwindow.problems import Pointer, nearest
 
 LAYOUT: Pointer = ("config", "appLayout")

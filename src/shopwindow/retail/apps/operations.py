@@ -1,7 +1,7 @@
 """The configuration of a mobile application (interface 2.1, 4.2)."""
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.operation import CALLBACK, FromContent, Operation
 from shopwindow.problems import Refusal

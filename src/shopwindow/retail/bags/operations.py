@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import MAX_ID, Count, Guid, Words
 from shopwindow.interface.operation import (

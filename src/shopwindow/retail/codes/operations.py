@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from shopwindow.content.documents import Content
-from shopwindow.content.schedule import zone
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.documents.schedule import zone
 from shopwindow.interface.call import Call
 from shopwindow.interface.digests import counted
 from shopwindow.interface.limits import LIMITS

@@ -1,6 +1,6 @@
 """Opting in and out: a device's choice, recorded with its history (interface 2.2, 4.3)."""
 
-from shopwindow.content.documents import Content
+from shopwindow.content.documents.documents import Content
 from shopwindow.interface.call import Call
 from shopwindow.interface.operation import (
     Allowance,

@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from shopwindow.content.case import Case, RuleFindings
-from shopwindow.content.documents import Document
-from shopwindow.content.finding import Finding
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.documents.schedule import BEGINNING, END, local_time, zone
 from shopwindow.content.kinds import EACH, Kind, Reference, Selection
-from shopwindow.content.schedule import BEGINNING, END, local_time, zone
+from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.retail.storefront import STORE_NUMBERS, WEEKDAYS
 
 

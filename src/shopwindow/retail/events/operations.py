@@ -9,8 +9,8 @@ properties. An event at several stores is listed once for each of them (interfac
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Ids
 from shopwindow.interface.operation import (

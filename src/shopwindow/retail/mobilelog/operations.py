@@ -9,8 +9,8 @@ counted, and the response says success false (interface 2.3, 4.6).
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Verbatim, Word
 from shopwindow.interface.operation import (

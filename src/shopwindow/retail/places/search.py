@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.retail.places import areas
 from shopwindow.retail.places.distance import Point
 from shopwindow.retail.places.zipcodes import ZipCodes, zip_codes

@@ -5,13 +5,13 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from shopwindow.content.case import Case, RuleFindings
-from shopwindow.content.documents import Document
-from shopwindow.content.finding import Finding
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.documents.schedule import END, Window, first_instant
 from shopwindow.content.kinds import EACH, Kind, Reference
-from shopwindow.content.schedule import END, Window, first_instant
-from shopwindow.content.unique import once
-from shopwindow.content.window_rules import instant_at
+from shopwindow.content.rules.case import Case, RuleFindings
+from shopwindow.content.rules.unique import once
+from shopwindow.content.rules.window_rules import instant_at
 from shopwindow.problems import Pointer
 
 

@@ -8,8 +8,8 @@ without its coupon.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Ids, Text, Word, Words
 from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter

@@ -9,7 +9,7 @@ between them.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.mail import Letter, Mailbox, MailTemplate, unlinked
 
 PROMOTION_FIELDS = (

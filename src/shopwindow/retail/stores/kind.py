@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from shopwindow.content.case import Case, RuleFindings
-from shopwindow.content.documents import Document
-from shopwindow.content.finding import Finding
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import EACH, Grouping, Kind
-from shopwindow.content.window_rules import unknown_zone
+from shopwindow.content.rules.case import Case, RuleFindings
+from shopwindow.content.rules.window_rules import unknown_zone
 from shopwindow.problems import Pointer
 from shopwindow.retail.places.states import lies_in
 from shopwindow.retail.storefront import STORE_NUMBERS, WEEKDAYS

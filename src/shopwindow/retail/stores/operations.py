@@ -9,8 +9,8 @@ because distances are known only to a search near a place. With `upcNumber` or
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Ids, Number, Radius, Text, Words
 from shopwindow.interface.operation import (

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 import orjson
 
-from shopwindow.content.yaml import Json
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.operation import Outcome
 from shopwindow.interface.table import (
     Aging,

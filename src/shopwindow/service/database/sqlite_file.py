@@ -20,9 +20,9 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from shopwindow.content.durable import synchronize
 from shopwindow.interface.table import Row
 from shopwindow.problems import Failure
+from shopwindow.release.durable import synchronize
 from shopwindow.service.database.migrate import (
     STEPS_TABLE,
     reached,

@@ -1,0 +1,1 @@
+"""A content folder → its checked documents, or every problem in it."""

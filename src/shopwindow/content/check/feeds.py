@@ -1,0 +1,151 @@
+"""How streamed kinds are checked: the seam between a content folder and its indexes.
+
+There may be millions of streamed documents, so only an index reads them. Its check
+takes an Unstreamed, which is everything else in the folder. It returns a FeedReport,
+which holds no more problems than will be listed and counts the others.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from shopwindow.content.documents import expressions
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.kinds import Kind
+from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.processes import Progress
+from shopwindow.content.rules.case import Case
+from shopwindow.content.schemas.lines import LineCause, LineGroup, LineGroups
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.problems import Absent, Problem
+
+MAX_GROUPS = 1000
+"""Causes of faulty lines that are told apart, in a part of the feeds: as many as problems
+are listed. A feed may have an unknown key of its own in every line.
+"""
+
+
+@dataclass(frozen=True)
+class Unstreamed:
+    """What a content folder holds beside its streamed documents, and how to check it.
+
+    ``names`` are those of site.yaml, which expressions use; None where site.yaml gives
+    none. ``case`` holds the other documents. ``limit`` is the number of problems that
+    are listed with their places. ``jobs`` is how many processes share the work; None:
+    one a processor. ``cached`` is the file that stores what had no problem at the
+    previous check, by the program with the digest ``program``.
+    """
+
+    folder: Path
+    schemas: Schemas
+    names: expressions.Names | None
+    case: Case
+    limit: int
+    jobs: int | None
+    progress: Progress | None = None
+    cached: Path | None = None
+    program: str = ""
+
+    def ids(self, kind: str, name: str) -> frozenset[int] | None:
+        """Return the values of a property among all documents of a kind.
+
+        Returns None where some file or some document's property could not be read: a
+        reference may then name a value that is there all the same.
+        """
+        documents = self.case.having(kind, (name,))
+        unread = kind in self.case.unknown
+        if unread or len(documents) < len(self.case.having(kind)):
+            return None
+        return frozenset(document.value[name] for document in documents)
+
+
+@dataclass
+class FeedReport:
+    """What a check of streamed documents reports.
+
+    ``problems`` are listed, in the order of its keys. ``groups`` are lines of feeds by
+    what is wrong with them: each is one problem. ``more`` counts the others;
+    ``at_least``: there may be even more of them. Not among them are lines that name what
+    is absent: ``unlisted`` counts those, by what that is and the path of the feed, for
+    they are one problem together (`gone`). ``findings`` are about documents that
+    are not streamed, and so are ``warnings``. ``lost`` names the columns of which some values could not be read,
+    so that nothing follows from a value that is missing there.
+    """
+
+    problems: dict[Problem, None] = field(default_factory=dict)
+    groups: LineGroups = field(default_factory=dict)
+    findings: list[tuple[Document, Finding]] = field(default_factory=list)
+    warnings: list[tuple[Document, Finding]] = field(default_factory=list)
+    more: int = 0
+    unlisted: Counter[tuple[Absent, str]] = field(default_factory=Counter)
+    at_least: bool = False
+    lost: set[str] = field(default_factory=set)
+
+    def extent(self) -> tuple[int, int, int]:
+        """Return numbers of which one grows whenever anything is added.
+
+        Whoever compares them before and after a step knows whether it reported
+        anything.
+        """
+        lines = sum(group.lines.total() for group in self.groups.values())
+        counted = self.more + self.unlisted.total() + lines
+        return len(self.problems), counted, len(self.lost)
+
+    def add(self, problems: Iterable[Problem | None]) -> None:
+        """Add problems to the list, each once; None among them is skipped."""
+        present = [problem for problem in problems if problem is not None]
+        self.problems.update(dict.fromkeys(present))
+
+    def add_line(
+        self,
+        path: str,
+        cause: LineCause,
+        problems: Iterable[Problem | None] = (),
+        most: int = MAX_GROUPS,
+        count: int = 1,
+    ) -> None:
+        """Count lines of a feed with what is wrong with them: one, or ``count``.
+
+        ``problems``: those of the line, if it is an example. Of more than ``most``
+        causes the further ones are only counted, as problems.
+        """
+        group = self.groups.get(cause)
+        if group is None:
+            if len(self.groups) >= most:
+                self.more += count
+                return
+            group = self.groups[cause] = LineGroup()
+        group.problems += [problem for problem in problems if problem is not None]
+        group.lines[path] += count
+
+    def add_unlisted(self, absent: Absent, path: str, count: int = 1) -> None:
+        """Count documents that name what is absent.
+
+        Of more than MAX_GROUPS values the further ones of a kind are counted together.
+        """
+        if len(self.unlisted) >= MAX_GROUPS and (absent, path) not in self.unlisted:
+            absent = (*absent[:2], "")
+        self.unlisted[absent, path] += count
+
+
+class Feeds(Protocol):
+    """What the check needs of an Index: `interface.index.Index` has more."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]: ...
+
+    def check(
+        self, sources: Sequence[Source], beside: Unstreamed
+    ) -> tuple[Any, FeedReport]:
+        """Check the files of the index's kinds.
+
+        Returns what the index is built from, and the report. The former is None where
+        there are no files, or where there is a problem.
+        """
+        ...

@@ -1,0 +1,377 @@
+"""A content folder → checked documents, or everything that is wrong with them.
+
+1. The folder is listed; files that no kind claims are problems (`listing`).
+2. site.yaml is read first, since its names stand in the expressions of the others
+   (`site`).
+3. Several processes read the other files and check each document by itself (`tree`).
+4. Layered documents are merged with their bases, and checked then (`layers`). What
+   steps 2 to 4 read stands in a `FolderReading` (`folder_reading`).
+5. Groups and other forms that stand for something become what they mean (`resolving`).
+6. Rules look at all documents together, and indexes at the streamed ones (`engine_rules`,
+   `feeds`).
+7. What was found is traced to places in files, sorted and described (`locating`).
+
+A fault never ends the check. It goes on with what is sound, so that an editor sees all
+problems at once, and leaves out what would only follow from a problem that is reported
+already. Four words keep these apart:
+
+- A finding is something wrong at a value of a document. Several may become one problem.
+- A problem is what the editor reads: something wrong at a place of a file. A warning
+  has the same form, and leaves the documents as sound as they are.
+- A flaw is where the YAML of a file is at fault, though its other values could be read.
+  It is a problem already, so findings at the same value are left out.
+- A broken document has a finding or a flaw. Rules do not see it among the valid ones.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+
+from shopwindow.content.check import gone, tree
+from shopwindow.content.check.feeds import FeedReport, Feeds, Unstreamed
+from shopwindow.content.check.folder_reading import FolderReading
+from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.check.tree import Parsed
+from shopwindow.content.documents import expressions, schedule
+from shopwindow.content.documents.documents import Documents
+from shopwindow.content.kinds import SITE, Kind
+from shopwindow.content.reading import listing, slips
+from shopwindow.content.reading.files import text_of
+from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.processes import Progress
+from shopwindow.content.reading.yaml import Json, Malformed
+from shopwindow.content.rules import engine_rules, open_maps
+from shopwindow.content.rules.allowances import unsilenced
+from shopwindow.content.rules.case import AcrossRule, Case
+from shopwindow.content.rules.open_maps import near_names
+from shopwindow.content.rules.resolving import resolved
+from shopwindow.content.schemas import lines
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.problems import Absent, Level, Place, Pointer, Problem
+
+MAX_PROBLEMS = 1000
+"""Problems that are listed one by one. Nobody reads more of them, and one mistake in a
+feed can be a million problems.
+"""
+
+
+LARGEST_SKELETON = 64 * 1024
+"""Bytes of a file of a streamed kind that may be one of `new`: of our kinds it writes
+at most 8 KiB. Larger files are not read for that alone.
+"""
+
+
+@dataclass
+class Checked:
+    """The outcome of a check.
+
+    ``documents``: None where there is a problem. ``problems``: sorted by place.
+    ``placeholders``: file, place and pointer of values that still say TBD. ``sources``:
+    the files that were read. ``more``: how many problems there are besides those
+    listed; ``at_least``: there may be even more than that. ``warnings``: sorted by
+    place, each a Problem of that level; ``more_warnings``: how many are not listed.
+    """
+
+    documents: Documents | None
+    problems: list[Problem]
+    placeholders: list[tuple[str, Place | None, Pointer]] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    more: int = 0
+    at_least: bool = False
+    warnings: list[Problem] = field(default_factory=list)
+    more_warnings: int = 0
+
+
+@dataclass
+class CheckOptions:
+    """How to check.
+
+    ``jobs``: how many processes share the work; None: one a processor. ``cached``: the
+    file of the parse cache; ``program``: the digest of this program, without which the
+    cache is void. ``remembered``: what an earlier check of this folder has read, used
+    instead of the cache. ``released``: kind → identity → document of a release to
+    compare with; None: of none. ``most``: how many problems are listed one by one.
+    ``unsaved``: path → bytes that
+    a YAML file would hold if they were written. ``problems``: those of
+    `collections.yaml`; ``unread``: the folders of collections that are declared with
+    faults. ``at``: the instant at which a window counts as past, as
+    `schedule.moment_of` reads it.
+    """
+
+    jobs: int | None = None
+    progress: Progress | None = None
+    cached: Path | None = None
+    program: str = ""
+    released: Mapping[str, Mapping[Any, Json]] | None = None
+    most: int = MAX_PROBLEMS
+    problems: Sequence[Problem] = ()
+    unread: Sequence[str] = ()
+    remembered: RememberedFiles | None = None
+    unsaved: Mapping[str, bytes] = field(default_factory=dict)
+    at: str | None = None
+
+
+class Checkable(Protocol):
+    """What a check needs of an Interface.
+
+    ``rules``: those across kinds; ``warnings``: rules that warn. ``indexes``: they
+    check the streamed kinds.
+    ``cached``: the names of the operations that site.yaml's `lifetimes` may name.
+    """
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]: ...
+
+    @property
+    def warnings(self) -> tuple[AcrossRule, ...]: ...
+
+    @property
+    def rules(self) -> tuple[AcrossRule, ...]: ...
+
+    @property
+    def indexes(self) -> tuple[Feeds, ...]: ...
+
+    @property
+    def cached(self) -> Collection[str]: ...
+
+
+def check(
+    folder: Path,
+    schemas: Schemas,
+    interface: Checkable,
+    options: CheckOptions | None = None,
+) -> Checked:
+    """Read everything below ``folder``, and return its documents or all that is wrong
+    with it.
+
+    ``interface`` is an Interface; a Checkable is what a check needs of it.
+    """
+    return _Check(folder, schemas, interface, options or CheckOptions()).run()
+
+
+class _Check:
+    """One check: what has been read (`FolderReading`), and what follows from all of it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        schemas: Schemas,
+        interface: Checkable,
+        options: CheckOptions,
+    ) -> None:
+        self.folder = folder
+        self.schemas = schemas
+        self.interface = interface
+        self.options = options
+        listed, unusable = listing.scan(folder, interface.kinds, options.unread)
+        self.sources = [
+            source.with_unsaved(options.unsaved[source.path])
+            if source.path in options.unsaved
+            else source
+            for source in listed
+        ]
+        self.by_path = {source.path: source for source in self.sources}
+        self.reading = FolderReading(folder, self.sources, interface.kinds, schemas)
+        self.reading.problems += (*schemas.problems, *options.problems, *unusable)
+        self.locator = self.reading.locator
+
+    def run(self) -> Checked:
+        reading, kinds = self.reading, self.interface.kinds
+        site_document, names = reading.site()
+        documents = reading.documents(site_document, self._read(names))
+        read = Case(documents, kinds, reading.broken, reading.incomplete_kinds)
+        case = resolved(read)
+        reading.findings += engine_rules.findings(case, self.interface.rules)
+        reading.findings += engine_rules.lifetimes(case, self.interface.cached)
+        reports = [
+            self._streamed(index, names, case) for index in self.interface.indexes
+        ]
+        problems, unlisted = self._problems(case, reports)
+        warnings = self._warnings(case, reports, is_sound=not problems)
+        most = self.options.most
+        more = sum(report.more for report in reports) + unlisted
+        return Checked(
+            documents=None if problems[:most] else case.documents,
+            problems=[self.locator.described(problem) for problem in problems[:most]],
+            placeholders=self.locator.placeholders(case),
+            sources=self.sources,
+            more=max(0, len(problems) - most) + more,
+            at_least=reading.at_least or any(report.at_least for report in reports),
+            warnings=[self.locator.described(warning) for warning in warnings[:most]],
+            more_warnings=max(0, len(warnings) - most),
+        )
+
+    # -- reading -----------------------------------------------------------------------
+
+    def _read(self, names: expressions.Names | None) -> list[Parsed]:
+        """Read every other file, or take it from what an earlier check has stored.
+
+        A stored file is valid for one program, one set of schemas and one set of names;
+        ``key`` stands for these. Without names no expression can be evaluated, so
+        nothing is stored then; the files' YAML is still checked.
+        """
+        sources = [
+            source
+            for source in self.sources
+            if source.kind is not SITE and not source.kind.streamed
+        ]
+        if names is None:
+            return self._read_files(sources, names)
+        state = [self.options.program, self.schemas.digest, sorted(names.items())]
+        key = sha256(orjson.dumps(state)).hexdigest()
+        remembered = self.options.remembered or RememberedFiles(self.options.cached)
+        return remembered.read(
+            sources, key, lambda files: self._read_files(files, names)
+        )
+
+    def _read_files(
+        self, sources: list[Source], names: expressions.Names | None
+    ) -> list[Parsed]:
+        jobs, progress = self.options.jobs, self.options.progress
+        return tree.read(self.folder, sources, names, self.schemas, jobs, progress)
+
+    def _streamed(
+        self, index: Feeds, names: expressions.Names | None, case: Case
+    ) -> FeedReport:
+        """Let an index check its streamed kinds, and return its report.
+
+        Where it can be built, its feeds are added to the documents.
+        """
+        kinds = {kind.name for kind in index.kinds}
+        options = self.options
+        beside = Unstreamed(
+            self.folder,
+            self.schemas,
+            names,
+            case,
+            options.most,
+            options.jobs,
+            options.progress,
+            options.cached and options.cached.with_name(index.name),
+            options.program,
+        )
+        sources = [source for source in self.sources if source.kind.name in kinds]
+        feeds, report = index.check(sources, beside)
+        if feeds is not None:
+            case.documents.feeds[index.name] = feeds
+        return report
+
+    # -- reporting ---------------------------------------------------------------------
+
+    def _problems(
+        self, case: Case, reports: Sequence[FeedReport]
+    ) -> tuple[list[Problem], int]:
+        """Return all problems, sorted by place, and how many are not listed by a
+        report.
+        """
+        findings = list(self.reading.findings)
+        for report in reports:
+            findings += report.findings
+        problems = [
+            *map(self.locator.with_users, self.reading.problems),
+            *self.locator.problems(findings),
+        ]
+        for report in reports:
+            problems += report.problems
+            problems += lines.problems_of(report.groups.values())
+        feeds = {
+            path: source.kind.name
+            for path, source in self.by_path.items()
+            if not source.kind.streamed
+        }
+        problems = lines.grouped(problems, feeds, self.reading.recognized)
+        problems, unlisted = self._grouped(problems, reports, case)
+        return sorted(problems, key=Problem.order), unlisted
+
+    def _warnings(
+        self, case: Case, reports: Iterable[FeedReport], *, is_sound: bool
+    ) -> list[Problem]:
+        """Return what is probably a mistake and stops nothing, sorted by place.
+
+        ``is_sound``: there are no problems. Where there are, rules leave out parts of
+        documents, and comments may seem to silence nothing.
+        """
+        case.moment = self._moment(case)
+        findings = list(engine_rules.warnings(case, self.interface.warnings))
+        findings += near_names(case, self.schemas)
+        if self.options.released is not None:
+            findings += engine_rules.revised(case, self.options.released)
+        for report in reports:
+            findings += report.warnings
+        warnings = [
+            *map(self.locator.with_users, self.reading.slips),
+            *self._streamed_skeletons(),
+            *self.locator.problems(findings, Level.WARNING),
+        ]
+        lasting = (*slips.RULES, open_maps.NEAR_NAME) if is_sound else ()
+        left = unsilenced(warnings, self.reading.allowed, lasting)
+        return gone.united(sorted(left, key=Problem.order))
+
+    def _streamed_skeletons(self) -> Iterator[Problem]:
+        """Yield a warning for each file of a streamed kind that is as `new` wrote it.
+
+        Nothing else of these texts is looked at, for programs write most of them.
+        """
+        for source in self.sources:
+            is_small = source.size <= LARGEST_SKELETON
+            if source.kind.streamed and not source.is_feed and is_small:
+                with suppress(Malformed):  # a problem already
+                    yield from slips.skeleton(source.path, text_of(self.folder, source))
+
+    def _moment(self, case: Case) -> datetime | None:
+        """Return the instant of this check; None where there is no time zone to read it
+        in.
+        """
+        return schedule.moment_of(self.options.at, case.zone) if case.zone else None
+
+    def _grouped(
+        self, problems: list[Problem], reports: Sequence[FeedReport], case: Case
+    ) -> tuple[list[Problem], int]:
+        """Return the problems with what is named and absent as one each, and how many
+        are not listed.
+        """
+        unlisted: Counter[tuple[Absent, str]] = Counter()
+        for report in reports:
+            unlisted.update(report.unlisted)
+        if not any(problem.absent for problem in problems):
+            return problems, unlisted.total()
+        missed = {problem.absent for problem in problems}
+        deleted = self._deleted(case, missed)
+        return gone.grouped(problems, unlisted, deleted, self.by_path)
+
+    def _deleted(
+        self, case: Case, missed: set[Absent | None]
+    ) -> list[gone.FormerDocument]:
+        """Return documents of the release or the last commit that are no more.
+
+        ``missed``: what is named and absent. Which streamed documents there are, only
+        their index's check knows, so of these the missed ones count as deleted.
+        """
+        kinds = [kind for kind in self.interface.kinds if not kind.streamed]
+        present = {
+            (kind.name, id, str(document.value.get(id)))
+            for kind in kinds
+            for document in case.having(kind.name)
+            if isinstance(document.value, dict)
+            for id in kind.ids
+        }
+        former = [
+            *gone.of_release(self.options.released or {}, kinds),
+            *gone.of_last_commit(self.folder, self.interface.kinds),
+        ]
+        return [
+            was
+            for was in former
+            if (
+                missed.intersection(was.identities())
+                if was.kind.streamed
+                else present.isdisjoint(was.absent())
+            )
+        ]

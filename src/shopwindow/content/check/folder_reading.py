@@ -1,0 +1,345 @@
+"""From the files of a content folder to its documents, each checked by itself.
+
+site.yaml comes first, since its names stand in the expressions of the other files.
+Layered documents come last, for they need the bases of all files. What follows from
+several documents together is not seen here (`folder`).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+
+from shopwindow.content.check.locating import Locator
+from shopwindow.content.check.tree import Parsed, doubtful
+from shopwindow.content.documents import expressions, site
+from shopwindow.content.documents.documents import Document, Documents, Layer
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.documents.layers import Assembly, Forgotten, assemble, origin
+from shopwindow.content.kinds import SITE, Kind
+from shopwindow.content.reading.characters import XML_TEXT, not_xml
+from shopwindow.content.reading.files import loaded, malformed, slips_in, text_of
+from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.yaml import Malformed
+from shopwindow.content.rules.allowances import AllowComment, allowances
+from shopwindow.content.schemas.lines import LineFaults, LineGroup, LineGroups
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.problems import Place, Pointer, Problem
+
+MOST_FAULTY = 20_000
+"""Faulty documents of which more in the same file are passed over. They take a second,
+and nobody mends them one by one.
+"""
+
+
+class FolderReading:
+    """What was read of a content folder so far, and what is wrong with it.
+
+    ``problems``: those of files; ``findings``: those in documents. ``broken``: documents
+    with their findings and flaws. ``unreadable``: paths of files of which documents are
+    missing. ``recognized``: documents of lists with faults that others before them have;
+    ``at_least``: not all faulty documents were looked at. ``slips``: warnings of slips
+    in texts. ``allowed``: by path, the comments that silence warnings. ``locator`` knows
+    where all of it stands.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        sources: Sequence[Source],
+        kinds: Sequence[Kind],
+        schemas: Schemas,
+    ) -> None:
+        self.problems: list[Problem] = []
+        self.findings: list[tuple[Document, Finding]] = []
+        self.broken: list[tuple[Document, list[Finding]]] = []
+        self.unreadable: set[str] = set()
+        self.slips: list[Problem] = []
+        self.recognized: LineGroups = {}
+        self.at_least = False
+        self.allowed: dict[str, list[AllowComment]] = {}
+        self.locator = Locator(folder, sources, schemas)
+        self._folder = folder
+        self._by_path = {source.path: source for source in sources}
+        self._kinds = kinds
+        self._by_name = {kind.name: kind for kind in (SITE, *kinds)}
+        self._schemas = schemas
+
+    @property
+    def incomplete_kinds(self) -> frozenset[str]:
+        """The names of kinds of which documents are missing.
+
+        Nothing may be concluded from the absence of a document of these.
+        """
+        return frozenset(self._by_path[path].kind.name for path in self.unreadable)
+
+    # -- site.yaml ---------------------------------------------------------------------
+
+    def site(self) -> tuple[Document, expressions.Names | None]:
+        """Return the document of site.yaml, and the names that other files may use.
+
+        Where the file has faults, the document is empty, and the names are those that
+        have no part in the faults. The names are None where the faults hide which names
+        there are.
+        """
+        source, empty = self._by_path.get("site.yaml"), Document("site", {}, ())
+        if source is None:
+            return empty, None
+        try:
+            file_text = text_of(self._folder, source)
+            value, yaml_faults = loaded(file_text)
+        except Malformed as first:
+            faults = (first, *first.more)
+            self.problems += [malformed("site.yaml", fault) for fault in faults]
+            return empty, None
+        self.problems += [malformed("site.yaml", fault) for fault in yaml_faults]
+        self.allowed["site.yaml"] = allowances(file_text)
+        if not yaml_faults:
+            self.slips += slips_in("site.yaml", file_text)
+
+        # The first rendering serves to find the faults.
+        rendered, _, _ = site.render(value, frozenset())
+        document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
+        findings = self._explained(document)
+        findings += [
+            Finding("text.xml", pointer, found, XML_TEXT, on_key=on_key)
+            for pointer, found, on_key in not_xml(rendered)
+        ]
+        flaws = [Finding(fault.rule, fault.pointer, "") for fault in yaml_faults]
+        self.locator.flaws["site.yaml", None] = flaws
+
+        # The second one leaves out the names that are at fault, and so shows which
+        # texts cannot be rendered because they use such a name.
+        bad_names = site.names_at_fault(value, [*findings, *flaws])
+        _, names, unrendered = site.render(value, bad_names or frozenset())
+        self.locator.unrendered["site.yaml"] = {text.pointer for text in unrendered}
+        findings += _unrendered(unrendered, names_exist=bad_names is not None)
+
+        self.findings += [(document, finding) for finding in findings]
+        if findings or flaws:
+            self.broken.append((document, [*findings, *flaws]))
+            document = empty
+        else:
+            document = Document("site", site.completed(rendered), document.layers)
+        return document, None if bad_names is None else names
+
+    # -- documents ---------------------------------------------------------------------
+
+    def documents(self, site_document: Document, parsed: Iterable[Parsed]) -> Documents:
+        """Return the valid documents, and add the others to ``broken``."""
+        documents = Documents(site_document)
+        recognizing = LineFaults(self._schemas)
+        layers: dict[str, list[Layer]] = defaultdict(list)
+        bases: dict[str, dict[str, Layer]] = defaultdict(dict)
+        for file in parsed:
+            self._record(file)
+            kind = file.source.kind
+            if file.source.is_base:
+                self._add_base(file, bases[kind.name])
+                continue
+            for number, value in enumerate(file.documents):
+                index = number if file.listed else None
+                layer = Layer(file.source.path, index, value)
+                if kind.layered:
+                    layers[kind.name].append(layer)
+                    continue
+                valid = documents.of(kind.name)
+                document = Document(kind.name, value, (layer,))
+                if file.valid:
+                    valid.append(document)
+                elif number >= MOST_FAULTY and len(self.broken) >= MOST_FAULTY:
+                    self.at_least = True
+                    self.unreadable.add(file.source.path)
+                    break
+                else:
+                    self._judge(document, file, recognizing, valid)
+        for kind in self._kinds:
+            if kind.layered:
+                self._merge(
+                    kind, layers[kind.name], bases[kind.name], documents.of(kind.name)
+                )
+        return documents
+
+    def _judge(
+        self,
+        document: Document,
+        file: Parsed,
+        recognizing: LineFaults,
+        valid: list[Document],
+    ) -> None:
+        """Sort out a document of a file in which something is wrong.
+
+        In a list, it may have the faults of documents before it: then it is counted.
+        """
+        schema, value = file.source.kind.schema, document.value
+        in_plain_list = file.listed and not (file.flawed or file.unrendered)
+        if not in_plain_list or doubtful(orjson.dumps(value)):
+            self._sort_out(document, self._explained(document), valid)
+            return
+        if same := recognizing.of(schema, value):
+            self.broken.append((document, [*same.unsound]))
+            for common in same.causes:
+                group = self.recognized.setdefault(common, LineGroup())
+                group.lines[file.source.path] += 1
+            return
+        findings = self._sort_out(document, self._explained(document), valid)
+        recognizing.learn(document.kind, schema, value, findings)
+
+    def _record(self, file: Parsed) -> None:
+        """Record what there is to say of a file beside its documents."""
+        path = file.source.path
+        self.problems += file.problems
+        self.slips += file.warnings
+        if file.allowed:
+            self.allowed[path] = file.allowed
+        if file.lost:
+            self.unreadable.add(path)
+        if file.unrendered:
+            self.locator.unrendered[path] = set(file.unrendered)
+        for number, flaws in file.flaws().items():
+            self.locator.flaws[path, number] = flaws
+
+    def _add_base(self, file: Parsed, bases: dict[str, Layer]) -> None:
+        """Add the base that a file holds, by its path. A base must be one object."""
+        path = file.source.path
+        if file.lost:
+            return
+        if not file.listed and isinstance(file.documents[0], dict):
+            bases[path] = Layer(path, None, file.documents[0])
+            return
+        found, start = "a base that is no object", Place(1, 1, 1, 2)
+        self.problems.append(
+            Problem("extends.base", path, found, start, allowed="one object")
+        )
+        self.unreadable.add(path)
+
+    def _explained(self, document: Document) -> list[Finding]:
+        """Return what the schema finds in a document.
+
+        Messages repeat numbers as the editor wrote them: 7.10, where the value is 7.1.
+        """
+
+        def written(pointer: Pointer) -> str | None:
+            layer, at = origin(document, Finding("", pointer, ""))
+            in_file = at if layer.index is None else (layer.index, *at)
+            return self.locator.files.text(layer.path).number(in_file)
+
+        schema = self._by_name[document.kind].schema
+        return self._schemas.findings(schema, document.value, written=written)
+
+    def _sort_out(
+        self, document: Document, findings: list[Finding], valid: list[Document]
+    ) -> list[Finding]:
+        """Add a document to the valid ones, or with what is wrong to the broken ones.
+
+        Return what is wrong with it by its schema.
+        """
+        if len(findings) > 1 and len(document.layers) == 1:
+            findings = self._of_another_kind(document, findings)
+        self.findings += [(document, finding) for finding in findings]
+        wrong = [*findings, *self.locator.flaws_of(document)]
+        if wrong:
+            self.broken.append((document, wrong))
+        else:
+            valid.append(document)
+        return findings
+
+    def _of_another_kind(
+        self, document: Document, findings: list[Finding]
+    ) -> list[Finding]:
+        """Return the findings in a document, or one where it stands in the folder of
+        another kind.
+        """
+        mine = self._by_name[document.kind]
+        for kind in self._kinds:
+            is_other = kind.schema != mine.schema and kind.name != mine.name
+            if is_other and self._schemas.valid(kind.schema, document.value):
+                found = f"this is a document of the kind {kind.name}"
+                allowed = f"the kind {mine.name} below {mine.folder}/"
+                wrong = Finding(
+                    "tree.kind", (), found, f"{allowed}; this one below {kind.folder}/"
+                )
+                return [wrong, *(replace(one, follows=True) for one in findings)]
+        return findings
+
+    def _merge(
+        self,
+        kind: Kind,
+        layers: list[Layer],
+        bases: dict[str, Layer],
+        valid: list[Document],
+    ) -> None:
+        """Merge the documents of a layered kind with their bases, and check all of them.
+
+        The bases are checked by themselves, too. A base alone, or a document without
+        one of its bases, need not be complete, so what is missing is not reported.
+        """
+        unreadable = frozenset(
+            path
+            for path in self.unreadable
+            if self._by_path[path].kind.name == kind.name
+        )
+        assembly = assemble(kind.name, layers, bases, unreadable)
+        forgotten = Forgotten(assembly, bases)
+        self.locator.users.update(assembly.users)
+        for document in assembly.documents:
+            findings = forgotten.united(document, self._explained(document))
+            self._sort_out(document, findings, valid)
+        for layer, finding in assembly.findings:
+            if layer not in forgotten.bases:
+                document = Document(kind.name, layer.value, (layer,))
+                self.findings.append((document, finding))
+        for document in assembly.partial:
+            findings = self._explained(document)
+            self._report_incomplete(document, findings, assembly)
+            self.broken.append(
+                (document, [*findings, *self.locator.flaws_of(document)])
+            )
+        for document, filled in assembly.bases:
+            # Explaining is slow, and would find something in nearly every base alone.
+            if not self._schemas.valid(kind.schema, filled):
+                self._report_incomplete(document, self._explained(document), assembly)
+
+    def _report_incomplete(
+        self, document: Document, findings: list[Finding], assembly: Assembly
+    ) -> None:
+        """Report the findings of an incomplete document, except what is missing.
+
+        Where `assemble` has reported the document's `extends` already, the schema's
+        finding about it is left out.
+        """
+        layer = document.layers[-1]
+        extends_reported = any(
+            finding.pointer == ("extends",)
+            for other, finding in assembly.findings
+            if other is layer
+        )
+        self.findings += [
+            (document, finding)
+            for finding in findings
+            if finding.missing is None
+            and not (extends_reported and finding.pointer == ("extends",))
+        ]
+
+
+def _unrendered(
+    texts: Iterable[expressions.Unrendered], *, names_exist: bool
+) -> Iterator[Finding]:
+    """Yield what is wrong with the expressions of texts that cannot be rendered.
+
+    Where nobody knows the names, an unknown one is no mistake.
+    """
+    for text in texts:
+        fault = text.fault
+        if text.reported or (fault.absent and not names_exist):
+            continue
+        yield Finding(
+            "expression",
+            text.pointer,
+            fault.found,
+            fault.allowed,
+            nearest=fault.nearest,
+            absent=fault.absent,
+        )

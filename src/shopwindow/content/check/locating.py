@@ -1,0 +1,219 @@
+"""From findings in documents to problems at places in files.
+
+A check compares documents, while editors mend files. So a finding is traced in two
+steps: to the layer that says the value (`layers.origin`), and from there to line and
+column. For the second step the file is read again. Nearly all files have no findings,
+so no check pays for line numbers before it needs them.
+
+Pointers come in two forms. In a document they start at the document. In a file that is
+a list they start with the document's number (`_in_file`).
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from shopwindow.content.check import tree
+from shopwindow.content.check.places import Files
+from shopwindow.content.documents import expressions
+from shopwindow.content.documents.documents import Document, Layer
+from shopwindow.content.documents.finding import NOTHING, Finding
+from shopwindow.content.documents.layers import origin
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.listing import Source
+from shopwindow.content.rules import engine_rules
+from shopwindow.content.rules.case import Case
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.problems import (
+    Level,
+    Place,
+    Pointer,
+    Problem,
+    cut,
+    leads_through_list,
+    ordinal,
+)
+
+
+class Locator:
+    """Where findings stand in the files of one content folder.
+
+    The check fills three tables while it reads, and before it calls `problems`.
+    ``flaws``: path and document number (None: no list) → where the YAML is at fault.
+    ``unrendered``: path → pointers in the file of texts whose expressions could not be
+    evaluated. ``users``: path of a base → the files that build on it.
+    """
+
+    def __init__(
+        self, folder: Path, sources: Iterable[Source], schemas: Schemas
+    ) -> None:
+        self.flaws: dict[tuple[str, int | None], list[Finding]] = {}
+        self.unrendered: dict[str, set[Pointer]] = {}
+        self.users: dict[str, set[str]] = {}
+        self.files = Files(folder, {source.path: source for source in sources})
+        self._schemas = schemas
+
+    def flaws_of(self, document: Document) -> list[Finding]:
+        """Return where the YAML of a document's layers is at fault."""
+        return [
+            flaw
+            for layer in document.layers
+            for flaw in self.flaws.get((layer.path, layer.index), ())
+        ]
+
+    def problems(
+        self,
+        findings: Iterable[tuple[Document, Finding]],
+        level: Level = Level.ERROR,
+    ) -> list[Problem]:
+        """Return findings as problems at their places, without repetitions.
+
+        A finding at a value whose YAML or expression is at fault is left out: that
+        fault is a problem itself. So is one that follows from another finding. A
+        problem in a base names the files that build on it: those with this finding, or
+        all where the finding is about the base alone.
+        """
+        by_file: dict[str, list[tuple[Document, Layer, Pointer, Finding]]] = (
+            defaultdict(list)
+        )
+        for document, finding in findings:
+            if finding.follows:
+                continue
+            layer, pointer = origin(document, finding)
+            by_file[layer.path].append((document, layer, pointer, finding))
+
+        users: dict[Problem, set[str]] = defaultdict(set)
+        for path, entries in by_file.items():
+            unrendered = self.unrendered.get(path, ())
+            for document, layer, pointer, finding in entries:
+                in_file = _in_file(layer, pointer)
+                if in_file in unrendered and finding.rule != "expression":
+                    continue
+                flaws = self.flaws_of(document)
+                if any(tree.follows(finding, flaw) for flaw in flaws):
+                    continue
+                problem = self._problem(layer, in_file, finding, level)
+                users[problem] |= {document.layers[-1].path} - {path}
+        return [
+            replace(problem, used_by=tuple(sorted(paths)))
+            if paths
+            else self.with_users(problem)
+            for problem, paths in users.items()
+        ]
+
+    def _problem(
+        self, layer: Layer, in_file: Pointer, finding: Finding, level: Level
+    ) -> Problem:
+        """Return a finding as a problem.
+
+        ``in_file``: pointer in the file to the value whose place is shown. The
+        problem's own pointer is the finding's, which may be missing in the file.
+        """
+        path = layer.path
+        spot = yaml.spot(self.files.spots(path), in_file)
+        place = None
+        if spot:
+            place = spot.key if finding.on_key and spot.key else spot.value
+        found = finding.found + self._line_beside(finding)
+        if found == NOTHING:
+            written = self.files.text(path).written(in_file)
+            if expressions.EXPRESSION_START in written:
+                found = "the expression gives nothing"
+        return Problem(
+            finding.rule,
+            path,
+            found,
+            place,
+            _in_file(layer, finding.pointer),
+            finding.allowed,
+            finding.about,
+            finding.nearest,
+            absent=finding.absent,
+            level=level,
+            meant=finding.meant,
+        )
+
+    def _line_beside(self, finding: Finding) -> str:
+        """Return `:` and the line of the other place that a finding's text ends with.
+
+        Such a text ends with a file's name. Empty where there is no other place.
+        """
+        if finding.beside is None:
+            return ""
+        path, index, pointer = finding.beside
+        spot = self.files.spots(path).get(
+            pointer if index is None else (index, *pointer)
+        )
+        return f":{spot.value.line}" if spot else ""
+
+    def placeholders(self, case: Case) -> list[tuple[str, Place | None, Pointer]]:
+        """Return file, place and pointer of what the kinds' notices point at.
+
+        A place in a base is returned once, however many documents build on it.
+        """
+        origins = [
+            origin(document, finding)
+            for document, finding in engine_rules.noticed(case)
+        ]
+        in_files = dict.fromkeys(
+            (layer.path, _in_file(layer, pointer)) for layer, pointer in origins
+        )
+        placeholders = []
+        for path, pointer in in_files:
+            spot = self.files.spots(path).get(pointer)
+            placeholders.append((path, spot.value if spot else None, pointer))
+        return placeholders
+
+    def with_users(self, problem: Problem) -> Problem:
+        """Return a problem with the files that build on its file, where that is a base."""
+        users = self.users.get(problem.path, set()) - {problem.path}
+        return replace(problem, used_by=tuple(sorted(users)))
+
+    def described(self, problem: Problem) -> Problem:
+        """Return a problem with its document's name, where words need it, and with the
+        schema's description, where it has no other yet.
+        """
+        source, pointer = self.files.sources.get(problem.path), problem.pointer
+        if source is None:
+            return problem
+        if leads_through_list(pointer):
+            problem = replace(problem, document=self._called(source, pointer))
+        if problem.about or (problem.absent and not pointer):
+            return problem
+        in_document = (
+            pointer[1:] if pointer and isinstance(pointer[0], int) else pointer
+        )
+        return replace(
+            problem, about=self._schemas.about(source.kind.schema, in_document)
+        )
+
+    def _called(self, source: Source, pointer: Pointer) -> str:
+        """Return what a sentence calls the document around a pointer in a file: its kind
+        and its identity as written, or its number in the file; empty where it is alone
+        there without an identity.
+
+        Files of streamed kinds may be large, and are not read for a name.
+        """
+        kind = source.kind
+        is_in_list = isinstance(pointer[0], int)
+        if kind.identity and not kind.streamed:
+            place = (*pointer[:is_in_list], kind.identity)
+            written = self.files.text(source.path).written(place).strip("\"'")
+            if _NAME.fullmatch(written):
+                return f"{kind.name} {cut(written)}"
+        if not is_in_list:
+            return ""
+        if source.is_feed:
+            return f"this {kind.name}"
+        return f"the {ordinal(int(pointer[0]))} {kind.name}"
+
+
+_NAME = re.compile(r"[\w.-]+(?: [\w.-]+)*")
+"""An identity that stands in a sentence as it is: no list, alias or expression."""
+
+
+def _in_file(layer: Layer, pointer: Pointer) -> Pointer:
+    """Return a pointer within a layer as one within its file, which may be a list."""
+    return pointer if layer.index is None else (layer.index, *pointer)

@@ -1,0 +1,314 @@
+"""Reads the files of streamed kinds in blocks that several processes share.
+
+A feed may hold millions of documents, so none is ever whole in memory. A plain feed is
+cut by byte: each process seeks to its block. A compressed feed cannot be entered in the
+middle, so each process that shares it unpacks all of it and takes every so-many-th run
+of lines. A feed that somebody sends is not trusted: its lines, its size and the ratio
+of its compression are bounded.
+"""
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+import zstandard
+
+from shopwindow.content.documents import expressions
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.files import (
+    MAX_EMPTY_LINES,
+    MAX_LINE,
+    text_of,
+    too_empty,
+)
+from shopwindow.content.reading.listing import COMPRESSED, Source
+from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
+from shopwindow.problems import Failure, Place
+
+BLOCK = 4 * 1024 * 1024
+"""Bytes of a plain feed that go to one process together."""
+
+LINES_A_RUN = 2048
+"""Lines of a compressed feed that go to one process together."""
+
+STRIPED = 256 * 1024
+"""Bytes from which a compressed feed is shared among processes. Each of them unpacks
+all of it, which for a smaller feed would cost more than it saves.
+"""
+
+STRIPES = 8
+"""Blocks of a compressed feed: as many processes can share it."""
+
+BUFFER = 256 * 1024
+"""Bytes that are read from a file at a time."""
+
+PACKED = 1024
+"""Bytes of a .zst file that are unpacked at a time. Four bytes of them may stand for
+128 KiB (RFC 8878 §3.1.1.2.3), so these for 32 MiB.
+"""
+
+BROKEN = ("feed.compressed", "tree.unreadable")
+"""Rules of problems that concern a file from some place on, and not a line: nobody
+knows what the rest of it would have held.
+"""
+
+MAX_UNPACKED_BYTES = 16 * 1024**3
+"""Bytes of a feed once it is unpacked. Ten million products have some 12 GiB."""
+
+MAX_RATIO = 200
+"""How many times its size a compressed feed may unpack to. JSON of a shop is packed to
+a fifth or a twentieth, while a megabyte of gzip can hold a gigabyte, which every
+process would unpack.
+"""
+
+RATIO_FROM = 64 * 1024 * 1024
+"""Bytes that a feed may unpack to whatever its ratio is: half a second's work."""
+
+DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
+"""What reading a damaged compressed feed raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedBlock:
+    """A part of a file.
+
+    Of a plain feed it is the lines that begin at the byte ``start`` or later, and
+    before ``end``; of a compressed feed every ``stripes``-th run of lines, from the run
+    ``stripe`` on; of a YAML file all of it.
+    """
+
+    source: Source
+    start: int = 0
+    end: int = 0
+    stripe: int = 0
+    stripes: int = 1
+
+
+def blocks(sources: Sequence[Source], *, shared: bool = True) -> list[FeedBlock]:
+    """Return the blocks of some files, in order; each file is one block unless
+    ``shared``.
+    """
+    if not shared:
+        return [FeedBlock(source) for source in sources]
+    parts: list[FeedBlock] = []
+    for source in sources:
+        size = source.size
+        if source.path.endswith(".jsonl"):
+            starts = range(0, max(size, 1), BLOCK)
+            parts += [
+                FeedBlock(source, start, min(start + BLOCK, size)) for start in starts
+            ]
+        elif source.is_feed and size >= STRIPED:
+            stripes = range(STRIPES)
+            parts += [
+                FeedBlock(source, stripe=stripe, stripes=STRIPES) for stripe in stripes
+            ]
+        else:
+            parts.append(FeedBlock(source))
+    return parts
+
+
+class FeedLines:
+    """The lines of a block that are not empty, each with its number.
+
+    A line that cannot be read comes as a Malformed. Numbers count from 1, in a plain
+    feed from the block's first line. ``count``: how many lines there were.
+    """
+
+    def __init__(self, folder: Path, block: FeedBlock) -> None:
+        self.path, self.block = folder / block.source.path, block
+        self.count = 0
+        self._empty = 0
+
+    @property
+    def _is_too_empty(self) -> bool:
+        return self._empty > MAX_EMPTY_LINES
+
+    def __iter__(self) -> Iterator[tuple[int, bytes | Malformed]]:
+        size = self.block.source.size
+        is_packed = self.path.name.endswith(COMPRESSED)
+        if not is_packed and size > MAX_UNPACKED_BYTES:
+            if not self.block.start:
+                yield self._too_much(f"the feed holds {size:,} bytes")
+            return
+        most = (
+            min(MAX_UNPACKED_BYTES, max(RATIO_FROM, MAX_RATIO * size))
+            if is_packed
+            else self.block.end or MAX_UNPACKED_BYTES
+        )
+        try:
+            with _opened(self.path) as stream:
+                yield from self._read(stream, most)
+                if is_packed and not self._is_too_empty and stream.read(1):
+                    yield self._too_much(
+                        f"the feed unpacks to more than {most:,} bytes"
+                    )
+        except DAMAGE as error:
+            yield self._fault(
+                "feed.compressed",
+                f"the compressed feed is damaged: {error}",
+                "a whole file",
+            )
+        except OSError as error:
+            yield self._fault(
+                "tree.unreadable",
+                f"cannot be read: {error.strerror}",
+                "a readable file",
+            )
+
+    def _read(
+        self, stream: BinaryIO, end: int
+    ) -> Iterator[tuple[int, bytes | Malformed]]:
+        """Yield the lines that begin before ``end``, and read little beyond the last of
+        them.
+        """
+        position = self.block.start
+        stripe, stripes = self.block.stripe, self.block.stripes
+        if position:  # a line that begins before the block belongs to the block before
+            stream.seek(position - 1)
+            position += _rest(stream, end - position + 1) - 1
+        while position < end and (line := stream.readline(MAX_LINE + 1)):
+            position += len(line)
+            number = self.count = self.count + 1
+            mine = stripes == 1 or number // LINES_A_RUN % stripes == stripe
+            if len(line) > MAX_LINE:
+                if line[-1] != 10:
+                    position += _rest(stream, end - position)
+                if mine:
+                    yield self._fault(
+                        "feed.line",
+                        "a line that is too long",
+                        f"at most {MAX_LINE:,} bytes a line",
+                    )
+            elif line.isspace():
+                self._empty += 1
+                if self._is_too_empty:
+                    if mine:
+                        yield number, too_empty(number)
+                    return
+            elif mine:
+                yield number, line
+
+    def _too_much(self, found: str) -> tuple[int, Malformed]:
+        allowed = f"at most {MAX_UNPACKED_BYTES:,} bytes"
+        if self.path.name.endswith(COMPRESSED):
+            allowed += f", and at most {MAX_RATIO} times what the compressed file has"
+        return self._fault("feed.compressed", found, allowed)
+
+    def _fault(self, rule: str, found: str, allowed: str) -> tuple[int, Malformed]:
+        number = max(1, self.count)
+        return number, Malformed(rule, found, allowed, Place(number, 1, number, 2))
+
+
+def _rest(stream: BinaryIO, most: int) -> int:
+    """Skip to the end of the line, but hardly more than ``most`` bytes; return how
+    many.
+
+    What is beyond belongs to another block. Without this bound, each block would read a
+    line of 512 MiB to its end.
+    """
+    skipped = 0
+    while skipped < most and (line := stream.readline(MAX_LINE)):
+        skipped += len(line)
+        if line[-1] == 10:
+            break
+    return skipped
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a file, unpacked where it is compressed. Raises OSError or EOFError."""
+    if path.name.endswith(COMPRESSED) and not path.stat().st_size:
+        raise EOFError(
+            "it is empty"
+        )  # the libraries accept that, though no packer writes it
+    if path.name.endswith(".gz"):
+        return io.BufferedReader(gzip.GzipFile(path, "rb"), BUFFER)
+    if path.name.endswith(".zst"):
+        frames = zstandard.ZstdDecompressor()
+        return io.BufferedReader(_Unpacked(open(path, "rb"), frames), BUFFER)
+    return open(path, "rb", buffering=BUFFER)
+
+
+class _Unpacked(io.RawIOBase):
+    """The unpacked bytes of a .zst file.
+
+    Raises EOFError where the file is cut off, which the library's own reader does not
+    notice.
+    """
+
+    def __init__(self, file: BinaryIO, frames: zstandard.ZstdDecompressor) -> None:
+        self._file = file  # closed with this
+        self._frames = frames
+        self._frame: Any = None
+        self._packed = self._left = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            packed = self._packed or self._file.read(PACKED)
+            if not packed:
+                if self._frame is not None and not self._frame.eof:
+                    raise EOFError("it ends in the middle")
+                return 0
+            if self._frame is None or self._frame.eof:
+                self._frame = self._frames.decompressobj()
+            self._left = self._frame.decompress(packed)
+            self._packed = self._frame.unused_data
+        count = min(len(buffer), len(self._left))
+        buffer[:count], self._left = self._left[:count], self._left[count:]
+        return count
+
+
+@dataclass(frozen=True)
+class Records:
+    """The checked documents of one kind, which are read again each time they are
+    needed.
+    """
+
+    folder: Path
+    sources: Sequence[Source]
+    names: expressions.Names
+
+    def __iter__(self) -> Iterator[Json]:
+        """Yield all of them, in the order of the files."""
+        for block in blocks(self.sources, shared=False):
+            yield from self.read(block)
+
+    def blocks(self) -> list[FeedBlock]:
+        """Return parts that any processes may read side by side, in the order of the
+        files.
+        """
+        return blocks(self.sources)
+
+    def read(self, block: FeedBlock) -> Iterator[Json]:
+        """Yield the documents of a block.
+
+        Raises Failure where the file was changed since it was checked.
+        """
+        try:
+            if block.source.is_feed:
+                for _, line in FeedLines(self.folder, block):
+                    if isinstance(line, Malformed):
+                        raise line
+                    yield orjson.loads(
+                        line.removeprefix(BYTE_ORDER_MARK)
+                    )  # what `feed.load` found no fault with is plain JSON
+            else:
+                value = yaml.load(text_of(self.folder, block.source))
+                value = expressions.render(value, self.names, lambda _: None)
+                yield from value if isinstance(value, list) else [value]
+        except (Malformed, ValueError):
+            raise Failure(
+                f"{block.source.path}: was changed while it was read; try again"
+            ) from None

@@ -1,0 +1,348 @@
+"""The files of the content folder are read, and their documents checked by schema.
+
+A file is read in this order: its text is parsed, its expressions are evaluated, then
+each document is checked by itself. What follows from other documents (layers, unique
+ids, references) comes later (`folder`).
+
+A file with a fault does not end the check. Its faults are reported, and what could be
+read of it is checked further, so that an editor sees all problems at once.
+
+Several processes share the files. They send documents back as JSON, and a whole
+`Parsed` only for a file that is not plain. This check only decides whether a document
+is valid: explaining is slow, and `check` does it for the few documents that are not.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from shopwindow.content.documents import expressions
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.documents.schedule import full_clock
+from shopwindow.content.kinds import Kind, values_at
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.characters import XML_TEXT, may_break_xml, not_xml
+from shopwindow.content.reading.files import (
+    feed_lines,
+    loaded,
+    malformed,
+    slips_in,
+    text_of,
+    unreadable,
+)
+from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.processes import Progress, processors, shared
+from shopwindow.content.reading.text import YamlText
+from shopwindow.content.reading.yaml import Json, Malformed, at
+from shopwindow.content.rules.allowances import AllowComment, allowances
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.problems import Pointer, Problem
+
+LARGE_FILE = 16 * 1024
+"""Bytes by which files are sorted: those with the most multiples of this come first.
+
+A large file that is begun last would keep one process busy after all others have ended.
+Smaller files stay in the order of the folder.
+"""
+
+FILES_A_BATCH = 16
+"""Files that a process reads before it sends their documents: a message for each would
+cost as much as reading it.
+"""
+
+FILES_A_PROCESS = 64
+"""Files for which one more process is worth starting: starting it for fewer would cost
+more than it saves.
+"""
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What one file holds.
+
+    ``listed``: the file is a list or a feed, so its documents have numbers. ``valid``:
+    every document satisfies its schema; documents of a layered kind count as valid
+    until they are merged. ``lost``: documents are missing here, because they cannot be
+    read, or hold expressions and there are no names to evaluate them with.
+    ``unrendered``: where texts stand whose expressions could not be evaluated.
+    ``flawed``: rule and pointer of faults in the YAML that reading went beyond.
+    ``warnings``: slips in the text. ``allowed``: comments that silence warnings.
+    """
+
+    source: Source
+    listed: bool
+    documents: list[Json]
+    problems: list[Problem] = field(default_factory=list)
+    valid: bool = True
+    lost: bool = False
+    unrendered: list[Pointer] = field(default_factory=list)
+    flawed: list[tuple[str, Pointer]] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    allowed: list[AllowComment] = field(default_factory=list)
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether its documents are all that there is to say of this file."""
+        remarks = (self.problems, self.unrendered, self.warnings, self.allowed)
+        return self.valid and not self.lost and not any(remarks)
+
+    def flaws(self) -> dict[int | None, list[Finding]]:
+        """Return where the YAML is at fault, by the document's number in a list.
+
+        What stands there means nothing, so no other finding may follow from it.
+        """
+        by_number: dict[int | None, list[Finding]] = defaultdict(list)
+        for rule, pointer in self.flawed:
+            match pointer:
+                case (int(number), *rest) if self.listed:
+                    by_number[number].append(Finding(rule, tuple(rest), ""))
+                case _:
+                    by_number[None].append(Finding(rule, pointer, ""))
+        return by_number
+
+
+def follows(finding: Finding, flaw: Finding) -> bool:
+    """Return whether a finding may follow from a fault of the YAML.
+
+    It may at the same value, and at every value below a key that stands twice. Where a
+    key stands twice, another may be missing: the one of them was meant to be that.
+    """
+    pointer = finding.pointer
+    if pointer == flaw.pointer:
+        return True
+    if flaw.rule != "yaml.duplicate":
+        return False
+    if finding.missing and pointer == flaw.pointer[:-1]:
+        return True
+    return pointer[: len(flaw.pointer)] == flaw.pointer
+
+
+def read(
+    folder: Path,
+    sources: Sequence[Source],
+    names: expressions.Names | None,
+    schemas: Schemas,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[Parsed]:
+    """Read every file, evaluate its expressions and check each document against its
+    schema.
+
+    ``names``: those of site.yaml; None where site.yaml gives none. Returns the files in
+    the order of ``sources``.
+    """
+    processes = min(jobs or processors(), len(sources) // FILES_A_PROCESS + 1)
+    large_first = sorted(
+        range(len(sources)), key=lambda number: -(sources[number].size // LARGE_FILE)
+    )
+    starts = range(0, len(large_first), FILES_A_BATCH)
+    batches = [large_first[start : start + FILES_A_BATCH] for start in starts]
+
+    for schema in {source.kind.schema for source in sources}:
+        schemas.checker(schema)  # compiled before the fork, for all processes
+
+    def work(own_batches: Sequence[Sequence[int]]) -> Iterator[list[_SentFile]]:
+        for batch in own_batches:
+            files = [_read(folder, sources[number], names, schemas) for number in batch]
+            yield [
+                (parsed.listed, data, None if parsed.is_plain else parsed)
+                for parsed, data in files
+            ]
+
+    files: dict[int, Parsed] = {}
+    with shared(work, batches, processes) as results:
+        for batch, sent in zip(batches, results, strict=True):
+            for number, (listed, data, more) in zip(batch, sent, strict=True):
+                documents = orjson.loads(data)
+                files[number] = more or Parsed(sources[number], listed, documents)
+            if progress:
+                progress(len(files), len(sources))
+    return [files[number] for number in range(len(sources))]
+
+
+_SentFile = tuple[bool, bytes, Parsed | None]
+"""What a process sends of a file: whether it is a list, its documents as JSON, and all
+of it where it is not plain.
+
+Documents are sent as JSON because orjson decodes them in a quarter of the time that
+pickle takes.
+"""
+
+
+def read_one(
+    folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas
+) -> Parsed:
+    """Read one file, evaluate its expressions and check each document against its
+    schema.
+
+    Documents of a layered kind are checked once they are merged.
+    """
+    return _read(folder, source, names, schemas)[0]
+
+
+def _read(
+    folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas
+) -> tuple[Parsed, bytes]:
+    """Read one file as `read_one` does; return also its documents as one JSON array."""
+    parsed = Parsed(source, listed=True, documents=[])
+    try:
+        if source.path.endswith(".jsonl"):
+            _feed(folder, source, parsed)
+        else:
+            text = text_of(folder, source)
+            value, faults = loaded(text)
+            parsed.problems += [malformed(source.path, fault) for fault in faults]
+            parsed.flawed = [(fault.rule, fault.pointer) for fault in faults]
+            parsed.listed = isinstance(value, list)
+            parsed.allowed = allowances(text)
+            if not faults:
+                parsed.warnings = slips_in(source.path, text)
+            if expressions.EXPRESSION_START in text:
+                value = _rendered(value, text, names, parsed)
+            if not parsed.lost:
+                parsed.documents = value if parsed.listed else [value]
+    except Malformed as fault:
+        all_faults = (fault, *fault.more)
+        parsed.problems += [malformed(source.path, one) for one in all_faults]
+        parsed.lost = True
+
+    documents = parsed.documents
+    # Copied to its own length: orjson's buffers are several times as long.
+    data = b"%b" % orjson.dumps(documents)
+    if _HOUR_OF_ONE_DIGIT.search(data):
+        _fill_clocks(documents, source.kind)
+        data = b"%b" % orjson.dumps(documents)
+    if may_break_xml(data):
+        parsed.problems += _not_xml(folder, source, documents, parsed.listed)
+    undecided = parsed.flawed or _may_hold_fraction(data)
+    parsed.valid = source.kind.layered or (
+        not undecided
+        and all(schemas.valid(source.kind.schema, document) for document in documents)
+    )
+    return parsed, data
+
+
+_HOUR_OF_ONE_DIGIT = re.compile(rb':(?<=[ "][0-9]:)[0-9]')
+"""What JSON bytes hold where a time of day may lack a digit: few files do. The colon
+comes first, since one character is searched fastest.
+"""
+
+_WINDOW = (("publish", "from"), ("publish", "until"))
+"""Where a publish window has times of day."""
+
+
+def _fill_clocks(documents: list[Json], kind: Kind) -> None:
+    """Give times of day in freshly read documents two digits for the hour.
+
+    The schemas take one, too. From here on a time has one spelling, so text compares as
+    time does, and what is served does not depend on how it was written.
+    """
+    pointers = (*kind.clocks, *(_WINDOW if kind.scheduled else ()))
+    for document in documents:
+        for pointer in pointers:
+            for place, text in values_at(document, pointer):
+                if isinstance(text, str) and (filled := full_clock(text)) != text:
+                    at(document, place[:-1])[place[-1]] = filled
+
+
+def _rendered(
+    value: Json, text: str, names: expressions.Names | None, parsed: Parsed
+) -> Json:
+    """Return a file's value with its expressions evaluated; faults become problems.
+
+    Without names, a value with expressions stays as it is, and counts as lost.
+    """
+    if names is None:
+        parsed.lost = expressions.any_in(value)
+        return value
+    faults: list[expressions.Unrendered] = []
+    rendered = expressions.render(value, names, faults.append)
+    spots = yaml.locate(text) if faults else {}
+    for unrendered in faults:
+        fault, pointer = unrendered.fault, unrendered.pointer
+        parsed.unrendered.append(pointer)
+        if not unrendered.reported:
+            spot = yaml.spot(spots, pointer)
+            place = spot.value if spot else None
+            parsed.problems.append(
+                Problem(
+                    "expression",
+                    parsed.source.path,
+                    fault.found,
+                    place,
+                    pointer,
+                    fault.allowed,
+                    nearest=fault.nearest,
+                    absent=fault.absent,
+                )
+            )
+    return rendered
+
+
+def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
+    """Add the documents of a feed, which is read line by line.
+
+    A line at fault becomes a problem and is left out.
+    """
+    from shopwindow.content.reading import (
+        feed,  # here: few folders have feeds of these kinds
+    )
+
+    try:
+        with open(folder / source.path, "rb") as file:
+            for number, line in feed_lines(file):
+                try:
+                    parsed.documents.append(feed.load(line, number))
+                except Malformed as fault:
+                    parsed.problems.append(malformed(source.path, fault))
+                    parsed.lost = True
+    except OSError as error:
+        raise unreadable(error) from None
+
+
+_FRACTION = re.compile(rb"[0-9]\.0[,\]}]")
+"""A number such as 7.0 in JSON bytes, where a whole number may be required."""
+
+
+def doubtful(data: bytes) -> bool:
+    """Return whether a document, as JSON bytes, needs a closer look.
+
+    It may hold characters that XML cannot, or a number such as 7.0.
+    """
+    return may_break_xml(data) or _may_hold_fraction(data)
+
+
+def _may_hold_fraction(data: bytes) -> bool:
+    """Return whether JSON bytes may hold a number such as 7.0.
+
+    The fast validator takes 7.0 for a whole number. So a document with one is left to
+    the validator that explains, which does not.
+    """
+    return b".0" in data and bool(_FRACTION.search(data))
+
+
+def _not_xml(
+    folder: Path, source: Source, documents: list[Json], listed: bool
+) -> list[Problem]:
+    """Return a problem for each text that XML cannot hold."""
+    texts = not_xml(documents if listed else documents[0])
+    try:
+        spots = _spots(folder, source) if texts else {}
+    except (Malformed, OSError):  # changed since it was read
+        spots = {}
+    problems = []
+    for pointer, found, on_key in texts:
+        spot = spots.get(pointer)
+        place = ((spot.key if on_key else None) or spot.value) if spot else None
+        problems.append(
+            Problem("text.xml", source.path, found, place, pointer, XML_TEXT)
+        )
+    return problems
+
+
+def _spots(folder: Path, source: Source) -> Mapping[Pointer, yaml.Spot]:
+    return YamlText(text_of(folder, source), source.is_feed).spots

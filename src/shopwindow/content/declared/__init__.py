@@ -1,0 +1,1 @@
+"""Kinds that a content folder declares for itself in `collections.yaml`."""

@@ -1,0 +1,337 @@
+"""Reads `collections.yaml`, in which a content folder declares collections.
+
+Every fault of a declaration is a Problem at its place. A declaration must take a name,
+a folder and a path that nothing else has, so declarations are taken one after another,
+in their order in the file. One with a fault does not become a collection, and its
+folder is not looked into: what stands there cannot be checked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shopwindow.content.declared.collection import Collection, by_id
+from shopwindow.content.declared.collection_schemas import (
+    SCALARS,
+    as_served,
+    document_faults,
+)
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.kinds import SITE, Kind
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.listing import COLLECTIONS, OWN_FOLDERS
+from shopwindow.content.reading.yaml import Malformed
+from shopwindow.content.schemas import own_schemas
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.problems import Pointer, Problem, nearest
+
+SCHEMA = "collections.json"
+MAX_DECLARATION_BYTES = 1024 * 1024
+"""Bytes of collections.yaml. A hundred collections with all their filters take a tenth
+of it.
+"""
+
+PARAMETERS = ("_fields", "callback")
+"""Parameters that the operations of every collection have, so that no filter may."""
+
+
+@dataclass
+class Declarations:
+    """What `collections.yaml` holds.
+
+    ``collections``: those without a fault. ``problems``: what is wrong with the others.
+    ``unread``: folders whose documents cannot be checked. While there is a problem,
+    these are all folders that no kind claims, because the problem may hide whose they
+    are.
+    """
+
+    collections: list[Collection] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+
+
+def read(
+    folder: Path, schemas: Schemas, kinds: Sequence[Kind], paths: Mapping[str, str]
+) -> Declarations:
+    """Return the declarations of a content folder; none where it has no
+    `collections.yaml`.
+
+    ``schemas`` hold those of the folder. ``kinds``: those that exist already.
+    ``paths``: those that are served already, by the names of their operations.
+    """
+    declared = _read(folder, schemas, kinds, paths)
+    if declared.problems:
+        claimed = {kind.folder.partition("/")[0] for kind in kinds}
+        claimed |= {collection.folder for collection in declared.collections}
+        there = {path.name.partition(".")[0] for path in folder.iterdir()}
+        declared.unread += sorted(there - claimed)
+    return declared
+
+
+def _read(
+    folder: Path, schemas: Schemas, kinds: Sequence[Kind], paths: Mapping[str, str]
+) -> Declarations:
+    declared = Declarations()
+    try:
+        with open(folder / COLLECTIONS, "rb") as stream:
+            data = stream.read(MAX_DECLARATION_BYTES + 1)
+        if len(data) > MAX_DECLARATION_BYTES:
+            allowed = f"at most {MAX_DECLARATION_BYTES:,} bytes"
+            declared.problems.append(
+                Problem(
+                    "tree.size", COLLECTIONS, "the file is too large", allowed=allowed
+                )
+            )
+            return declared
+        text = yaml.decode(data)
+        value = yaml.load(text)
+    except FileNotFoundError:
+        return declared
+    except Malformed as fault:
+        declared.problems += map(_malformed, (fault, *fault.more))
+        return declared
+    except OSError as error:
+        found = f"cannot be read: {error.strerror}"
+        declared.problems.append(
+            Problem("tree.unreadable", COLLECTIONS, found, allowed="a readable file")
+        )
+        return declared
+    reader = _ReaderOfCollections(folder, schemas, text, kinds, paths)
+    for finding in schemas.findings(SCHEMA, value):
+        if not finding.follows:
+            reader.report(finding)
+    if isinstance(value, dict):
+        reader.take(value)
+    return reader.declared
+
+
+def _malformed(fault: Malformed) -> Problem:
+    return Problem(
+        fault.rule, COLLECTIONS, fault.found, fault.place, fault.pointer, fault.allowed
+    )
+
+
+class _ReaderOfCollections:
+    """Takes declarations one after another, and remembers what each has taken.
+
+    ``names``, ``folders`` and ``paths``: who has them, as messages say it.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        schemas: Schemas,
+        text: str,
+        kinds: Sequence[Kind],
+        paths: Mapping[str, str],
+    ) -> None:
+        self.folder, self.schemas = folder, schemas
+        self.spots = yaml.locate(text)
+        self.faulty: set[Pointer] = set()
+        self.names = {name: f"the operation {name}" for name in paths}
+        self.names |= {kind.name: f"the kind {kind.name}" for kind in (SITE, *kinds)}
+        self.folders = {
+            kind.folder.partition("/")[0]: f"the kind {kind.name}"
+            for kind in reversed(kinds)
+        }
+        self.folders |= dict.fromkeys(OWN_FOLDERS, "the content folder's own files")
+        self.paths = {
+            tuple(path.split("/")): f"the operation {name}"
+            for name, path in paths.items()
+        }
+        self.declared = Declarations()
+
+    def report(self, finding: Finding) -> None:
+        """Add a finding as a problem at its place in the file."""
+        spot = yaml.spot(self.spots, finding.pointer)
+        place = ((finding.on_key and spot.key) or spot.value) if spot else None
+        self.faulty.add(finding.pointer[:1])
+        self.declared.problems.append(
+            Problem(
+                finding.rule,
+                COLLECTIONS,
+                finding.found,
+                place,
+                finding.pointer,
+                finding.allowed,
+                finding.about,
+                finding.nearest,
+            )
+        )
+
+    def take(self, value: Mapping[str, Any]) -> None:
+        """Take the declarations of the file, in its order."""
+        for name, declaration in value.items():
+            collection = None
+            if not self.faulty & {(), (name,)}:
+                self._take_places(name, declaration)
+                collection = self._collection(name, declaration)
+            if collection is not None:
+                self.declared.collections.append(collection)
+            elif isinstance(declaration, dict) and isinstance(
+                declaration.get("folder"), str
+            ):
+                self.declared.unread.append(declaration["folder"])
+
+    def _take_places(self, name: str, declaration: Mapping[str, Any]) -> None:
+        """Report a name, folder or path that something else has, and take those that
+        are free.
+        """
+        owner = f"the collection {name}"
+        for taken in (name, by_id(name)):
+            if taken in self.names:
+                found = f"the name {taken!r} is that of {self.names[taken]}"
+                self.report(
+                    Finding(
+                        "collection.name",
+                        (name,),
+                        found,
+                        "a name of its own",
+                        on_key=True,
+                    )
+                )
+                break
+        self.names |= {
+            taken: owner for taken in (name, by_id(name)) if taken not in self.names
+        }
+        folder = declaration["folder"]
+        if folder in self.folders:
+            found = f"the folder {folder!r} belongs to {self.folders[folder]}"
+            self.report(
+                Finding(
+                    "collection.folder", (name, "folder"), found, "a folder of its own"
+                )
+            )
+        self.folders.setdefault(folder, owner)
+        for path in (declaration["path"], f"{declaration['path']}/{{}}"):
+            segments = tuple(path.split("/"))
+            other = next(
+                (self.paths[each] for each in self.paths if _overlap(segments, each)),
+                None,
+            )
+            if other is not None:
+                found = f"the path {path} is served by {other}"
+                self.report(
+                    Finding(
+                        "collection.path", (name, "path"), found, "a path of its own"
+                    )
+                )
+                break
+        for path in (declaration["path"], f"{declaration['path']}/{{}}"):
+            self.paths.setdefault(tuple(path.split("/")), owner)
+
+    def _collection(
+        self, name: str, declaration: Mapping[str, Any]
+    ) -> Collection | None:
+        """Return what a declaration says, or None with problems."""
+        schema = self._schema(name, declaration["schema"])
+        if schema is None:
+            return None
+        self._check_properties(name, declaration, schema)
+        if (name,) in self.faulty:
+            return None
+        return Collection(
+            name,
+            declaration["folder"],
+            declaration["id"],
+            declaration["path"],
+            schema,
+            tuple(declaration.get("filters", ())),
+            tuple(declaration.get("order", ())),
+            declaration.get("lifetime"),
+        )
+
+    def _schema(self, name: str, file: str) -> Mapping[str, Any] | None:
+        """Return the schema that a declaration names, its references written out, or
+        None with problems.
+        """
+        own_files = sorted(
+            path.name for path in (self.folder / "schemas").glob("*.json")
+        )
+        if file not in own_files:
+            allowed = ", ".join(own_files) or "a JSON Schema in the folder schemas/"
+            found = f"there is no file schemas/{file}"
+            self.report(
+                Finding(
+                    "collection.schema",
+                    (name, "schema"),
+                    found,
+                    allowed,
+                    nearest=nearest(file, own_files),
+                )
+            )
+            return None
+        own = own_schemas.read(self.folder / "schemas", file)
+        if self.schemas.problems or isinstance(own, Problem):
+            return None  # what is wrong with the folder's schemas is a problem already
+        schema: Mapping[str, Any] = self.schemas[file]
+        faults = list(document_faults(schema))
+        for pointer, found, allowed in faults:
+            self.declared.problems.append(
+                own.problem("collection.shape", pointer, found, allowed)
+            )
+        return None if faults else as_served(schema)
+
+    def _check_properties(
+        self, name: str, declaration: Mapping[str, Any], schema: Mapping[str, Any]
+    ) -> None:
+        """Report an id, an order or a filter that the schema cannot serve."""
+        properties, required = schema["properties"], schema.get("required", ())
+        uses: list[tuple[Pointer, str, tuple[str, ...], bool]] = [
+            (("id",), declaration["id"], ("integer", "string"), True),
+            *(
+                (("order", index), each, SCALARS, True)
+                for index, each in enumerate(declaration.get("order", ()))
+            ),
+            *(
+                (("filters", index), each, (*SCALARS, "array"), False)
+                for index, each in enumerate(declaration.get("filters", ()))
+            ),
+        ]
+        for where, property, types, is_required in uses:
+            found, allowed, close = "", "", ""
+            shape = properties.get(property, {})
+            kind = shape.get("type")
+            if property not in properties:
+                found, allowed = (
+                    f"the schema has no property {property!r}",
+                    ", ".join(properties),
+                )
+                close = nearest(property, properties)
+            elif kind not in types or (
+                kind == "array" and shape["items"]["type"] not in SCALARS
+            ):
+                found, allowed = (
+                    f"{property!r} is of the type {kind}",
+                    "a property of type " + ", ".join(types),
+                )
+                allowed += " of scalars" * ("array" in types)
+            elif is_required and property not in required:
+                found, allowed = (
+                    f"{property!r} may be missing from a document",
+                    "a property that the schema requires",
+                )
+            elif where[0] == "filters" and property in PARAMETERS:
+                found, allowed = (
+                    f"every operation has a parameter {property} already",
+                    "another property",
+                )
+            if found:
+                self.report(
+                    Finding(
+                        "collection.property",
+                        (name, *where),
+                        found,
+                        allowed,
+                        nearest=close,
+                    )
+                )
+
+
+def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether some address has both paths; a segment in braces is any text."""
+    pairs = zip(one, other, strict=False)
+    return len(one) == len(other) and all(
+        a == b or a.startswith("{") or b.startswith("{") for a, b in pairs
+    )

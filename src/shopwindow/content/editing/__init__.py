@@ -1,0 +1,1 @@
+"""A problem or a wish → the few characters that change in a file."""

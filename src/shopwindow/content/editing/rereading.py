@@ -1,0 +1,220 @@
+"""Fixes of what hides the rest of a file: tabs, and expressions without quotes.
+
+How this works: the file is changed and read again, until nothing is hidden any more.
+Each reading shows the faults up to one that hides the rest. All such lines of a file
+have one fix, whose value is that of the last reading.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+
+import orjson
+
+from shopwindow.content.documents.expressions import EXPRESSION_START
+from shopwindow.content.editing.fix import Fix
+from shopwindow.content.reading.text import Edit, YamlText
+from shopwindow.content.reading.yaml import Json, Malformed
+from shopwindow.problems import Place, Problem, cut
+
+MAX_REREAD = 256 * 1024
+"""Characters of a file that is read again for each way in which its tabs may be meant,
+and for each line that hides the rest. To read it once takes some 50 ms.
+"""
+
+TAB_WIDTHS = (2, 4, 8, 3, 5, 6, 7)
+"""Columns that a tab may stand for in an editor, the most usual first. None draws it as
+one.
+"""
+
+MAX_MENDED_LINES = 100
+"""Lines of a file that are mended one by one, each by reading the file again. Lines that
+begin with a tab are mended at once.
+"""
+
+
+def same_value(one: Json, other: Json) -> bool:
+    """Return whether two values are the same, their types and the order of keys too."""
+    return orjson.dumps(one) == orjson.dumps(other)
+
+
+# -- expressions -----------------------------------------------------------------------
+
+
+_EXPRESSION_LINE = re.compile(
+    r"""[ ]*(?:-[ ]+)*(?:[\w-]+:[ ]+)?(?P<text>\{\{[^"\\#]*\}\}[^"\\#]*?)[ ]*(?:[ ]\#.*)?"""
+)
+"""A key or a hyphen, a text that begins with an expression, and perhaps a comment."""
+
+
+def expression(problem: Problem, file: YamlText) -> Fix | None:
+    """Put a text in quotes that begins with an expression.
+
+    YAML takes the braces for an object, and mostly cannot read on. So all such texts of
+    a file have one fix.
+    """
+    if problem.place is None or len(file.text) > MAX_REREAD:
+        return None
+    found = _with_quotes(file)
+    if found is None or problem.place.line not in found[1]:
+        return None
+    reading, edits = found
+    (first, *others) = edits.values()
+    title = f"put {cut(first.text[1:-1])} in quotes"
+    if others:
+        title = "put texts that begin with {{ in quotes"
+    return Fix(title, tuple(edits.values()), (), reading.value)
+
+
+@lru_cache(maxsize=1)
+def _with_quotes(file: YamlText) -> tuple[YamlText, Mapping[int, Edit]] | None:
+    """Return a file with quotes around such texts, and the edits by line; None where it
+    cannot be read so.
+
+    Each reading shows the faults up to one that hides the rest. Lines without a fault
+    stay: a line of a block of text may look the same.
+    """
+    edits: dict[int, Edit] = {}
+    reading = file
+    for _ in range(MAX_MENDED_LINES):
+        faults = [fault for fault in reading.faults if _is_expression(reading, fault)]
+        for fault in faults:
+            line = fault.place.line
+            edit = _quoted_line(line, file.lines[line - 1])
+            if edit is None or line in edits:
+                return None
+            edits[line] = edit
+        if not faults:
+            break
+        reading = YamlText(file.with_edits(edits.values()))
+    if not edits or reading.stop:
+        return None
+    return reading, edits
+
+
+def _is_expression(file: YamlText, fault: Malformed) -> bool:
+    return fault.rule == "yaml.key" and file.text.startswith(
+        EXPRESSION_START, file.start(fault.place)
+    )
+
+
+def _quoted_line(number: int, line: str) -> Edit | None:
+    """Return the edit that puts a key's or an entry's text of this line in quotes.
+
+    The text begins with an expression, holds no quotes and ends with the line, or
+    before a comment.
+    """
+    match = _EXPRESSION_LINE.fullmatch(line)
+    if match is None:
+        return None
+    start, end = match.start("text") + 1, match.end("text") + 1
+    return Edit(Place(number, start, number, end), f'"{match["text"]}"')
+
+
+# -- tabs ------------------------------------------------------------------------------
+
+
+_INDENTATION = re.compile(r"[ \t]*(?:[-?][ \t]+)*")
+
+
+def tabs(problem: Problem, file: YamlText) -> Fix | None:
+    """Indent by spaces where tabs are, if all widths of a tab say the same.
+
+    A tab may be meant as wide as any editor draws it. With most widths the text cannot
+    be read at all, or says the same; where two of them say different things, only a
+    person knows. All lines of a file have one fix.
+    """
+    if problem.place is None or len(file.text) > MAX_REREAD:
+        return None
+    if "\t" not in _indentation(file.lines[problem.place.line - 1]):
+        return None
+    found = _without_tabs(file)
+    if found is None or problem.place.line not in found[1]:
+        return None
+    reading, changed = found
+    edits = tuple(_indentation_edits(file, changed))
+    return Fix("indent by spaces in place of tabs", edits, (), reading.value)
+
+
+@lru_cache(maxsize=1)
+def _without_tabs(file: YamlText) -> tuple[YamlText, Mapping[int, str]] | None:
+    """Return a file with spaces in place of tabs, and its new indentations by line, of
+    the width that fits best; None where widths say different things.
+
+    A width that leaves more faults than others, such as a key that stands twice, is not
+    meant. The last file is remembered: each of its lines may be a problem.
+    """
+    readings = [
+        reading
+        for width in (_step(file), *TAB_WIDTHS)
+        for widen in (_to_stops, _by_width)
+        if (reading := _with_spaces(file, width, widen))
+    ]
+    if not readings:
+        return None
+    least = min(len(reading.faults) for reading, _ in readings)
+    best = [one for one in readings if len(one[0].faults) == least]
+    values = [reading.value for reading, _ in best]
+    return best[0] if all(same_value(values[0], value) for value in values) else None
+
+
+Widen = Callable[[str, int], str]
+"""Returns an indentation with spaces in place of its tabs, of a width."""
+
+
+def _to_stops(indentation: str, width: int) -> str:
+    """Widen each tab up to the next multiple of a width, as an editor draws it."""
+    return indentation.expandtabs(width)
+
+
+def _by_width(indentation: str, width: int) -> str:
+    """Widen each tab by a width, wherever it stands."""
+    return indentation.replace("\t", " " * width)
+
+
+def _with_spaces(
+    file: YamlText, width: int, widen: Widen
+) -> tuple[YamlText, Mapping[int, str]] | None:
+    """Return the file with spaces in place of tabs, and the new indentations by line;
+    None where it cannot be read so.
+
+    Lines that begin with a tab are changed at once: no text of a block can begin so.
+    Other lines may be such text, and are changed only once a fault is found there.
+    """
+    changed: dict[int, str] = {}
+    wrong = [
+        number
+        for number, line in enumerate(file.lines, 1)
+        if line.startswith("\t") and line.strip()
+    ]
+    for _ in range(MAX_MENDED_LINES):
+        for number in wrong:
+            indentation = _indentation(file.lines[number - 1])
+            changed[number] = widen(indentation, width)
+        reading = YamlText(file.with_edits(_indentation_edits(file, changed)))
+        if reading.stop is None:
+            return reading, changed
+        line = reading.stop.place.line
+        if line in changed or "\t" not in _indentation(file.lines[line - 1]):
+            return None
+        wrong = [line]
+    return None
+
+
+def _indentation_edits(file: YamlText, changed: Mapping[int, str]) -> Iterator[Edit]:
+    """Yield the edits that give lines other indentations, by number."""
+    for number, spaces in sorted(changed.items()):
+        end = len(_indentation(file.lines[number - 1])) + 1
+        yield Edit(Place(number, 1, number, end), spaces)
+
+
+def _indentation(line: str) -> str:
+    """Return what stands before the first key or value of a line, hyphens included."""
+    match = _INDENTATION.match(line)
+    return match.group() if match else ""
+
+
+def _step(file: YamlText) -> int:
+    """Return how many spaces the file indents by: the fewest that a line begins with."""
+    counts = (len(line) - len(line.lstrip(" ")) for line in file.lines if line.strip())
+    return min(filter(None, counts), default=TAB_WIDTHS[0])

@@ -1,0 +1,99 @@
+"""Writes the end of a publish window into the text of a YAML file, and nothing else.
+
+How this works: the end is one edit of the text, so that comments and layout stay
+(`text`). Then the new text is read again, and its value must be the old one with
+that end. YAML that is written in a way not foreseen here is thus refused, and never
+changed by mistake.
+"""
+
+from dataclasses import dataclass
+
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.text import Edit, YamlText, ending
+from shopwindow.content.reading.yaml import Json, Malformed, at
+from shopwindow.problems import Pointer
+
+STEP = "  "
+"""Of `until` below `publish`, as the sample's files have it."""
+
+
+class Unwritable(Exception):
+    """The text is written in a way that is edited by hand only."""
+
+
+def with_end(text: str, document: Pointer, until: str) -> str:
+    """Return the text of a YAML file in which a document ends at ``until``.
+
+    Args:
+        text: of the file, without a byte order mark.
+        document: where the document stands in it: its number, or nothing.
+        until: what `publish.until` is to be: a day or a time that needs no quotes.
+
+    Raises:
+        Unwritable: an alias stands there, or the outcome would not be what is meant.
+    """
+    try:
+        value, file = yaml.load(text), YamlText(text)
+        edited = file.with_edits([_WindowInText(file, document).ended(until)])
+        outcome = yaml.load(edited)
+    except Malformed as fault:
+        raise Unwritable(fault.found) from None
+    if outcome != _with_end(value, document, until):
+        raise Unwritable("the document is written in an unusual way")
+    return edited
+
+
+def _with_end(value: Json, pointer: Pointer, until: str) -> Json:
+    """Return a file's value in which the document at ``pointer`` ends at ``until``."""
+    if not pointer:
+        return {**value, "publish": {**value.get("publish", {}), "until": until}}
+    (index,) = pointer
+    return [
+        _with_end(part, (), until) if number == index else part
+        for number, part in enumerate(value)
+    ]
+
+
+@dataclass(frozen=True)
+class _WindowInText:
+    """The publish window of a document in a file, if it has one."""
+
+    file: YamlText
+    document: Pointer
+
+    def ended(self, until: str) -> Edit:
+        """Return the edit after which the window ends at ``until``."""
+        file, publish = self.file, (*self.document, "publish")
+        spots = file.spots
+        if (*publish, "until") in spots:
+            return Edit(spots[*publish, "until"].value, until)
+        if publish not in spots:
+            return self._added(until)
+        if file.sign(publish) in "*&":
+            raise Unwritable("its publish window is shared by an alias")
+        begins = (*publish, "from")
+        if begins not in spots:
+            raise Unwritable("its publish window has no `from`, and no `until`")
+        if file.sign(publish) == "{":
+            return Edit(ending(spots[begins].value), f", until: {until}")
+        line = " " * self._key_column(begins) + f"until: {until}"
+        return file.lines_after(spots[begins].value.line, line)
+
+    def _added(self, until: str) -> Edit:
+        """Return the edit that adds a window at the end of a document without one."""
+        file, document = self.file, self.document
+        last = file.last_leaf(document)
+        if file.sign(document) == "{":
+            window = f", publish: {{until: {until}}}"
+            return Edit(ending(file.spots[last].value), window)
+        first_key = next(iter(at(file.value, document)))
+        indent = " " * self._key_column((*document, first_key))
+        lines = (f"{indent}publish:", f"{indent}{STEP}until: {until}")
+        return file.lines_after(file.last_line(last), *lines)
+
+    def _key_column(self, pointer: Pointer) -> int:
+        """Return how many characters stand before the key of a value."""
+        key = self.file.spots[pointer].key
+        if key is None:
+            raise Unwritable("its keys stand by alias")
+        return key.column - 1

@@ -1,0 +1,142 @@
+"""Why a value is what it is: which file sets it, what that hides, and what it means."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import orjson
+
+from shopwindow.content.check.places import Files, layers_stating, stated_at
+from shopwindow.content.documents import expressions
+from shopwindow.content.documents.documents import Layer
+from shopwindow.content.kinds import SITE, Kind
+from shopwindow.content.lookup.history import Commit, last_commit
+from shopwindow.content.lookup.shelf import Held, Shelf, pointer_in, with_id
+from shopwindow.content.reading.files import loaded, text_of
+from shopwindow.content.reading.listing import COMPRESSED
+from shopwindow.content.reading.yaml import Json, Malformed, at
+from shopwindow.problems import Misuse, Pointer, place_words, pointer_text
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What one file says about a value.
+
+    ``path`` is below the content folder. ``line`` counts from 1. ``expression`` is what
+    is written there, where ``value`` is what it stands for: a text with expressions, a
+    group, a zone that is that of a store; else empty.
+    ``commit`` is the one that last changed these lines; None where git has no answer.
+    """
+
+    path: str
+    line: int
+    value: Json
+    expression: str
+    commit: Commit | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one value of a document is what it is.
+
+    ``statements``: the one that counts first, then those that it hides; an object is
+    merged from all of them. ``about`` is the schema's description. ``place`` says in
+    words what ``pointer`` says to programs.
+    """
+
+    kind: str
+    id: str
+    pointer: str
+    place: str
+    value: Json
+    statements: tuple[Statement, ...]
+    about: str
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether several files have a share in the value."""
+        return isinstance(self.value, dict) and len(self.statements) > 1
+
+
+def explanations(shelf: Shelf, kind: Kind, id: str, pointer: str) -> list[Explanation]:
+    """Explain a value of every document that has an id.
+
+    There are several only where documents share one in turn, by their publish windows.
+    A document that has no such value is left out, unless none has it. Raises Misuse for
+    an id or a pointer that does not exist.
+    """
+    files = shelf.files
+    explained: list[Explanation] = []
+    refused: Misuse | None = None
+    for held in with_id(shelf, kind, id):
+        try:
+            steps = pointer_in(held, files, pointer)
+        except Misuse as misuse:
+            refused = misuse
+            continue
+        statements = tuple(_statements(held, steps, files))
+        explained.append(
+            Explanation(
+                kind.name,
+                "" if kind is SITE else id,
+                pointer_text(steps),
+                place_words(steps),
+                at(held.value, steps),
+                statements,
+                shelf.schemas.about(kind.schema, steps),
+            )
+        )
+    if refused and not explained:
+        raise refused
+    return explained
+
+
+def _statements(held: Held, pointer: Pointer, files: Files) -> Iterator[Statement]:
+    """Yield what the layers of a document say at a place."""
+    whole = stated_at(held.document, (*held.within, *pointer))
+    meant = at(held.document.value, whole)
+    for layer in layers_stating(held.document, whole):
+        value = at(layer.value, whole)
+        file = (files.folder / layer.path).resolve()
+        if held.line:
+            is_packed = layer.path.endswith(COMPRESSED)  # git has other lines then
+            commit = None if is_packed else last_commit(file, held.line, held.line)
+            yield Statement(layer.path, held.line, value, "", commit)
+            continue
+        first, last = _lines(layer, whole, files)
+        commit = last_commit(file, first, last)
+        written = _expression(layer, whole, files)
+        # Of a value that was left out, the nearest that was written is the document.
+        is_written = bool(whole) or not pointer
+        if (
+            is_written
+            and not written
+            and len(held.document.layers) == 1
+            and value != meant
+        ):
+            written = value if isinstance(value, str) else orjson.dumps(value).decode()
+        yield Statement(layer.path, first, value, written, commit)
+
+
+def _lines(layer: Layer, pointer: Pointer, files: Files) -> tuple[int, int]:
+    """Return the first and the last line of a value and its key."""
+    spot = files.spot(layer, pointer)
+    if spot is None:
+        return 1, 1
+    value = spot.value
+    ends_above = value.end_column == 1 and value.end_line > value.line
+    first = spot.key.line if spot.key else value.line
+    return first, value.end_line - ends_above
+
+
+def _expression(layer: Layer, pointer: Pointer, files: Files) -> str:
+    """Return the text as the file has it, where expressions stand in it."""
+    if not isinstance(at(layer.value, pointer), str):
+        return ""
+    try:
+        written, _ = loaded(text_of(files.folder, files.sources[layer.path]))
+        whole = pointer if layer.index is None else (layer.index, *pointer)
+        text = at(written, whole)
+    except (Malformed, KeyError, IndexError):  # changed since the check
+        return ""
+    is_expression = isinstance(text, str) and expressions.EXPRESSION_START in text
+    return text if is_expression else ""

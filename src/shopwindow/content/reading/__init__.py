@@ -1,0 +1,1 @@
+"""A file of the content folder → its text, its value, and where values stand in it."""

@@ -1,0 +1,248 @@
+"""Reads one line of a `.jsonl` feed as JSON, as strictly as YAML is read.
+
+`load` is fast, for a feed may have millions of lines: it uses Python's JSON decoder and
+records no positions. Where a problem must be reported, `locate` reads the same line
+again and records where each value stands. It refuses the same lines, so `load` leaves
+it to `locate` to say what is wrong, and where.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import NoReturn
+
+import orjson
+
+from shopwindow.content.reading import yaml
+from shopwindow.content.reading.syntax import LINE_END
+from shopwindow.content.reading.yaml import Json, Malformed, Spot
+from shopwindow.problems import Place, Pointer
+
+
+def load(line: bytes, number: int) -> Json:
+    """Return the value of line ``number``, counted from 1.
+
+    Raises Malformed where the line is no JSON, has a key twice, a number too large or a
+    lone surrogate, or is nested too deeply.
+    """
+    text = _text(line, number)
+    try:
+        value = _DECODER.decode(text.strip(_JSON_SPACES))
+        orjson.dumps(value)  # refuses lone surrogates
+    except json.JSONDecodeError as error:
+        column = error.pos + 1 + len(text) - len(text.lstrip(_JSON_SPACES))
+        spot = Place(number, column, number, column + 1)
+        found = f"no JSON: {_JSON_MESSAGES.get(error.msg, error.msg)}"
+        raise Malformed("feed.syntax", found, "one JSON object a line", spot) from None
+    except (_UnfitJson, RecursionError, TypeError):
+        locate(line, number)  # raises Malformed, with what is wrong and where
+        raise
+
+    brackets = text.count("{") + text.count("[")
+    if brackets > yaml.MAX_NESTING and _depth(value) > yaml.MAX_NESTING:
+        locate(line, number)
+    return value
+
+
+_JSON_MESSAGES = {
+    "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
+    "Expecting ':' delimiter": "a colon is missing here",
+    "Expecting ',' delimiter": "a comma, or the end of the list or object, is missing here",
+    "Expecting value": "a value is missing here",
+    "Extra data": "something stands after the object",
+    "Unterminated string starting at": "a text without its closing quote",
+    "Invalid control character at": "a control character in a text",
+    "Invalid \\escape": "a backslash before what it cannot stand before",
+    "Invalid \\uXXXX escape": "\\u without four hexadecimal digits",
+    "Illegal trailing comma before end of object": "a comma before the end of the object",
+    "Illegal trailing comma before end of array": "a comma before the end of the list",
+}
+"""The messages of Python's JSON decoder, in an editor's words."""
+
+
+def _depth(value: Json) -> int:
+    """Return how many levels of lists and objects lie below a value."""
+    items: Iterable[Json] = ()
+    if isinstance(value, dict):
+        items = value.values()
+    elif isinstance(value, list):
+        items = value
+    inner = [item for item in items if item.__class__ in (dict, list)]
+    return max((_depth(item) + 1 for item in inner), default=0)
+
+
+def _text(line: bytes, number: int) -> str:
+    """Return a line as text. Raises Malformed, with the line's number in the feed."""
+    try:
+        return yaml.decode(line).rstrip("\r\n")
+    except Malformed as fault:
+        column = fault.place.column
+        raise Malformed(
+            fault.rule,
+            fault.found,
+            fault.allowed,
+            Place(number, column, number, column + 1),
+        ) from None
+
+
+class _UnfitJson(ValueError):
+    """JSON that is refused here; `locate` says what is wrong and where."""
+
+
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _UnfitJson
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text.lstrip("-")) > yaml.MAX_INTEGER_DIGITS:
+        raise _UnfitJson
+    return int(text)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if abs(number) == float("inf"):
+        raise _UnfitJson
+    return number
+
+
+def _constant(text: str) -> NoReturn:
+    raise _UnfitJson
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_int=_integer,
+    parse_float=_float,
+    parse_constant=_constant,
+)
+_JSON_SPACE = re.compile(r"[ \t\r\n]*")
+_JSON_SPACES = " \t\r\n"
+_ATOM = re.compile(r"[^\s,\]}]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def locate(line: bytes, number: int) -> dict[Pointer, Spot]:
+    """Return where every value of line ``number`` stands.
+
+    The line must be JSON. Raises Malformed where `load` refuses it all the same.
+    """
+    return _located(
+        _text(line, number),
+        lambda start, end: Place(number, start + 1, number, end + 1),
+    )
+
+
+def locate_text(text: str) -> dict[Pointer, Spot]:
+    """Return where every value of a JSON text of several lines stands.
+
+    Raises Malformed as `locate` does.
+    """
+    starts = [0, *(match.end() for match in LINE_END.finditer(text))]
+
+    def place(start: int, end: int) -> Place:
+        first = bisect_right(starts, start) - 1
+        last = bisect_right(starts, end) - 1
+        column, end_column = start - starts[first] + 1, end - starts[last] + 1
+        return Place(first + 1, column, last + 1, end_column)
+
+    return _located(text, place)
+
+
+def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spot]:
+    """Return where every value of a JSON text stands.
+
+    ``place`` makes a Place from two offsets: where something starts, and where it ends.
+    Each nested function below reads one thing from an offset and returns the offset
+    behind it.
+    """
+    spots: dict[Pointer, Spot] = {}
+
+    def skip(position: int) -> int:
+        match = _JSON_SPACE.match(text, position)
+        return match.end() if match else position
+
+    def refuse(
+        rule: str, found: str, allowed: str, start: int, end: int, pointer: Pointer
+    ) -> NoReturn:
+        raise Malformed(rule, found, allowed, place(start, end), pointer)
+
+    def quoted(start: int, pointer: Pointer) -> tuple[str, int]:
+        content, end = scanstring(text, start + 1, True)
+        if _SURROGATE.search(content):
+            refuse(
+                "yaml.surrogate",
+                "a lone surrogate, which is no character",
+                "whole characters",
+                start,
+                end,
+                pointer,
+            )
+        return content, end
+
+    def value(position: int, pointer: Pointer, key: Place | None) -> int:
+        start = position = skip(position)
+        if text[position] == '"':
+            _, position = quoted(position, pointer)
+        elif text[position] in "{[":
+            if len(pointer) > yaml.MAX_NESTING:
+                found = f"nested more than {yaml.MAX_NESTING} levels deep"
+                allowed = "fewer levels"
+                refuse("yaml.depth", found, allowed, start, start + 1, pointer[:1])
+            position = members(position, pointer)
+        else:
+            match = _ATOM.match(text, position)
+            position = match.end() if match else position + 1
+            if refused := _refused_atom(text[start:position]):
+                refuse(*refused, start, position, pointer)
+        spots[pointer] = Spot(place(start, position), key)
+        return position
+
+    def members(position: int, pointer: Pointer) -> int:
+        is_object = text[position] == "{"
+        count = 0
+        names: set[str] = set()
+        position = skip(position + 1)
+        while text[position] not in "}]":
+            if is_object:
+                name, end = quoted(position, pointer)
+                key = place(position, end)
+                if name in names:
+                    found, allowed = f"the key {name!r} a second time", "each key once"
+                    below = (*pointer, name)
+                    refuse("yaml.duplicate", found, allowed, position, end, below)
+                names.add(name)
+                position = value(skip(end) + 1, (*pointer, name), key)
+            else:
+                position = value(position, (*pointer, count), None)
+            count += 1
+            position = skip(position)
+            if text[position] == ",":
+                position = skip(position + 1)
+        return position + 1
+
+    value(0, (), None)
+    return spots
+
+
+def _refused_atom(atom: str) -> tuple[str, str, str] | None:
+    """Return why a number or a word is refused; None where it is not.
+
+    The three texts are the rule, what was found and what is allowed.
+    """
+    if atom in ("NaN", "Infinity", "-Infinity"):
+        return "feed.syntax", f"{atom}, which is not JSON", "JSON's numbers"
+    if atom.lstrip("-").isdigit():
+        fits = len(atom.lstrip("-")) <= yaml.MAX_INTEGER_DIGITS
+    else:
+        fits = atom in ("true", "false", "null") or abs(float(atom)) != float("inf")
+    if fits:
+        return None
+    shown = atom if len(atom) <= 24 else f"{atom[:20]}… ({len(atom)} characters)"
+    allowed = f"at most {yaml.MAX_INTEGER_DIGITS} digits; text in quotes"
+    return "yaml.number", f"the number {shown} is too large", allowed

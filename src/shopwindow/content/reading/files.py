@@ -1,0 +1,148 @@
+"""One file of the content folder: its text or its lines, its value, and where values
+stand in it.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from shopwindow.content.reading import slips, yaml
+from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.yaml import Json, Malformed
+from shopwindow.problems import Place, Pointer, Problem
+
+MAX_FILE = 32 * 1024 * 1024
+"""Bytes of a YAML file, whose values and places are held in memory while it is read.
+Larger sets of documents are feeds, which are read line by line.
+"""
+
+MAX_LINE = 1024 * 1024
+"""Bytes of a line of a feed, which is one document."""
+
+MAX_EMPTY_LINES = 100_000
+"""Empty lines of a feed, which take as long as others to be read, and compress to
+nothing: a megabyte may hold a thousand million of them.
+"""
+
+READ_MORE = 16 * 1024
+"""Bytes of one more read, for a file that has grown since the folder was listed."""
+
+_START = Place(1, 1, 1, 1)
+
+
+def text_of(folder: Path, source: Source) -> str:
+    """Return the text of a YAML file.
+
+    Raises Malformed where it is too large, or cannot be read.
+    """
+    if source.size > MAX_FILE:
+        found = f"the file holds {source.size:,} bytes"
+        allowed = f"at most {MAX_FILE:,}; larger sets as a .jsonl feed"
+        raise Malformed("tree.size", found, allowed, _START)
+    if source.unsaved is not None:
+        return yaml.decode(source.unsaved)
+    try:
+        return yaml.decode(_bytes(f"{folder}/{source.path}", source.size))
+    except OSError as error:
+        raise unreadable(error) from None
+
+
+def unreadable(error: OSError) -> Malformed:
+    """Return the fault of a file that the system does not let us read."""
+    found = f"cannot be read: {error.strerror}"
+    return Malformed("tree.unreadable", found, "a readable file", _START)
+
+
+def _bytes(path: str, size: int) -> bytes:
+    """Return the bytes of a file, by system calls alone.
+
+    A stream would double the time for small files. ``size``: the file's bytes when the
+    folder was listed. One byte more is requested, which shows whether it has grown.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(descriptor, size + 1)
+        while (
+            len(data) > size
+            and len(data) <= MAX_FILE
+            and (more := os.read(descriptor, READ_MORE))
+        ):
+            data += more
+        return data
+    finally:
+        os.close(descriptor)
+
+
+def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:
+    """Return the value of a YAML text, and its faults.
+
+    Raises Malformed where a fault leaves no value.
+    """
+    try:
+        return yaml.load(text), ()
+    except Malformed as fault:
+        if fault.value is None:
+            raise
+        return fault.value, (fault, *fault.more)
+
+
+def slips_in(path: str, text: str) -> list[Problem]:
+    """Return warnings of slips in the text of a YAML file, which has no fault."""
+    if not slips.possible(text):
+        return []
+    return list(slips.slips(path, text, yaml.locate(text)))
+
+
+def malformed(path: str, fault: Malformed) -> Problem:
+    """Return a fault of a file's YAML as a problem."""
+    return Problem(
+        fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed
+    )
+
+
+def feed_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a feed that are not empty, numbered from 1.
+
+    Raises Malformed at a line that is too long, and where too many are empty.
+    """
+    empty = 0
+    for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
+        if len(line) > MAX_LINE:
+            place = Place(number, 1, number, 2)
+            raise Malformed(
+                "feed.line",
+                "a line that is too long",
+                f"at most {MAX_LINE:,} bytes a line",
+                place,
+            )
+        if line.strip():
+            yield number, line
+        elif (empty := empty + 1) > MAX_EMPTY_LINES:
+            raise too_empty(number)
+
+
+def too_empty(number: int) -> Malformed:
+    """Return the fault of a feed with too many empty lines; ``number``: of the line
+    that is too much.
+    """
+    found = f"more than {MAX_EMPTY_LINES:,} empty lines"
+    place = Place(number, 1, number, 2)
+    return Malformed("feed.line", found, "a document in every line", place)
+
+
+def feed_spots(text: str) -> dict[Pointer, yaml.Spot]:
+    """Return where every value of a feed stands, by the documents' numbers."""
+    from shopwindow.content.reading import feed
+
+    spots: dict[Pointer, yaml.Spot] = {}
+    index = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        with suppress(Malformed):
+            if line.strip():
+                feed.load(line.encode(), number)
+                located = feed.locate(line.encode(), number)
+                spots |= {(index, *pointer): spot for pointer, spot in located.items()}
+                index += 1
+    return spots

@@ -1,0 +1,387 @@
+"""Lists the files of a content folder with the kind of document that each holds.
+
+A file belongs to a kind by its folder. What no kind claims is a problem, because an
+editor who mistypes a folder's name would otherwise miss the documents in the app, and
+nobody would know why.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from shopwindow.content.kinds import SITE, Kind
+from shopwindow.problems import Problem, nearest
+
+UNREADABLE = "tree.unreadable"
+"""The rule of files and folders that whoever checks may not read."""
+
+RACY_NS = 2_000_000_000
+"""Nanoseconds. A file that changed less than this ago may change again without a new
+time, within one tick of the file system's clock, so such a file is always read.
+"""
+
+COLLECTIONS = "collections.yaml"
+"""The file that declares the content folder's own kinds (`declarations`). It is no
+document.
+"""
+
+OWN_FOLDERS = ("schemas", "templates")
+"""Folders of the content folder that hold no documents."""
+
+_ENDINGS = (".yaml", ".yml", ".jsonl")
+COMPRESSED = (".jsonl.gz", ".jsonl.zst")
+"""Endings of compressed feeds, which streamed kinds may have."""
+
+SPARSE_FROM, SPARSE = 64 * 1024 * 1024, 200
+"""A feed of SPARSE_FROM bytes or more must have at least a 200th of them on the disk.
+File systems that compress leave a 20th of a feed. A file of nothing but holes can claim
+any size, and to read it would take hours.
+"""
+
+SITE_FILE = "site.yaml"
+
+MAX_FOLDERS = 20
+"""Levels of folders, which bound the recursion of the listing."""
+
+
+class Source(NamedTuple):
+    """A file of the content folder, as the folder lists it.
+
+    ``path``: below the content folder, with slashes. ``size``: bytes. ``changed``: its
+    modification time in nanoseconds. ``unsaved``: bytes that are read in place of the
+    file's.
+    """
+
+    path: str
+    kind: Kind
+    size: int
+    changed: int
+    inode: int
+    unsaved: bytes | None = None
+
+    @property
+    def is_feed(self) -> bool:
+        return self.path.endswith((".jsonl", *COMPRESSED))
+
+    @property
+    def is_base(self) -> bool:
+        """Whether it holds a base that documents build on by `extends`, and no
+        document.
+        """
+        return self.kind.layered and self.path.rpartition("/")[2].startswith("_")
+
+    def with_unsaved(self, data: bytes) -> "Source":
+        """Return the file as if it held these bytes, written just now."""
+        return Source(self.path, self.kind, len(data), time.time_ns(), 0, data)
+
+
+def scan(
+    folder: Path, kinds: Sequence[Kind], unread: Collection[str] = ()
+) -> tuple[list[Source], list[Problem]]:
+    """Return every file of documents below ``folder``, sorted by path, and problems for
+    the rest.
+
+    ``unread``: folders that are passed over, since their collections are declared with
+    faults.
+    """
+    scanned = _Scan(folder, kinds, unread)
+    scanned.walk(str(folder), "", None)
+    sources, problems = scanned.sources, scanned.problems
+    if not any(source.path == SITE_FILE for source in sources) and not any(
+        p.path == SITE_FILE for p in problems
+    ):
+        problems.append(
+            Problem(
+                "tree.site",
+                SITE_FILE,
+                "the file is missing",
+                allowed="every content folder has one",
+            )
+        )
+    sources.sort(key=lambda source: source.path)
+    return sources, problems
+
+
+def is_outdated(
+    folder: Path,
+    kinds: Sequence[Kind],
+    unread: Collection[str],
+    sources: Sequence[Source],
+) -> bool:
+    """Return whether the files of documents are others than ``sources``, as listed once.
+
+    Kinds of two checks are never the same objects, so they are not compared.
+    """
+    try:
+        listed, _ = scan(folder, kinds, unread)
+    except OSError:
+        return True
+    return _stats(listed) != _stats(sources)
+
+
+def is_readable_again(folder: Path, problems: Iterable[Problem]) -> bool:
+    """Return whether something can be read now that a check could not read."""
+    paths = [problem.path for problem in problems if problem.rule == UNREADABLE]
+    return any(os.access(folder / path, os.R_OK) for path in paths)
+
+
+def _stats(sources: Sequence[Source]) -> list[tuple[str, int, int, int]]:
+    """Return what tells a changed file."""
+    return [
+        (source.path, source.size, source.changed, source.inode) for source in sources
+    ]
+
+
+class _Scan:
+    """One walk through a content folder: the sources and the problems so far."""
+
+    def __init__(
+        self, folder: Path, kinds: Sequence[Kind], unread: Collection[str]
+    ) -> None:
+        self.root = os.path.realpath(folder)
+        self.unread = {*OWN_FOLDERS, *unread}
+        self.kinds = kinds
+        self.by_folder = {kind.folder: kind for kind in kinds}
+        self.parents = {kind.folder.rpartition("/")[0] for kind in kinds} - {
+            ""
+        }  # such as `catalog`
+        self.sources: list[Source] = []
+        self.problems: list[Problem] = []
+
+    def walk(self, folder: str, prefix: str, kind: Kind | None) -> None:
+        """List one folder.
+
+        ``prefix``: its path with a slash; empty for the content folder. ``kind``: that
+        of the documents in it; None where no kind has this folder.
+        """
+        try:
+            entries = list(os.scandir(folder))
+        except OSError as error:
+            self._report(
+                UNREADABLE,
+                prefix.rstrip("/"),
+                f"cannot be read: {error.strerror}",
+            )
+            return
+        for entry in entries:
+            path = prefix + entry.name
+            if (
+                entry.name.startswith(".")
+                or _is_readme(entry.name)
+                or path == "sample-keys.txt"
+            ):
+                continue
+            status = self._status(entry, path)
+            if status is None:
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                self._folder(entry, path, kind)
+            else:
+                self._file(status, path, kind)
+
+    def _status(self, entry: "os.DirEntry[str]", path: str) -> os.stat_result | None:
+        """Return the status of an entry; None, and a problem, where it cannot be used."""
+        try:
+            path.encode()
+            if entry.is_symlink():
+                found = link_fault(entry.path, self.root)
+                if found:
+                    self._report("tree.link", path, found, LINK)
+                    return None
+            return entry.stat()
+        except UnicodeEncodeError:
+            shown = path.encode(errors="backslashreplace").decode()
+            self._report(
+                "tree.name", shown, "a file name that is not UTF-8 text", "another name"
+            )
+        except OSError as error:
+            self._report(UNREADABLE, path, f"cannot be read: {error.strerror}")
+        return None
+
+    def _folder(self, entry: "os.DirEntry[str]", path: str, kind: Kind | None) -> None:
+        if path in self.unread:
+            return
+        below = kind or self.by_folder.get(path)
+        if path in self.parents:
+            self.walk(entry.path, path + "/", None)
+        elif below is None or path.endswith((*_ENDINGS, *COMPRESSED)):
+            self._unclaimed(path, kind, is_folder=True)
+        elif path.count("/") == MAX_FOLDERS:
+            self._report(
+                "tree.depth",
+                path,
+                f"folders nested more than {MAX_FOLDERS} deep",
+                "documents further up",
+            )
+        else:
+            self.walk(entry.path, path + "/", below)
+
+    def _file(self, status: os.stat_result, path: str, kind: Kind | None) -> None:
+        claimed = self._claim(path, kind)
+        if path == COLLECTIONS and stat.S_ISREG(status.st_mode):
+            return
+        if (
+            claimed is None
+            and path != COLLECTIONS
+            and path.partition(".")[0] not in self.unread
+        ):
+            self._unclaimed(path, kind, is_folder=False)
+        elif not stat.S_ISREG(status.st_mode):
+            self._report("tree.file", path, "not a file", "regular files and folders")
+        elif _is_sparse_feed(path, status):
+            found = f"a file of {status.st_size:,} bytes, of which {status.st_blocks * 512:,} are there"
+            self._report("tree.sparse", path, found, "a file without holes")
+        elif claimed is not None:
+            self.sources.append(
+                Source(path, claimed, status.st_size, status.st_mtime_ns, status.st_ino)
+            )
+
+    def _claim(self, path: str, kind: Kind | None) -> Kind | None:
+        """Return the kind of the documents in a file, or None.
+
+        ``kind``: that of the file's folder. A file beside the folders may hold all
+        documents of a kind, such as `stores.jsonl`; for a streamed kind it may have any
+        ending.
+        """
+        if kind is not None:
+            return kind if path.endswith(_endings(kind)) else None
+        if path == SITE_FILE:
+            return SITE
+        stem, dot, ending = path.partition(".")
+        claimed = self.by_folder.get(stem)
+        if claimed is None:
+            return None
+        endings = _endings(claimed) if claimed.streamed else (".jsonl",)
+        return claimed if dot + ending in endings else None
+
+    def _unclaimed(self, path: str, kind: Kind | None, *, is_folder: bool) -> None:
+        found = f"a {'folder' if is_folder else 'file'} that no kind of document claims"
+        top = path.partition("/")[0]
+        if kind:
+            endings = ", ".join(_endings(kind))
+            allowed = (
+                "a folder's name does not end like a file's"
+                if is_folder
+                else "names that end in " + endings
+            )
+            self._report("tree.unclaimed", path, found, allowed)
+        elif top in self.parents and path != top:
+            self._unclaimed_below(top, path, found, is_folder=is_folder)
+        else:
+            self._unclaimed_on_top(path, found, is_folder=is_folder)
+
+    def _unclaimed_on_top(self, path: str, found: str, *, is_folder: bool) -> None:
+        folders = dict.fromkeys(
+            kind.folder.partition("/")[0] + "/" for kind in self.kinds
+        )
+        if is_folder:
+            allowed = "site.yaml and the folders " + ", ".join(folders)
+            self._report(
+                "tree.unclaimed", path, found, allowed, nearest(path + "/", folders)
+            )
+            return
+        allowed = "site.yaml, and documents in the folders " + ", ".join(folders)
+        stem = path.rpartition(".")[0] or path
+        own_files = {"site": SITE_FILE, "collections": COLLECTIONS}
+        close = nearest(stem, [*(folder[:-1] for folder in folders), *own_files])
+        close = own_files.get(close, close + "/" * bool(close))
+        self._report("tree.unclaimed", path, found, allowed, close)
+
+    def _unclaimed_below(
+        self, parent: str, path: str, found: str, *, is_folder: bool
+    ) -> None:
+        """Report what stands in a folder of kinds' folders, such as `catalog`."""
+        names = [
+            kind.folder.rpartition("/")[2]
+            for kind in self.kinds
+            if kind.folder.startswith(parent + "/")
+        ]
+        stem, _, ending = path.rpartition("/")[2].partition(".")
+        close = nearest(stem, names)
+        allowed = f"folders or files named {', '.join(names)}"
+        if close and not is_folder:
+            endings = (*_ENDINGS, *COMPRESSED)
+            allowed += "; files end in " + ", ".join(endings)
+            close = f"{close}.{ending}" if f".{ending}" in endings else ""
+        self._report("tree.unclaimed", path, found, allowed, close)
+
+    def _report(
+        self, rule: str, path: str, found: str, allowed: str = "", close: str = ""
+    ) -> None:
+        self.problems.append(Problem(rule, path, found, allowed=allowed, nearest=close))
+
+
+def _is_sparse_feed(name: str, status: os.stat_result) -> bool:
+    """Return whether next to nothing of a feed is on the disk.
+
+    Other files are refused for their size alone.
+    """
+    is_feed = name.endswith((".jsonl", *COMPRESSED))
+    return (
+        is_feed
+        and status.st_size >= SPARSE_FROM
+        and status.st_blocks * 512 * SPARSE < status.st_size
+    )
+
+
+LINK = "a file, or a link to a file of the content folder"
+"""What may stand where a symbolic link is refused."""
+
+
+def link_fault(path: str, root: str) -> str:
+    """Return what is wrong with a symbolic link at ``path``.
+
+    It is empty where the link leads to a file below ``root``, the content folder
+    without links in its own path.
+    """
+    target = os.path.realpath(path)
+    if not os.path.exists(target):
+        return f"a link to {os.readlink(path)!r}, which does not exist"
+    if not target.startswith(root + os.sep):
+        return f"a link out of the content folder, to {target!r}"
+    return "a link to a folder" if os.path.isdir(target) else ""
+
+
+def _is_readme(name: str) -> bool:
+    return name.upper().partition(".")[0] == "README"
+
+
+def _endings(kind: Kind) -> tuple[str, ...]:
+    return (*_ENDINGS, *COMPRESSED) if kind.streamed else _ENDINGS
+
+
+def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the schemas and templates of a content folder, each with its status."""
+    for name in OWN_FOLDERS:
+        for path in below(folder / name):
+            if (found := folder / name / path).is_file():
+                yield f"{name}/{path}", found.stat()
+
+
+def below(folder: Path, ending: str = "") -> list[str]:
+    """Return the paths of files below a folder, relative to it, sorted.
+
+    ``ending``: only of names that end so. A folder that is named like such a file is
+    among them, and whoever reads it reports it. This takes half of the time of
+    `Path.rglob`.
+    """
+    start = len(str(folder)) + 1
+    return sorted(
+        os.path.join(at, name)[start:]
+        for at, folders, files in os.walk(folder)
+        for name in (*files, *(folders if ending else ()))
+        if name.endswith(ending)
+    )
+
+
+def shipped(name: str) -> Path:
+    """Return a folder that comes with the program, such as its schemas.
+
+    It is in the package in a wheel, and beside src/ in a checkout.
+    """
+    package = Path(__file__).resolve().parents[2]
+    inside = package / name
+    return inside if inside.is_dir() else package.parents[1] / name

@@ -1,0 +1,125 @@
+"""Rules about groups: site.yaml's have members, and documents name groups that exist."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from shopwindow.content.documents import groups
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding, listing_of
+from shopwindow.content.kinds import Kind, values_at
+from shopwindow.content.rules.case import Case, RuleFindings
+from shopwindow.content.rules.resolving import groupable
+from shopwindow.problems import Pointer, nearest
+
+
+def site_groups(case: Case) -> RuleFindings:
+    """Check that every group in site.yaml has a member, and every value in it a
+    document.
+    """
+    for kind in case.kinds:
+        for site in case.having("site") if kind.groups else ():
+            entries = case.entries(site, (groups.grouping_of(kind).setting,))
+            if entries and _is_complete(case, kind):
+                members = _MembersByKey(kind, case.having(kind.name))
+                for name, group in entries:
+                    for finding in members.findings(name, group):
+                        yield site, finding
+
+
+def _is_complete(case: Case, kind: Kind) -> bool:
+    """Return whether it is certain of every document of a kind in which groups it is."""
+    every = len(groupable(case, kind)) == len(case.having(kind.name))
+    return every and kind.name not in case.unknown
+
+
+class _MembersByKey:
+    """The documents of which groups of one kind may consist."""
+
+    def __init__(self, kind: Kind, documents: Iterable[Document]) -> None:
+        self._kind, self._grouping = kind, groups.grouping_of(kind)
+        self._values = [document.value for document in documents]
+        self._there: dict[str, dict[Any, str]] = {}
+
+    def _having(self, property: str, pointer: Pointer) -> Mapping[Any, str]:
+        """Return the values that documents have of a property, each with its text."""
+        if property not in self._there:
+            self._there[property] = {
+                stated: str(stated)
+                for value in self._values
+                for _, stated in values_at(value, pointer)
+            }
+        return self._there[property]
+
+    def findings(
+        self, name: str, group: Mapping[str, Sequence[Any]]
+    ) -> Iterator[Finding]:
+        """Yield the values of a group that no document has; or that it is empty."""
+        place: Pointer = (self._grouping.setting, name)
+        all_there = True
+        for property, pointer in self._grouping.properties:
+            there = self._having(property, pointer) if property in group else {}
+            for index, value in enumerate(group.get(property, ())):
+                if value not in there:
+                    all_there = False
+                    yield self._absent((*place, property, index), value, there)
+
+        listed = {property: frozenset(values) for property, values in group.items()}
+        if all_there and not any(
+            groups.contains(self._grouping, listed, value) for value in self._values
+        ):
+            found = f"no {self._kind.name} has one of these values of every property"
+            allowed = f"values that one {self._kind.name} has together"
+            yield Finding("group.empty", place, found, allowed)
+
+    def _absent(
+        self, pointer: Pointer, value: Any, there: Mapping[Any, str]
+    ) -> Finding:
+        """Return the finding about a value in a group that no document has."""
+        kind, property = self._kind.name, str(pointer[-2])
+        found = f"no {kind} has the {property} {value}"
+        close = nearest(str(value), there.values())
+        if property in self._kind.ids:
+            absent = (kind, property, str(value))
+            allowed = f"a {kind}'s number"
+            return Finding(
+                "reference", pointer, found, allowed, nearest=close, absent=absent
+            )
+        allowed = listing_of(sorted(there.values()))
+        return Finding("group.value", pointer, found, allowed, nearest=close)
+
+
+def selections(case: Case) -> RuleFindings:
+    """Check that documents name groups that site.yaml has, and `all` of what exists."""
+    kinds = {kind.name: kind for kind in case.kinds}
+    for kind in case.kinds:
+        for selection in kind.selections:
+            target = kinds.get(selection.kind)
+            if target is None:
+                continue
+            setting = groups.grouping_of(target).setting
+            sites = case.having("site")
+            names = case.keys(sites[0], (setting,)) or () if sites else None
+            is_none = not case.having(target.name) and target.name not in case.unknown
+            for document in case.having(kind.name, selection.pointer):
+                stated = groups.stated_at(document.value, selection)
+                if stated == groups.ALL and is_none:
+                    found = f"there is no {target.name} at all"
+                    yield document, Finding("reference", selection.pointer, found)
+                name = groups.name_of(stated)
+                if name is not None and names is not None and name not in names:
+                    pointer = (*selection.pointer, groups.GROUP)
+                    yield document, _unknown_group(pointer, name, target, names)
+
+
+def _unknown_group(
+    pointer: Pointer, name: str, target: Kind, names: Collection[str]
+) -> Finding:
+    setting = groups.grouping_of(target).setting
+    listed = listing_of(names)
+    return Finding(
+        "reference",
+        pointer,
+        f"site.yaml has no group {name!r} in {setting}",
+        listed or f"a group of {target.name}s, once site.yaml has one in {setting}",
+        nearest=nearest(name, names),
+    )

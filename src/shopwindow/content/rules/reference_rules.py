@@ -1,0 +1,208 @@
+"""Rules about references: what they name exists, and is live as long as who names it."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from shopwindow.content.documents import groups
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding, listing_of
+from shopwindow.content.documents.schedule import ALWAYS, BEGINNING, Window
+from shopwindow.content.kinds import EACH, KEY, Kind, Reference, Selection, values_at
+from shopwindow.content.rules.case import Case, RuleFindings
+from shopwindow.problems import Pointer, nearest
+
+
+class _Targets:
+    """When the documents are live that references may name, by kind, property and
+    value.
+    """
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._windows: dict[tuple[str, str], dict[Any, list[Window]]] = {}
+        self._unknown: set[tuple[str, str]] = set()
+
+    def windows(self, kind: str, name: str) -> dict[Any, list[Window]]:
+        """Return the windows of the documents of a kind, by the value of one property."""
+        key = kind, name
+        if key not in self._windows:
+            self._windows[key] = self._collect(kind, name)
+        return self._windows[key]
+
+    def complete(self, kind: str, name: str) -> bool:
+        """Return whether every document of the kind could be read.
+
+        Otherwise a value that no document has may be that of one that could not.
+        """
+        self.windows(kind, name)
+        return (kind, name) not in self._unknown
+
+    def _collect(self, kind: str, name: str) -> dict[Any, list[Window]]:
+        windows: dict[Any, list[Window]] = defaultdict(list)
+        if kind in self._case.unknown:
+            self._unknown.add((kind, name))
+        for document in self._case.having(kind):
+            if self._case.sound(document, (name,)):
+                window = self._case.window(document) or ALWAYS
+                windows[document.value[name]].append(window)
+            else:  # any value may be that of this document
+                self._unknown.add((kind, name))
+        return windows
+
+
+def references(case: Case) -> RuleFindings:
+    """Check that references name documents that exist, and are live as long as the
+    referrer.
+
+    For a document with several references to one kind, one of them must be live at any
+    time. A document that names a group is for whichever members are live: it must only
+    meet one of them at some time.
+    """
+    targets = _Targets(case)
+    kinds = {kind.name: kind for kind in case.kinds if not kind.streamed}
+    for kind in kinds.values():
+        by_target: dict[str, list[Reference]] = defaultdict(list)
+        for reference in kind.references:
+            if reference.kind in kinds and KEY not in reference.pointer:
+                by_target[reference.kind].append(reference)
+        for name, together in by_target.items():
+            target = kinds[name]
+            for document in case.having(kind.name):
+                yield from _of_document(
+                    case, document, target, together, kind.selections, targets
+                )
+
+
+def _of_document(
+    case: Case,
+    document: Document,
+    target: Kind,
+    references: list[Reference],
+    selections: Sequence[Selection],
+    targets: _Targets,
+) -> RuleFindings:
+    """Check all references of one document to one kind."""
+    windows: list[Window] = []
+    intact, has_findings = True, id(document) in case.findings
+    for reference in references:
+        name = reference.property or str(target.identity)
+        there = targets.windows(target.name, name)
+        if has_findings and not case.sound(document, _fixed(reference.pointer)):
+            intact = False
+        for pointer, value in _values(case, document, reference.pointer):
+            if value in there:
+                windows += there[value]
+                continue
+            intact = False
+            if targets.complete(target.name, name):
+                yield document, _absent(pointer, target, name, value, there)
+
+    live = case.window(document)
+    if not live or not windows:
+        return
+    place = _fixed(references[0].pointer)[:1]
+    if groups.by_group(document, selections, target.name):
+        finding = _never_meets(document, target, live, windows, place)
+    else:
+        gap = _uncovered(live, windows) if intact else None
+        finding = _alone_from(gap, case.zone, document, target, place) if gap else None
+    if finding:
+        yield document, finding
+
+
+def _absent(
+    pointer: Pointer, target: Kind, name: str, value: Any, there: Collection[Any]
+) -> Finding:
+    """Return the finding about a value that no document of the target has."""
+    return Finding(
+        "reference",
+        pointer,
+        f"no {target.name} has the {name} {value}",
+        _identities(target, there),
+        nearest=nearest(str(value), map(str, there)),
+        absent=(target.name, name, str(value)),
+    )
+
+
+def _identities(kind: Kind, there: Collection[Any]) -> str:
+    """Return what may name a document: the names that there are, or its number."""
+    if there and all(isinstance(value, str) for value in there):
+        return listing_of(sorted(there))
+    return f"a {kind.name}'s number"
+
+
+def _never_meets(
+    document: Document,
+    target: Kind,
+    live: Window,
+    windows: Iterable[Window],
+    place: Pointer,
+) -> Finding | None:
+    """Return the finding about a document that no member of its group ever meets."""
+    if any(live.overlaps(window) for window in windows):
+        return None
+    found = f"while the {document.kind} is live, none of its {target.name}s ever is"
+    allowed = f"a publish window that meets one of its {target.name}s'"
+    return Finding("reference.live", place, found, allowed)
+
+
+def _alone_from(
+    gap: datetime,
+    zone: ZoneInfo | None,
+    document: Document,
+    target: Kind,
+    place: Pointer,
+) -> Finding:
+    """Return the finding about a document that is live without any of its targets, from
+    an instant on.
+    """
+    since = "the beginning"
+    if gap != BEGINNING:
+        since = gap.astimezone(zone).strftime("%Y-%m-%d %H:%M")
+    found = (
+        f"from {since} the {document.kind} is live while none of its {target.name}s is"
+    )
+    allowed = f"a publish window within those of its {target.name}s"
+    return Finding("reference.live", place, found, allowed)
+
+
+def _fixed(pointer: Pointer) -> Pointer:
+    """Return the part of a reference's pointer before its first EACH."""
+    return pointer[: pointer.index(EACH)] if EACH in pointer else pointer
+
+
+def _values(
+    case: Case, document: Document, pointer: Pointer
+) -> Iterator[tuple[Pointer, Any]]:
+    """Yield the sound values that a reference's pointer leads to, each with its own
+    pointer.
+    """
+    if id(document) not in case.findings:  # nearly all: every part of it is sound
+        yield from values_at(document.value, pointer)
+        return
+    ways: list[Pointer] = [()]
+    for step in pointer:
+        if step == EACH:
+            ways = [
+                (*way, name) for way in ways for name, _ in case.entries(document, way)
+            ]
+        else:
+            ways = [
+                (*way, step) for way in ways if step in (case.keys(document, way) or ())
+            ]
+    for way in ways:
+        if case.sound(document, way):
+            yield way, case.at(document, way)
+
+
+def _uncovered(whole: Window, parts: list[Window]) -> datetime | None:
+    """Return the first instant of ``whole`` that none of the parts covers, or None."""
+    reached = whole.start
+    for part in sorted(parts, key=lambda part: part.start):
+        if part.start > reached:
+            break
+        reached = max(reached, part.end)
+    return reached if reached < whole.end else None

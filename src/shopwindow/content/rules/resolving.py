@@ -1,0 +1,120 @@
+"""Puts what is meant into the place of what stands for it, once all files are read.
+
+Three forms mean something only beside other documents: a group of stores, a zone that
+is that of a store, and an instant on the clocks of the site. Here each becomes what it
+means: ids, the name of a zone, an instant with its offset. Rules, answers, releases and differences see only that.
+
+What cannot be resolved stays as it is written, and rules say why
+(`group_rules.selections`, `window_rules.windows`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+
+from shopwindow.content.documents import groups, schedule, zones
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.groups import Groups
+from shopwindow.content.documents.layers import merge
+from shopwindow.content.documents.zones import Zones
+from shopwindow.content.kinds import Kind
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.rules.case import Case
+from shopwindow.problems import Pointer
+
+
+def resolved(case: Case) -> Case:
+    """Return the documents of a check with every group and every zone by its kind
+    resolved.
+    """
+    work = _Resolving(case)
+    documents = replace(
+        case.documents,
+        by_kind={
+            name: [work.document(document) for document in listed]
+            for name, listed in case.documents.by_kind.items()
+        },
+    )
+    broken = [(work.document(document), findings) for document, findings in case.broken]
+    return Case(documents, case.kinds, broken, case.unknown)
+
+
+def groups_of(case: Case, kind: Kind) -> Groups | None:
+    """Return the groups of a kind that are sound; None where site.yaml is not read."""
+    grouping = groups.grouping_of(kind)
+    for site in case.having("site"):
+        entries = dict(case.entries(site, (grouping.setting,)))
+        return Groups(kind, entries, groupable(case, kind))
+    return None
+
+
+def groupable(case: Case, kind: Kind) -> list[Document]:
+    """Return the documents of a kind of which it is certain what groups they are in."""
+    parts = {pointer[:1] for _, pointer in groups.grouping_of(kind).properties}
+    return case.having(kind.name, (str(kind.identity),), *sorted(parts))
+
+
+class _Resolving:
+    """The groups and zones of a case, each looked up when a document needs it."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._kinds: Mapping[str, Kind] = {kind.name: kind for kind in case.kinds}
+        self._words = zones.words(case.kinds)
+        self._groups = cache(lambda name: groups_of(case, self._kinds[name]))
+        self._zones = cache(lambda name: zones_of(case, self._kinds[name]))
+
+    def document(self, document: Document) -> Document:
+        """Return a document with what it stands for; itself where that is the same."""
+        kind = self._kinds.get(document.kind)
+        if kind is None or not isinstance(document.value, dict):
+            return document
+        value = document.value
+        for selection in kind.selections:
+            stated = groups.stated_at(value, selection)
+            if selection.kind not in self._kinds or not groups.names_group(stated):
+                continue
+            known = self._groups(selection.kind)
+            if known and self._case.sound(document, selection.pointer):
+                value = groups.selected(value, selection, known)
+        if (
+            kind.scheduled
+            and "publish" in value
+            and zones.has_word(value, self._words)
+            and self._case.sound(document, ("publish",))
+        ):
+            value = zones.named(value, self._zones(kind.name))
+        for pointer, ends in kind.instants:
+            value = self._with_offset(document, value, pointer, ends=ends)
+        return document if value is document.value else document._replace(value=value)
+
+    def _with_offset(
+        self, document: Document, value: Json, pointer: Pointer, *, ends: bool
+    ) -> Json:
+        """Return a document's value with the offset of the instant at ``pointer``.
+
+        It is the value itself where an offset stands there, or no instant.
+        """
+        text, where = self._case.at(document, pointer), self._case.zone
+        if where is None or not self._case.sound(document, pointer):
+            return value
+        written = schedule.WRITTEN.fullmatch(text) if text else None
+        if written is None:
+            return value
+        try:
+            moment = schedule.instant(text, where, ends=ends)
+        except ValueError:
+            return value
+        zone = schedule.zone(written["zone"]) if written["zone"] else where
+        patch: Json = moment.astimezone(zone).isoformat()
+        for step in reversed(pointer):
+            patch = {step: patch}
+        return merge(value, patch)
+
+
+def zones_of(case: Case, kind: Kind) -> Zones:
+    """Return the zones of a kind's documents, as far as they are sound."""
+    by_name = {other.name: other for other in case.kinds}
+    return Zones(
+        kind, case.kinds, lambda name: case.having(name, (by_name[name].zone,))
+    )

@@ -1,0 +1,164 @@
+"""A page for each rule of the engine: what it wants and why, a mistake, and the fix.
+
+`check` names the rule of each problem, and the rule leads here. Families have pages of
+their own, in their packages (`Interface.pages`); both become the commands' answers,
+docs/editors/rules.md and the preview's pages. The engine's examples are notices: a
+collection, which any interface admits (`folder_of_examples`). A test checks every example: the
+mistake is a problem or a warning of this very rule, and the fix is none.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from shopwindow.content.reading import yaml
+
+__all__ = [
+    "Pages",
+    "RulePage",
+    "by_name",
+    "document",
+    "engine_pages",
+    "folder_of_examples",
+    "markdown",
+    "remark",
+    "texts",
+]
+
+
+@dataclass(frozen=True)
+class RulePage:
+    """What there is to know about one rule.
+
+    ``title``: what is wrong, in a few words. ``why``: a sentence or two; a family that
+    only has an example of an engine's rule leaves both out. ``wrong`` and ``right``: the
+    mistake and the fix, as a part of the file ``path``: of the file that the example's
+    folder has, at its end if ``right`` is not in it yet. Without a path, they are a whole YAML file of any kind.
+    ``beside``: other files of the example, each with its path and text. ``advice``: what
+    to do where no file shows the mistake or the fix: the rule is about names of files,
+    or about sizes.
+    """
+
+    name: str
+    title: str = ""
+    why: str = ""
+    wrong: str = ""
+    right: str = ""
+    path: str = ""
+    beside: tuple[tuple[str, str], ...] = ()
+    advice: str = ""
+
+    @property
+    def has_example(self) -> bool:
+        """Whether the page shows a mistake: leaving something out may be one."""
+        return bool(self.wrong or self.right)
+
+
+def pages_of(file: Path) -> tuple[RulePage, ...]:
+    """Return the pages of a package: a list in YAML, each with the names of RulePage."""
+    return tuple(
+        RulePage(**{**page, "beside": tuple(page.get("beside", {}).items())})
+        for page in yaml.load(file.read_text(encoding="utf-8"))
+    )
+
+
+@cache
+def engine_pages() -> tuple[RulePage, ...]:
+    """Return the engine's pages. Families show those in their documents that need a kind
+    which no collection can be: layered, grouped, referred to.
+    """
+    return pages_of(Path(__file__).with_name("rules.yaml"))
+
+
+@cache
+def folder_of_examples() -> Mapping[str, str]:
+    """Return the files of a content folder that has one collection, of notices. The
+    engine knows no kind of document, and any interface admits a collection.
+    """
+    text = Path(__file__).with_name("rule_examples.yaml").read_text(encoding="utf-8")
+    examples: Mapping[str, str] = yaml.load(text)
+    return examples
+
+
+Pages = Mapping[str, RulePage]
+"""Pages by the names of their rules, in their order."""
+
+
+def by_name(pages: Iterable[RulePage]) -> Pages:
+    """Return the engine's pages and those of families, by name.
+
+    A family's page of an engine's rule takes its place. Where it has no title, it is an
+    example in the family's documents, and the engine's words stay.
+    """
+    by_rule = {page.name: page for page in engine_pages()}
+    for page in pages:
+        by_rule[page.name] = page if page.title else _shown_by(by_rule[page.name], page)
+    return dict(sorted(by_rule.items()))
+
+
+def _shown_by(page: RulePage, example: RulePage) -> RulePage:
+    return replace(example, title=page.title, why=page.why)
+
+
+def document(pages: Pages) -> str:
+    """Return all pages as one Markdown document: docs/editors/rules.md."""
+    files = "\n\n".join(
+        f"`{path}`:\n\n{_block(text, path)}"
+        for path, text in folder_of_examples().items()
+    )
+    parts = (_INTRODUCTION, *map(markdown, pages.values()), _FOLDER_SECTION, files)
+    return "\n\n".join(parts) + "\n"
+
+
+_INTRODUCTION = """\
+# Rules
+
+What each rule of `shopwindow check` wants, why, a mistake, and the fix. `shopwindow rule NAME` prints one of these
+pages, and the preview leads from each problem to its page. `shopwindow rule --format markdown` writes this file.
+
+Rules that hold for documents of every kind are shown with notices, a collection that
+[the end of this page](#the-notices-of-the-examples) has in full."""
+
+
+_FOLDER_SECTION = """\
+## The notices of the examples
+
+A content folder with one collection. Examples in `notices/`, `collections.yaml` and `schemas/` are parts of it."""
+
+
+def markdown(page: RulePage, heading: str = "##") -> str:
+    """Return a page as Markdown, with the rule's name as its heading."""
+    parts = [f"{heading} {page.name}", f"{page.title}. {page.why}"]
+    for path, text in page.beside:
+        parts += [f"With `{path}`:", _block(text, path)]
+    where = f" in `{page.path}`" if page.path else ""
+    for word, text in texts(page):
+        parts.append(f"{word}{where}:" if text else f"{word}{where}: without it.")
+        parts += [_block(text, page.path)] if text else []
+    parts += [f"What to do: {page.advice}"] if page.advice else []
+    return "\n\n".join(parts)
+
+
+def texts(page: RulePage) -> list[tuple[str, str]]:
+    """Return the mistake and the fix, each with its heading; empty text: without it.
+
+    Where the fix is no text, but advice, the mistake stands alone.
+    """
+    if not page.has_example:
+        return []
+    right = [("Right", page.right)] if page.right or not page.advice else []
+    return [("Wrong", page.wrong), *right]
+
+
+def remark(page: RulePage) -> str:
+    """Return what a reader has to know about the example of a single page; "" if nothing."""
+    return REMARK if page.path.startswith("notices") else ""
+
+
+def _block(text: str, path: str) -> str:
+    language = "json" if path.endswith((".json", ".jsonl")) else "yaml"
+    return f"```{language}\n{text.rstrip()}\n```"
+
+
+REMARK = "Notices stand for documents of any kind."

@@ -1,0 +1,149 @@
+"""Rules about publish windows: their ends exist, their zones too, and one opens before
+it closes.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from shopwindow.content.documents import schedule, zones
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.documents.zones import Zones
+from shopwindow.content.rules.case import Case, RuleFindings
+from shopwindow.content.rules.resolving import zones_of
+from shopwindow.problems import Pointer
+
+ZONE = "a zone of the IANA database, such as America/New_York"
+"""What may stand where a time zone is meant."""
+
+
+def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
+    """Return what is wrong with the name of a time zone at ``pointer``, or None."""
+    try:
+        schedule.zone(name)
+    except ValueError as error:
+        close = schedule.nearest_zone(name)
+        return Finding("time.zone", pointer, str(error), ZONE, nearest=close)
+    return None
+
+
+def instant_at(
+    pointer: Pointer, text: str, where: ZoneInfo, *, ends: bool
+) -> datetime | Finding:
+    """Return the instant that stands at ``pointer``, or why there is none.
+
+    The other arguments are those of `schedule.instant`.
+    """
+    name = schedule.zone_name(text)
+    if name and (unknown := unknown_zone(pointer, name)):
+        return unknown
+    try:
+        return schedule.instant(text, where, ends=ends)
+    except schedule.OccursTwice as error:
+        allowed = f"{error.first} or {error.second}"
+        return Finding("time.exists", pointer, str(error), allowed)
+    except ValueError as error:
+        found = str(error)
+        if "clock" not in found:
+            found = f"{text!r} does not exist in the calendar"
+        return Finding("time.exists", pointer, found, "a time that exists")
+
+
+def windows(case: Case) -> RuleFindings:
+    """Check that both ends of a publish window exist, and that it opens before it
+    closes.
+    """
+    if case.zone is None:
+        return
+    words = zones.words(case.kinds)
+    for kind in case.kinds:
+        own: Zones | None = None  # of few kinds some document has such a word
+        for document in case.having(kind.name) if kind.scheduled else ():
+            if not isinstance(document.value, dict) or "publish" not in document.value:
+                continue
+            publish = dict(case.entries(document, ("publish",)))
+            for end, text in list(publish.items()):
+                word = schedule.zone_name(text)
+                if word in words:
+                    own = own or zones_of(case, kind)
+                    finding = _zone_of_word(document, end, word, own)
+                elif word:
+                    finding = _unknown_zone_of_end(end, word, words)
+                else:
+                    continue
+                if finding:
+                    yield document, finding
+                if finding or word in words:
+                    del publish[end]
+            for finding in _window(publish, case.zone):
+                yield document, finding
+
+
+def _zone_of_word(
+    document: Document, end: str, word: str, own: Zones
+) -> Finding | None:
+    """Return why the name of a kind in place of a zone means no zone, or None.
+
+    Where the document names nothing that has a zone, that is a problem already.
+    """
+    pointer = ("publish", end)
+    if word not in own.words:
+        found = f"a {document.kind} names no {word}, so {word!r} is no time zone here"
+        return Finding("time.zone", pointer, found, ZONE)
+    counted = own.counted(document.value, word)
+    if len(counted) < 2:
+        return None
+    listed = ", ".join(
+        f"{name} ({number} {word}{'s' * (number != 1)})"
+        for name, number in sorted(counted.items())
+    )
+    found = f"the {word}s of this {document.kind} lie in {len(counted)} zones: {listed}"
+    allowed = f"one document a zone, or one zone's name in place of {word!r}"
+    return Finding("time.zone", pointer, found, allowed)
+
+
+def _unknown_zone_of_end(end: str, name: str, words: Collection[str]) -> Finding | None:
+    """Return what is wrong with the zone that an end of a window names, or None."""
+    finding = unknown_zone(("publish", end), name)
+    if finding is None:
+        return None
+    choices = " or ".join(("a zone of the IANA database", *map(repr, words)))
+    close = schedule.nearest_zone(name, words)
+    return replace(
+        finding, allowed=f"{choices}, such as America/New_York", nearest=close
+    )
+
+
+def past(case: Case) -> RuleFindings:
+    """Yield the documents that are live no more, and never again."""
+    moment = case.moment
+    if moment is None:
+        return
+    for kind in case.kinds:
+        for document in case.having(kind.name) if kind.scheduled else ():
+            window = case.window(document)
+            if window is not None and window.end <= moment:
+                until = document.value["publish"]["until"]
+                finding = Finding(
+                    "window.past",
+                    ("publish", "until"),
+                    f"{until} is past, so the {kind.name} is not live any more",
+                    "a later end; a document that is over may be deleted",
+                )
+                yield document, finding
+
+
+def _window(publish: Mapping[str, str], zone: ZoneInfo) -> Iterator[Finding]:
+    """Yield what is wrong with the ends of a window, of which some may be left out."""
+    moments: dict[str, datetime] = {}
+    for end, text in publish.items():
+        moment = instant_at(("publish", end), text, zone, ends=end == "until")
+        if isinstance(moment, Finding):
+            yield moment
+        else:
+            moments[end] = moment
+    if len(moments) == 2 and moments["from"] >= moments["until"]:
+        found = f"from {publish['from']} is not before until {publish['until']}"
+        yield Finding("window.order", ("publish", "from"), found, "from before until")

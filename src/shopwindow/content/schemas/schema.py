@@ -1,0 +1,426 @@
+"""The JSON Schemas: is a value valid, what is wrong with it, what does a property mean.
+
+jsonschema-rs decides, in microseconds, and says which keyword refused what; `wording`
+puts that into an editor's words. Schemas are compiled when they are first needed, and before processes are forked.
+
+A content folder may have schemas of its own (`own_schemas`). Each stands on top of the
+program's schema of the same name, and both hold.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urldefrag
+
+import orjson
+
+from shopwindow.content.documents.finding import Finding, NumberAt
+from shopwindow.content.reading.listing import below
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas import own_schemas
+from shopwindow.content.schemas.causes import united
+from shopwindow.content.schemas.own_schemas import Own, WritingOut
+from shopwindow.content.schemas.shape import Shape
+from shopwindow.content.schemas.wording import about_of, explained, fractions
+from shopwindow.problems import Failure, Pointer, Problem, pointer_text
+
+BASE = "https://shopwindow.example/schemas/"
+SITE_SCHEMA, PARTS = "site.json", "site/"
+"""The schema of site.yaml, and the folder of the parts that families add to it."""
+
+OF_A_FILE = ("$schema", "$id", "description", "type")
+"""Keywords by which each part describes itself; they are not merged."""
+
+MAX_FINDINGS = 10_000
+"""Findings in one document: ten times the problems that `check` lists of a whole
+folder.
+"""
+
+
+class Schemas:
+    """All schemas of some folders, by file name.
+
+    A later folder's file stands on top of an earlier one's of the same name: both hold,
+    except that the later one may allow keys which the earlier one does not know. So
+    every document has what the program's own schema promises.
+
+    site.yaml's schema is put together from site.json and a part for each family,
+    site/<family>.json. Of the first folder's parts only those of ``families`` count;
+    None: all.
+
+    The first folder is the program's, and so are those in ``of_interface``, an
+    Interface's, whose files replace the first one's; faults in them are a Failure.
+    Later folders are editors': ``problems`` holds what is wrong there. While there is
+    any problem, documents are checked by the program's schemas alone.
+    """
+
+    def __init__(
+        self,
+        folders: Iterable[Path],
+        of_interface: Iterable[Path] = (),
+        families: Collection[str] | None = None,
+    ) -> None:
+        self._files: dict[str, Any] = {}
+        self._above: Schemas | None = None
+        self._opened: Schemas | None = None
+        self._written: dict[str, Any] = {}
+        self.problems: tuple[Problem, ...] = ()
+        digest = sha256()
+        for folder in folders:
+            if self._files:
+                self._lay_on_top(folder, digest)
+                continue
+            self._take(folder, digest, families)
+            for interface_folder in of_interface:
+                self._take(interface_folder, digest, None)
+            self._merge_parts(folder)
+        self.digest = digest.hexdigest()
+        self._fast: dict[str, Any] = {}
+        self._shapes: dict[str, Shape] = {}
+        self._derived: dict[bytes, Schemas] = {}
+
+    def _take(
+        self, folder: Path, digest: Any, families: Collection[str] | None
+    ) -> None:
+        """Take the schemas of a folder that a programmer wrote, without the parts of
+        other families.
+
+        Raises Failure for a family that has no part.
+        """
+        names = below(folder, ".json")
+        if families is not None:
+            parts = {f"{PARTS}{family}.json" for family in families}
+            if missing := sorted(parts.difference(names)):
+                raise Failure(
+                    f"{folder / missing[0]}: is not there, and the interface names its family"
+                )
+            names = [
+                name for name in names if not name.startswith(PARTS) or name in parts
+            ]
+        for name in names:
+            path = folder / name
+            data = _bytes(path)
+            digest.update(f"{name}\0{len(data)}\0".encode() + data)
+            self._files[name] = _schema(path, data) | {"$id": BASE + name}
+
+    def _merge_parts(self, folder: Path) -> None:
+        """Merge the families' parts of site.yaml's schema, site/<family>.json, into the
+        engine's, site.json.
+
+        What each part says stands in the merged schema at the same place, so its
+        references are as if it stood in site.json. Raises Failure where two parts say
+        something else at one place.
+        """
+        parts = [name for name in self._files if name.startswith(PARTS)]
+        whole = self._files.get(SITE_SCHEMA, {})
+        for name in parts:
+            part = {
+                key: said
+                for key, said in self._files.pop(name).items()
+                if key not in OF_A_FILE
+            }
+            whole = _merged(whole, part, f"{folder / name}", ())
+        if parts:
+            self._files[SITE_SCHEMA] = whole
+
+    def _lay_on_top(self, folder: Path, digest: Any) -> None:
+        """Take the schemas of an editors' folder, if none of them has a fault."""
+        names = below(folder, ".json")
+        if not names:
+            return
+        results = [own_schemas.read(folder, name) for name in names]
+        own = {file.name: file for file in results if isinstance(file, Own)}
+        problems = [file for file in results if isinstance(file, Problem)]
+        shipped = frozenset(own_schemas.patterns_in(list(self._files.values())))
+        faulty = bool(problems)  # a reference may lead to a file that cannot be read
+        for file in own.values():
+            problems += own_schemas.faults(file, shipped)
+            data = file.text.encode()
+            digest.update(f"{file.name}\0{len(data)}\0".encode() + data)
+        files: dict[str, Any] = {}
+        schemas = {name: file.schema for name, file in own.items()}
+        writing = WritingOut(own, {**self._files, **schemas}, BASE)
+        for name in () if faulty or problems else sorted(writing.names):
+            written = writing.written_out(name)
+            if isinstance(written, list):
+                problems += written
+            elif written is not None:
+                files[name] = written | {"$id": BASE + name}
+        if problems:
+            self.problems = (*self.problems, *problems)
+        elif files:
+            self._written = {**self._files, **schemas}
+            self._above, self._opened = _of(files), _of(_open(self._files))
+
+    def with_files(self, files: Mapping[str, Any], state: bytes) -> "Schemas":
+        """Return these schemas with others that stand in no folder.
+
+        ``files``: by file name; they replace those of their names. ``state``:
+        everything that they were derived from, for the digest. The same state again
+        gives the same schemas, compiled as they are.
+        """
+        if state in self._derived:
+            return self._derived[state]
+        more = Schemas(())
+        more._files = self._files | {
+            name: {**schema, "$id": BASE + name} for name, schema in files.items()
+        }
+        more._written = self._written | {name: more._files[name] for name in files}
+        more._above, more._opened = self._above, self._opened
+        more.problems = self.problems
+        more.digest = sha256(self.digest.encode() + state).hexdigest()
+        self._derived = {state: more}
+        return more
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(
+            sorted({*self._files, *(self._above._files if self._above else ())})
+        )
+
+    def __getitem__(self, name: str) -> Any:
+        return self.levels(name)[0]._files[name]
+
+    def written(self, name: str) -> Any:
+        """Return the schema of a file as it is written, a content folder's own before
+        the program's: with the references by which OpenAPI names its components.
+        """
+        return self._written[name] if name in self._written else self[name]
+
+    def target(self, uri: str) -> tuple[str, Any]:
+        """Return the base URI and the schema that an absolute `$ref` names."""
+        return _target(self._files, uri)
+
+    def shape(self, name: str) -> Shape:
+        """Return the place of a whole document, in the schema that stands on top."""
+        top = self.levels(name)[0]
+        if top is not self:
+            return top.shape(name)
+        if name not in self._shapes:
+            # Of the files, not of self: with a reference back, Python would free these
+            # schemas and their compiled validators, some 8 MB, late.
+            target = partial(_target, self._files)
+            self._shapes[name] = Shape(target, BASE + name, self._files[name])
+        return self._shapes[name]
+
+    def shapes(self, name: str) -> tuple[Shape, ...]:
+        """Return the place of a whole document in each schema that holds for it.
+
+        That is a content folder's own, where it has one of this name, and then the
+        program's.
+        """
+        return tuple(level.shape(name) for level in self.levels(name))
+
+    def levels(self, name: str) -> tuple["Schemas", ...]:
+        """Return the schemas that hold for a document together, by the name of its
+        schema: a content folder's own on top, and below it the program's, which then
+        admits more keys.
+        """
+        if (
+            self._above is None
+            or self._opened is None
+            or name not in self._above._files
+        ):
+            return (self,)
+        if name not in self._opened._files:
+            return (self._above,)
+        return (self._above, self._opened)
+
+    def about(self, name: str, pointer: Pointer) -> str:
+        """Return the description of a place, or of the nearest around it that has one."""
+        return about_of(self.shape(name), pointer)
+
+    def valid(self, name: str, value: Json) -> bool:
+        """Return whether ``value`` satisfies the schema ``name``, formats included.
+
+        It takes about 1 µs for a small record.
+        """
+        return self.checker(name)(value)
+
+    def checker(self, name: str) -> Callable[[Json], bool]:
+        """Return `valid` for one schema, without the look-up of the schema at each
+        call.
+        """
+        checks = [level.validator(name).is_valid for level in self.levels(name)]
+        if len(checks) == 1:
+            only: Callable[[Json], bool] = checks[0]
+            return only
+        return lambda value: all(check(value) for check in checks)
+
+    def validator(self, name: str) -> Any:
+        """Return the compiled jsonschema-rs validator of the schema ``name``.
+
+        It does not regard the schema below, on top of which this one may stand.
+        """
+        if name not in self._fast:
+            from jsonschema_rs import Draft202012Validator
+
+            schema = self._files[name]
+            try:
+                self._fast[name] = Draft202012Validator(
+                    schema, registry=self._registry, validate_formats=True
+                )
+            except ValueError as error:
+                raise Failure(
+                    f"the schema {name} is no JSON Schema: {str(error).splitlines()[0]}"
+                ) from None
+        return self._fast[name]
+
+    @cached_property
+    def _registry(self) -> Any:
+        from jsonschema_rs import Registry
+
+        return Registry([(BASE + name, schema) for name, schema in self._files.items()])
+
+    def refusals(self, name: str, value: Json) -> Iterator[Any]:
+        """Yield what jsonschema-rs refuses in a value, by all schemas of a name."""
+        for level in self.levels(name):
+            yield from level.validator(name).iter_errors(value)
+
+    def findings(
+        self,
+        name: str,
+        value: Json,
+        limit: int | None = MAX_FINDINGS,
+        written: NumberAt = lambda pointer: None,
+    ) -> list[Finding]:
+        """Return everything that is wrong with ``value`` by the schema ``name``.
+
+        ``limit``: no more findings than this are looked for, though always one.
+        ``written`` returns how a number is written at its place, so that a message can
+        quote 5.10, which is the number 5.1 to everyone else.
+
+        JSON Schema takes 7.0 for an integer. Answers would then hold 7.0 where apps
+        read 7, so it is a finding here. Otherwise the result is empty exactly when the
+        value is valid.
+        """
+        found: list[Finding] = []
+        for level in self.levels(name):
+            places = {(finding.pointer, finding.missing) for finding in found}
+            found += [
+                finding
+                for finding in level._findings(name, value, limit, written)
+                if (finding.pointer, finding.missing) not in places
+            ]
+        would_do = partial(self._would_do, name)
+        return united(found, value, self.shape(name), would_do)
+
+    def _would_do(self, name: str, pointer: Pointer, value: Json) -> bool:
+        """Return whether a value satisfies a schema at a place of its documents."""
+        place = self.shape(name).at(pointer)
+        return place is not None and self.levels(name)[0].would_do(place, value)
+
+    def would_do(self, place: Shape, value: Json) -> bool:
+        """Return whether a place of a schema admits a value."""
+        if place.validator is None:
+            place.validator = self.compiled(place.standalone)
+        return bool(place.validator.is_valid(value))
+
+    def compiled(self, schema: Json) -> Any:
+        """Return a validator of a schema that may refer to these."""
+        from jsonschema_rs import Draft202012Validator
+
+        return Draft202012Validator(
+            schema, registry=self._registry, validate_formats=True
+        )
+
+    def _findings(
+        self, name: str, value: Json, limit: int | None, written: NumberAt
+    ) -> list[Finding]:
+        """Return what is wrong by this schema, without regard to the one below it."""
+        shape = self.shape(name)
+        with_fraction = list(islice(fractions(shape, value, (), written), limit))
+        refused = (
+            finding
+            for error in self.validator(name).iter_errors(value)
+            for finding in explained(
+                error, value, self._schema_at, shape, written, self.would_do
+            )
+        )
+        # Of two keywords that want the same at one place, the first speaks.
+        found = [*with_fraction, *islice(refused, limit)]
+        if limit is not None and len(found) >= limit:
+            # What was not looked for may be anywhere.
+            found.append(Finding("schema.other", (), "", follows=True))
+        first: dict[Any, Finding] = {}
+        for finding in found:
+            wanted = finding.allowed or finding.found
+            place = finding.pointer, finding.missing, finding.on_key
+            first.setdefault((place, wanted), finding)
+        return list(first.values())
+
+    def _schema_at(self, address: str) -> Any:
+        """Return the schema at the address that jsonschema-rs names."""
+        return self.target(address)[1]
+
+
+def _of(files: Mapping[str, Any]) -> Schemas:
+    """Return schemas of these files alone."""
+    schemas = Schemas(())
+    schemas._files = dict(files)
+    return schemas
+
+
+def _target(files: Mapping[str, Any], uri: str) -> tuple[str, Any]:
+    base, fragment = urldefrag(uri)
+    schema = files[base.removeprefix(BASE)]
+    for step in filter(None, unquote(fragment).split("/")):
+        key: Any = step.replace("~1", "/").replace("~0", "~")
+        schema = schema[int(key) if isinstance(schema, list) else key]
+    return base, schema
+
+
+def _bytes(path: Path) -> bytes:
+    """Read a schema that a programmer wrote. Raises Failure."""
+    try:
+        if not path.is_file():
+            raise Failure(f"{path}: a schema is a file")
+        return path.read_bytes()
+    except OSError as error:
+        raise Failure(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _schema(path: Path, data: bytes) -> Any:
+    """Return the schema in a file's bytes. Raises Failure."""
+    try:
+        schema = orjson.loads(data)
+    except ValueError as error:
+        raise Failure(f"{path}: the schema is no JSON: {error}") from None
+    if not isinstance(schema, dict):
+        raise Failure(f"{path}: the schema is no JSON object")
+    return schema
+
+
+def _merged(one: Any, other: Any, source: str, pointer: Pointer) -> Any:
+    """Return two parts of a schema as one. ``source``: the file of the second.
+
+    Raises Failure where they say different things at one place.
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        merged = dict(one)
+        for key, said in other.items():
+            merged[key] = (
+                _merged(one[key], said, source, (*pointer, key)) if key in one else said
+            )
+        return merged
+    if one != other:
+        raise Failure(
+            f"{source}: {pointer_text(pointer)} stands in another part of site.yaml's schema already"
+        )
+    return one
+
+
+def _open(schema: Any) -> Any:
+    """Return a schema without `additionalProperties: false`, at every depth."""
+    if isinstance(schema, list):
+        return [_open(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _open(part)
+        for key, part in schema.items()
+        if key != "additionalProperties" or part is not False
+    }

@@ -1,0 +1,428 @@
+"""What a schema refuses, in an editor's words.
+
+jsonschema-rs says which keyword refused which value. `explained` makes that a Finding:
+what was found, what is allowed, the nearest allowed value where it may be a typing
+error, and what to write instead where that can be guessed. A schema's own `x-allowed`
+is preferred to anything that could be derived from its keywords.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import orjson
+
+from shopwindow.content.documents.finding import NOTHING, Finding, NumberAt, shown
+from shopwindow.content.reading.yaml import Json, at
+from shopwindow.content.schemas import meant
+from shopwindow.content.schemas.meant import (
+    TYPES,
+    Meant,
+    Readings,
+    WouldDo,
+    listed,
+    wanted_at,
+)
+from shopwindow.content.schemas.shape import Shape
+from shopwindow.problems import Pointer, cut, nearest
+
+LAYOUTS = {
+    "object": "lines of `key: value` below, indented",
+    "array": "entries in brackets, `[a, b]`, or below with `- `",
+}
+"""How YAML writes what is wanted. This is advice for editors; a client that sends JSON
+gets none of it.
+"""
+
+_FORMAT_WORDS = {
+    "date": "a day as YYYY-MM-DD",
+    "date-time": "a time as YYYY-MM-DDTHH:MM:SS+HH:MM",
+    "uri": "a URL",
+}
+_BOUND_WORDS = {
+    "minimum": ("{0} is too small", "at least {0}"),
+    "maximum": ("{0} is too large", "at most {0}"),
+    "exclusiveMinimum": ("{0} is too small", "more than {0}"),
+    "exclusiveMaximum": ("{0} is too large", "less than {0}"),
+    "minLength": ("{0} is too short", "at least {0} characters"),
+    "maxLength": ("{0} is too long: {1} characters", "at most {0}"),
+    "minItems": ("a list of {1} is too short", "at least {0}"),
+    "maxItems": ("a list of {1} is too long", "at most {0}"),
+    "minProperties": ("an object of {1} keys is too small", "at least {0}"),
+    "maxProperties": ("an object of {1} keys is too large", "at most {0}"),
+}
+"""Keyword → what was found ({0} is the value, {1} its size), and what is allowed
+instead ({0} is the keyword's value).
+"""
+
+_LEAST = {
+    "minLength": "some text",
+    "minItems": "at least {0} in the list",
+    "minProperties": "at least {0} of its keys",
+}
+"""Keyword → what is wanted where an editor wrote nothing at all."""
+
+SchemaAt = Callable[[str], Mapping[str, Json]]
+"""Returns the schema that an absolute address names."""
+
+_MOST_COMPARED = 1000
+"""Words that are compared with a misspelled one. A thousand take 20 ms, and a schema
+may allow 200,000.
+"""
+
+_NUMBER = re.compile(r"\+?[0-9]{1,1000}")
+"""A key that jsonschema-rs takes for a position."""
+
+_DAY_FORM = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def fractions(
+    shape: Shape | None, value: Json, pointer: Pointer, written: NumberAt
+) -> Iterator[Finding]:
+    """Yield where a whole number is written with a fraction of zero."""
+    if shape is None:
+        return
+    if isinstance(value, float) and shape.type == "integer" and value.is_integer():
+        allowed = "a whole number without a fraction" + (
+            f": {value:.0f}" if abs(value) < 1e15 else ""
+        )
+        found = f"{written(pointer) or shown(value)} has a fraction"
+        yield Finding(
+            "schema.fraction",
+            pointer,
+            found,
+            allowed,
+            shape.description,
+            meant=int(value) if abs(value) < 1e15 else None,
+        )
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from fractions(shape.property(key), item, (*pointer, key), written)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from fractions(shape.items, item, (*pointer, index), written)
+
+
+def about_of(shape: Shape, pointer: Pointer) -> str:
+    """Return the description of a place, or of the nearest around it that has one."""
+    for length in range(len(pointer), 0, -1):
+        place = shape.at(pointer[:length])
+        if place is not None and place.description:
+            return place.description
+    return ""
+
+
+def explained(
+    error: Any,
+    document: Json,
+    schema_at: SchemaAt,
+    shape: Shape,
+    written: NumberAt,
+    would_do: WouldDo,
+) -> Iterator[Finding]:
+    """Yield one error of jsonschema-rs in an editor's words.
+
+    ``document`` holds it; ``schema_at`` returns the schema that an address names. ``shape``: the place of the
+    whole document. ``written`` returns how a number is written. ``would_do``
+    says whether a place admits a value.
+    """
+    inner = error.kind.error if error.kind.name == "propertyNames" else error
+    address, _, keyword = inner.absolute_keyword_location.rpartition("/")
+    if keyword.isdigit():  # one of the names under `dependentRequired`
+        address, _, keyword = address.rpartition("/")
+    is_false = inner.kind.name == "falseSchema"  # its address is the schema's own
+    schema = {} if is_false else schema_at(address)
+    refused = _Refused(
+        "" if is_false else keyword,
+        None if is_false else schema[keyword],
+        schema,
+        inner.instance,
+        pointer_of(error, document),
+        inner is not error,
+        inner,
+        shape,
+        written,
+        would_do,
+    )
+    if refused.keyword in _EXPLAINED:
+        yield from _EXPLAINED[refused.keyword](refused)
+    elif is_false or refused.wanted == {}:
+        yield from _forbidden(refused)
+    else:
+        yield refused.finding(inner.message[:200], refused.named)
+
+
+def pointer_of(error: Any, document: Json) -> Pointer:
+    """Return where an error is in a document.
+
+    jsonschema-rs gives a key such as "100" as the number 100, and leaves out the key "".
+    So several places may be meant; the one with the refused value is.
+    """
+    first: Pointer | None = None
+    for pointer in _places(document, tuple(error.instance_path)):
+        if at(document, pointer) == error.instance:
+            return pointer
+        first = pointer if first is None else first
+    return first or ()
+
+
+def _places(value: Json, steps: Pointer) -> Iterator[Pointer]:
+    """Yield the pointers that jsonschema-rs may mean by its steps, likely ones first."""
+    if not steps:
+        yield ()
+    elif isinstance(value, list):
+        index = steps[0]
+        if isinstance(index, int) and index < len(value):
+            for rest in _places(value[index], steps[1:]):
+                yield (index, *rest)
+    elif isinstance(value, dict):
+        name = str(steps[0])
+        alike = value if isinstance(steps[0], int) else ()
+        numbers = (
+            key for key in alike if _NUMBER.fullmatch(key) and int(key) == steps[0]
+        )
+        for key in dict.fromkeys(chain([name] if name in value else [], numbers)):
+            for rest in _places(value[key], steps[1:]):
+                yield (key, *rest)
+    if isinstance(value, dict) and "" in value:
+        for rest in _places(value[""], steps):
+            yield ("", *rest)
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """A value that a keyword of a schema refuses.
+
+    ``wanted``: what the schema says with the keyword; ``schema``: the one around it.
+    ``in_name``: the value is a key of the object at ``pointer``. ``error``: what
+    jsonschema-rs says. ``document``: the place of the whole document. ``written`` returns
+    how a number is written.
+    """
+
+    keyword: str
+    wanted: Json
+    schema: Mapping[str, Json]
+    value: Json
+    pointer: Pointer
+    in_name: bool
+    error: Any
+    document: Shape
+    written: NumberAt
+    would_do: WouldDo
+
+    @property
+    def rule(self) -> str:
+        if self.keyword.startswith("unevaluated"):
+            return "schema.other"
+        return f"schema.{self.keyword or 'false'}"
+
+    @property
+    def seen(self) -> str:
+        """The value as a message quotes it; a number as the editor wrote it."""
+        number = self.written(self.pointer) if isinstance(self.value, float) else None
+        return cut(number) if number else shown(self.value)
+
+    @property
+    def where(self) -> Pointer:
+        is_key = self.in_name and isinstance(self.value, str)
+        return (*self.pointer, self.value) if is_key else self.pointer
+
+    @property
+    def place(self) -> Shape | None:
+        """What the schemas say of the place of the value."""
+        return self.document.at(self.pointer)
+
+    @property
+    def about(self) -> str:
+        return about_of(self.document, self.pointer)
+
+    @property
+    def named(self) -> str:
+        """What the schema itself says to be allowed; empty where it does not."""
+        return str(self.schema.get("x-allowed", ""))
+
+    def meant(
+        self, value: Json, wanted: Json, place: Shape | None, written: NumberAt
+    ) -> Meant:
+        """Return what is meant by a value where one type, or several, are wanted."""
+        first = wanted if isinstance(wanted, str) else [*(wanted or ()), ""][0]
+        read = Readings(value, place, self.pointer, written, self.would_do).meant(first)
+        return read if isinstance(wanted, str) else Meant(read.words)
+
+    def finding(self, found: str, allowed: str, near: str = "") -> Finding:
+        """Return a Finding at the value. ``near``: an allowed value like this one."""
+        return Finding(
+            self.rule, self.where, found, allowed, self.about, near, self.in_name
+        )
+
+
+def _wrong_type(refused: _Refused) -> Iterator[Finding]:
+    if "enum" in refused.schema:  # which says what is allowed
+        return
+    value, pointer, place = refused.value, refused.pointer, refused.place
+    is_list = isinstance(refused.wanted, list)
+    types: list[str] = refused.wanted if is_list else [refused.wanted]
+    kind, wanted = " or ".join(TYPES.get(name, name) for name in types), types[0]
+    found = NOTHING if value == "" else f"{refused.seen} is not {kind}"
+    allowed = f"{kind}: {LAYOUTS[wanted]}" if wanted in LAYOUTS else kind
+    named = refused.named or str((place and place.keyword("x-allowed")) or "")
+    read = refused.meant(value, refused.wanted, place, refused.written)
+    yield Finding(
+        refused.rule,
+        pointer,
+        found,
+        read.words or named or allowed,
+        refused.about,
+        meant=read.certain,
+    )
+
+
+def _absent(refused: _Refused) -> Iterator[Finding]:
+    name = refused.error.kind.property
+    pointer = (*refused.pointer, name)
+    yield Finding(
+        refused.rule,
+        refused.pointer,
+        f"{shown(name)} is missing",
+        wanted_at(refused.document.at(pointer)),
+        about_of(refused.document, pointer),
+        on_key=True,
+        missing=name,
+    )
+
+
+def _unknown_keys(refused: _Refused) -> Iterator[Finding]:
+    names = tuple(refused.schema.get("properties", ()))
+    free = [name for name in names if name not in refused.value]
+    for name in refused.error.kind.unexpected:
+        yield Finding(
+            refused.rule,
+            (*refused.pointer, name),
+            f"{shown(name)} is not known here",
+            listed(names) or "nothing",
+            refused.about,
+            _nearest(name, free) or _nearest(name, names),
+            True,
+            meant=_meant_key(refused, name, names),
+        )
+
+
+def _no_choice(refused: _Refused) -> Iterator[Finding]:
+    value, seen = refused.value, refused.seen
+    choices = refused.wanted if refused.keyword == "enum" else [refused.wanted]
+    near = _nearest(value if isinstance(value, str) else seen, choices)
+    found = NOTHING if value == "" else f"{seen} is not one of the allowed values"
+    certain = None if refused.in_name else meant.choice(value, choices)
+    yield replace(refused.finding(found, listed(choices), near), meant=certain)
+
+
+def _wrong_form(refused: _Refused) -> Iterator[Finding]:
+    value, wanted = refused.value, str(refused.wanted)
+    form = _FORMAT_WORDS.get(wanted, f"text of the form {cut(wanted, 200)}")
+    misfit = f"{refused.seen} {_misfit(value, refused.schema)}"
+    found = NOTHING if value == "" else misfit
+    day = meant.day(value) if isinstance(value, str) else None
+    is_certain = (
+        day is not None
+        and not refused.in_name
+        and refused.place is not None
+        and refused.would_do(refused.place, day)
+    )
+    finding = refused.finding(found, refused.named or form)
+    yield replace(finding, meant=day if is_certain else None)
+
+
+def _twice(refused: _Refused) -> Iterator[Finding]:
+    second = _second(refused.value)
+    entry = shown(refused.value[second[0]]) if second else "an entry"
+    yield Finding(
+        refused.rule,
+        (*refused.pointer, *second),
+        f"{entry} stands in the list a second time",
+        "each entry once",
+        refused.about,
+    )
+
+
+def _out_of_bounds(refused: _Refused) -> Iterator[Finding]:
+    value, keyword = refused.value, refused.keyword
+    if value in ("", [], {}) and keyword in _LEAST:
+        allowed = refused.named or _LEAST[keyword].format(refused.wanted)
+        yield refused.finding(NOTHING, allowed)
+        return
+    found, bound = _BOUND_WORDS[keyword]
+    size = f"{len(value):,}" if isinstance(value, str | list | dict) else ""
+    allowed = ", ".join(filter(None, (refused.named, bound.format(refused.wanted))))
+    yield refused.finding(found.format(refused.seen, size), allowed)
+
+
+def _forbidden(refused: _Refused) -> Iterator[Finding]:
+    """Explain `false` and `not: {}`: whatever stands here is too much."""
+    here = refused.pointer[-1] if refused.pointer else refused.value
+    yield Finding(
+        refused.rule,
+        refused.pointer,
+        f"{shown(here)} may not stand here",
+        refused.named,
+        refused.about,
+        on_key=True,
+    )
+
+
+_EXPLAINED: Mapping[str, Callable[[_Refused], Iterator[Finding]]] = {
+    "type": _wrong_type,
+    "required": _absent,
+    "dependentRequired": _absent,
+    "additionalProperties": _unknown_keys,
+    "enum": _no_choice,
+    "const": _no_choice,
+    "pattern": _wrong_form,
+    "format": _wrong_form,
+    "uniqueItems": _twice,
+    **dict.fromkeys(_BOUND_WORDS, _out_of_bounds),
+}
+"""Keyword → the function that explains what it refuses."""
+
+
+def _nearest(word: str, choices: Sequence[Json]) -> str:
+    """Return the choice that is most like a word; of very many, one that begins like
+    it.
+    """
+    words = [str(choice) for choice in choices if not isinstance(choice, (dict, list))]
+    if len(words) > _MOST_COMPARED:
+        start = word[:2].casefold()
+        words = [choice for choice in words if choice[:2].casefold() == start][
+            :_MOST_COMPARED
+        ]
+    return nearest(word, words)
+
+
+def _meant_key(refused: _Refused, name: str, names: Sequence[str]) -> str | None:
+    """Return the key that is meant by an unknown one, if it may hold the value."""
+    key, value, place = meant.key(name, names), refused.value[name], refused.place
+    inner = place.property(key) if place and key else None
+    if key is None or inner is None or refused.would_do(inner.typed, value):
+        return key
+    wanted = inner.keyword("type")
+    read = refused.meant(value, wanted, inner, lambda _: str(value))
+    return key if read.certain is not None else None
+
+
+def _misfit(text: Json, schema: Mapping[str, Json]) -> str:
+    is_day = isinstance(text, str) and _DAY_FORM.fullmatch(text)
+    if is_day and schema.get("format") == "date":
+        return "does not exist in the calendar"
+    return "does not have the right form"
+
+
+def _second(items: list[Json]) -> Pointer:
+    """Return where the first item stands that equals one before it."""
+    seen: set[bytes] = set()
+    for index, item in enumerate(items):
+        written = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
+        if written in seen:
+            return (index,)
+        seen.add(written)
+    return ()  # 1 and 1.0, which are equal in JSON Schema and not in JSON text
