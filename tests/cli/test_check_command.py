@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tarfile
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from lxml import etree
 
 from harness.content import APP, ROOT, edit, unmark, write_files
 from harness.program import checked
+from harness.waits import PATIENCE, awaited
 from shopwindow.cli import main
 from shopwindow.content.documents.documents import live
 from shopwindow.interface import formats
@@ -93,12 +93,10 @@ def test_a_process_that_is_killed_is_no_fault_of_the_content(minimal: Path, comm
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    while not (readers := children(started.pid)):
-        assert started.poll() is None
-        time.sleep(0.001)
+    readers = awaited(lambda: children(started.pid))
     os.kill(readers[0], signal.SIGKILL)
     words = "a process that shared the work was ended from outside; is there enough memory?"
-    printed = started.communicate(timeout=60)
+    printed = started.communicate(timeout=PATIENCE)
     assert Ended(started.returncode, *printed) == Ended(4, "", f"shopwindow: {words}\n")
     if command == "build":
         last = json.loads((minimal.parent / "dist/last-build.json").read_bytes())

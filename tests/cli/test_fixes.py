@@ -18,6 +18,7 @@ from harness.commands import ends_with_us
 from harness.content import edit
 from harness.program import shopwindow
 from harness.servers import AS_INSTALLED, SOURCES, environment
+from harness.waits import PATIENCE, awaited
 from shopwindow import library
 from shopwindow.problems import Failure
 from shopwindow.shop import INTERFACE
@@ -154,18 +155,16 @@ def watching(folder: Path, output: int, *options: str) -> Iterator[subprocess.Po
         yield process
     finally:
         process.kill()
-        process.wait(20)
+        process.wait(PATIENCE)
 
 
 def until(pattern: str, log: Path, begin: int = 0) -> int:
     """Wait until a log holds a pattern behind a place; return where the pattern ends."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        found = re.compile(pattern).search(log.read_text(), begin)
-        if found:
-            return found.end()
-        time.sleep(0.05)
-    raise AssertionError(f"{pattern!r} is not in {log.read_text()[begin:]!r}")
+    found = awaited(
+        lambda: re.compile(pattern).search(log.read_text(), begin),
+        lambda: f"{pattern!r} is not in {log.read_text()[begin:]!r}",
+    )
+    return found.end()
 
 
 def test_every_save_is_checked_until_ctrl_c(minimal: Path, tmp_path: Path) -> None:
@@ -183,7 +182,7 @@ def test_every_save_is_checked_until_ctrl_c(minimal: Path, tmp_path: Path) -> No
         (minimal / EVENT).unlink()
         until("nothing wrong\n", log, end)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
     assert "Traceback" not in log.read_text()
 
 
@@ -211,7 +210,7 @@ def test_every_state_says_whether_strict_would_stop_at_its_warnings(minimal: Pat
         edit(minimal, (EVENT, "name: “Opening”", "name: Opening"))
         until("nothing wrong\n", log, end)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def test_a_terminal_is_cleared_before_every_state(minimal: Path) -> None:
@@ -225,5 +224,5 @@ def test_a_terminal_is_cleared_before_every_state(minimal: Path) -> None:
         assert b"nothing wrong" in shown
         assert b"---" not in shown
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
     os.close(ours)

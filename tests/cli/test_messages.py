@@ -4,13 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from harness.content import SAMPLE
 from harness.program import Ran, built
+from harness.waits import awaited
 from shopwindow.service.watch import Watch
 from shopwindow.shop import INTERFACE
 
@@ -54,10 +54,5 @@ def test_a_service_without_a_release_says_so_and_follows_the_first(tmp_path: Pat
     assert watch() is None
     assert lines == [f"there is no release yet in {out}: reads are answered 503 until one is built"]
     id = built(SAMPLE, out)
-    deadline = time.monotonic() + 20
-    while watch() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
-    serving = watch()
-    assert serving is not None
-    assert serving.id == id
+    assert awaited(watch).id == id
     assert len(lines) == 1

@@ -13,6 +13,7 @@ import pytest
 from harness.content import event, small, write
 from harness.program import shopwindow
 from harness.servers import environment
+from harness.waits import PATIENCE
 from shopwindow import library
 from shopwindow.shop import INTERFACE
 
@@ -103,7 +104,7 @@ def answered(content: Path, answer: bytes) -> tuple[int, str]:
             if not asked and b"Write this?" in shown:
                 asked = True
                 terminal.write(answer)
-    return process.wait(60), shown.decode().replace("\r\n", "\n")
+    return process.wait(PATIENCE), shown.decode().replace("\r\n", "\n")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from harness.content import SAMPLE, write
 from harness.program import built, shopwindow
 from harness.stores import current, documents, folder, memory, on_disk, read, release
+from harness.waits import PATIENCE
 from shopwindow.delivery import layout, pointer
 from shopwindow.delivery.bucket import Bucket, Headers, Listed, Version
 from shopwindow.delivery.outgoing import outgoing
@@ -186,7 +187,7 @@ def test_of_many_who_replace_the_same_version_one_wins(bucket: Bucket) -> None:
 
 
 def replace_together(bucket: Bucket, version: Version | None, together: Barrier, body: bytes) -> bool:
-    together.wait(60)
+    together.wait(PATIENCE)
     return bucket.replace("current.json", body, TEXT, version)
 
 

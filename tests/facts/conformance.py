@@ -16,6 +16,7 @@ from harness.catalogs import SETTINGS, files
 from harness.content import app, coupon, event, promotion, site, store
 from harness.program import UNLIMITED, Answer
 from harness.servers import ADDRESS, ask
+from harness.waits import PATIENCE
 
 Json = Any
 AT = "2026-11-24T12:00:00-05:00"
@@ -1367,7 +1368,7 @@ def expected(case: Case) -> Answer:
 def differing(port: int, base: str, cases: list[Case]) -> list[tuple[str, Answer, Answer]]:
     """The cases that a server answers otherwise, with what is owed and what came."""
     found = []
-    connection = HTTPConnection(ADDRESS, port, timeout=10)
+    connection = HTTPConnection(ADDRESS, port, timeout=PATIENCE)
     for case in cases:
         came = ask(connection, target(base, case), case.sent, case.method, case.data)
         if came != expected(case):

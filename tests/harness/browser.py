@@ -29,6 +29,7 @@ from pygls.lsp.client import LanguageClient
 
 from harness.commands import ends_with_us
 from harness.servers import AS_INSTALLED, SOURCES, environment
+from harness.waits import PATIENCE, T, awaited
 
 # -- a preview that runs, and a real browser that looks at it ----------------------------------------------------------
 
@@ -74,7 +75,7 @@ PATHS = [
 ]
 """Every page of a preview of the sample, with what it shows after a choice."""
 
-expect.set_options(timeout=30_000)  # milliseconds: other tests run beside, and bound no time
+expect.set_options(timeout=1000 * PATIENCE)  # milliseconds
 SIZES = {"phone": (360, 740), "desktop": (1600, 900)}
 
 
@@ -97,7 +98,7 @@ class Preview:
             {name.replace("_", "-"): text for name, text in headers.items()},
         )
         try:
-            with urlopen(request, timeout=30) as response:
+            with urlopen(request, timeout=PATIENCE) as response:
                 return response.status, by_name(response.headers), response.read().decode()
         except HTTPError as error:
             return error.code, by_name(error.headers), error.read().decode()
@@ -138,7 +139,7 @@ def preview(folder: Path, *options: str, bind: str = "127.0.0.1:0", **env: str) 
         yield Preview(reached, folder, process, address[2] or "")
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
         shutil.rmtree(cache, ignore_errors=True)
 
 
@@ -182,6 +183,16 @@ def fits(page: Page) -> bool:
     page.wait_for_load_state("load")
     narrow: bool = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     return narrow
+
+
+def first_held(page: Page, held: list[T]) -> T:
+    """The first that a route of a page put into a list; a page hands out what happens only while it is waited for."""
+
+    def first() -> list[T]:
+        page.wait_for_timeout(50)
+        return held
+
+    return awaited(first)[0]
 
 
 def is_fault(message: ConsoleMessage) -> bool:
@@ -301,7 +312,7 @@ def _distance(one: bytes, other: bytes) -> int:
 # -- packages from npm, for tests that need them -----------------------------------------------------------------------
 
 
-PATIENCE = 300
+NPM_SECONDS = 300
 """Seconds for an installation. A registry that cannot be reached is tried again and again by npm."""
 
 
@@ -311,9 +322,9 @@ def npm_installed(folder: Path, *packages: str) -> Path:
         pytest.skip(f"{packages[0]} needs node and npm")
     command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *packages]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=NPM_SECONDS)
     except subprocess.TimeoutExpired:
-        pytest.skip(f"npm does not install {packages[0]} within {PATIENCE} s")
+        pytest.skip(f"npm does not install {packages[0]} within {NPM_SECONDS} s")
     if done.returncode != 0:
         pytest.skip(f"npm does not install {packages[0]}: {done.stderr.strip().splitlines()[-1:]}")
     return folder / "node_modules"
@@ -324,9 +335,6 @@ def npm_installed(folder: Path, *packages: str) -> Path:
 
 PACKAGE = "yaml-language-server@1.25.0"
 """From npm: the release that the expectations were written with."""
-
-SERVER_PATIENCE = 60
-"""Seconds for one answer of the server, on a machine that does other things beside."""
 
 
 @cache
@@ -365,18 +373,18 @@ class Server:
             change = types.TextDocumentContentChangeWholeDocument(text)
             named = types.VersionedTextDocumentIdentifier(version, uri)
             self._client.text_document_did_change(types.DidChangeTextDocumentParams(named, [change]))
-        return await asyncio.wait_for(self._diagnostics[uri], SERVER_PATIENCE)
+        return await asyncio.wait_for(self._diagnostics[uri], PATIENCE)
 
     async def completed(self, path: Path, line: int, column: int) -> list[types.CompletionItem]:
         """Return what the server offers at a place of an open file; lines and columns count from 0."""
         params = types.CompletionParams(types.TextDocumentIdentifier(path.as_uri()), types.Position(line, column))
-        answer = await asyncio.wait_for(self._client.text_document_completion_async(params), SERVER_PATIENCE)
+        answer = await asyncio.wait_for(self._client.text_document_completion_async(params), PATIENCE)
         return list(answer.items if isinstance(answer, types.CompletionList) else answer or [])
 
     async def shown(self, path: Path, line: int, column: int) -> str:
         """Return what the server shows of a place of an open file."""
         params = types.HoverParams(types.TextDocumentIdentifier(path.as_uri()), types.Position(line, column))
-        answer = await asyncio.wait_for(self._client.text_document_hover_async(params), SERVER_PATIENCE)
+        answer = await asyncio.wait_for(self._client.text_document_hover_async(params), PATIENCE)
         contents = answer.contents if answer else ""
         return contents.value if isinstance(contents, types.MarkupContent) else str(contents)
 
@@ -417,13 +425,13 @@ async def serving(root: Path, settings: dict[str, Any]) -> AsyncIterator[Server]
     params = types.InitializeParams(
         capabilities, process_id=os.getpid(), root_uri=root.as_uri(), workspace_folders=[folder]
     )
-    await asyncio.wait_for(client.initialize_async(params), SERVER_PATIENCE)
+    await asyncio.wait_for(client.initialize_async(params), PATIENCE)
     client.initialized(types.InitializedParams())
     # The server asks for its settings once, and marks again what was open before it has them.
-    await asyncio.wait_for(asked.wait(), SERVER_PATIENCE)
+    await asyncio.wait_for(asked.wait(), PATIENCE)
     try:
         yield server
     finally:
-        await asyncio.wait_for(client.shutdown_async(None), SERVER_PATIENCE)
+        await asyncio.wait_for(client.shutdown_async(None), PATIENCE)
         client.exit(None)
         await client.stop()

@@ -83,7 +83,7 @@ class Starter:
         """Let it end, and wait for it."""
         if self.process.stdin is not None:
             self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait()
 
 
 def _mask() -> int:

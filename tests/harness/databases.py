@@ -8,7 +8,6 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,6 +25,7 @@ from facts.conformance import PHONE
 from harness.commands import ends_with_us
 from harness.program import Answer, Database
 from harness.servers import ADDRESS, Server, free_port
+from harness.waits import PATIENCE, awaited
 from shopwindow.interface.operation import Outcome
 from shopwindow.interface.table import Tables
 from shopwindow.retail.consents.table import CONSENTS, Choice
@@ -157,16 +157,17 @@ class PostgresServer:
             )
         self.process = process
         ready = [f"{self.programs}/pg_isready", "-q", "-h", ADDRESS, "-p", str(self.port)]
-        deadline = time.monotonic() + 60
-        while subprocess.run(ready).returncode:
+
+        def is_ready() -> bool:
             assert process.poll() is None, (self.folder / "log").read_text()
-            assert time.monotonic() < deadline, "PostgreSQL does not answer"
-            time.sleep(0.02)
+            return subprocess.run(ready).returncode == 0
+
+        awaited(is_ready, (self.folder / "log").read_text)
 
     def stop(self, how: Signals = FAST) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(how)
-            self.process.wait(60)
+            self.process.wait(PATIENCE)
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -333,7 +334,7 @@ def post(
     path: str = PATH,
 ) -> Answer:
     """One opt-in or opt-out, on a connection of its own."""
-    connection = HTTPConnection(ADDRESS, server.port, timeout=30)
+    connection = HTTPConnection(ADDRESS, server.port, timeout=PATIENCE)
     sent = {"x-svc-webservice-client-id": key, "Content-Type": "application/json", **(headers or {})}
     try:
         connection.request("POST", path, json.dumps({"deviceID": device, "optInOrOptOut": choice}), sent)

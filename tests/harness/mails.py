@@ -23,6 +23,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from harness.databases import DOCUMENT, Engine
 from harness.program import Database
 from harness.servers import ADDRESS, environment, free_port
+from harness.waits import PATIENCE
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
 from shopwindow.service.letters import Letters
@@ -91,17 +92,17 @@ class MailServer:
         """How often each Message-ID came."""
         return Counter(str(message_from_bytes(data)["Message-ID"]) for _, data in self.taken)
 
-    def wait(self, number: int, seconds: float = 20) -> bool:
+    def wait(self, number: int) -> bool:
         """Until so many mails were taken."""
         with self.changed:
-            return self.changed.wait_for(lambda: len(self.taken) >= number, seconds)
+            return self.changed.wait_for(lambda: len(self.taken) >= number, PATIENCE)
 
 
 class _Controller(Controller):
     """aiosmtpd's, which connects to itself to see whether it listens: without TLS, even where that comes first."""
 
     def _trigger_server(self) -> None:
-        socket.create_connection((self.hostname, self.port), 5).close()
+        socket.create_connection((self.hostname, self.port), PATIENCE).close()
 
 
 @contextmanager

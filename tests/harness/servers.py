@@ -12,8 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -28,6 +27,7 @@ import pytest
 
 from harness.commands import ends_with_us
 from harness.program import BESIDE_THE_POINT, JSON, PHONE, Answer
+from harness.waits import PATIENCE, awaited
 
 # -- a real nginx on loopback, what stands behind it, and how it is asked ----------------------------------------------
 
@@ -123,18 +123,16 @@ def running_nginx(folder: Path, configuration: str, port: int, user: str = "root
         yield
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE)
 
 
 def _await_nginx(process: subprocess.Popen[bytes], port: int) -> None:
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
+    def listens() -> bool:
         assert process.poll() is None, "nginx did not start"
         with closing(socket.socket()) as probe:
-            if probe.connect_ex((ADDRESS, port)) == 0:
-                return
-        time.sleep(0.01)
-    raise AssertionError("nginx does not listen")
+            return probe.connect_ex((ADDRESS, port)) == 0
+
+    awaited(listens)
 
 
 def ask(
@@ -157,7 +155,10 @@ def ask(
 
 def ask_raw(port: int, data: bytes) -> Answer:
     """One request, byte for byte, and the first answer to it."""
-    with closing(socket.create_connection((ADDRESS, port), 10)) as connection, connection.makefile("rb") as stream:
+    with (
+        closing(socket.create_connection((ADDRESS, port), PATIENCE)) as connection,
+        connection.makefile("rb") as stream,
+    ):
         connection.sendall(data)
         status = int(stream.readline().split()[1])
         lines = iter(lambda: stream.readline().decode().strip(), "")
@@ -265,7 +266,7 @@ class Server:
     err: Path
 
     def connect(self) -> HTTPConnection:
-        return HTTPConnection(ADDRESS, self.port, timeout=10)
+        return HTTPConnection(ADDRESS, self.port, timeout=PATIENCE)
 
     def ask(
         self, target: str, headers: Mapping[str, str] | None = None, method: str = "GET", body: bytes | None = None
@@ -284,7 +285,7 @@ class Server:
 
     def told(self, path: str) -> Answer:
         """What the admin address says."""
-        connection = HTTPConnection(ADDRESS, self.admin, timeout=10)
+        connection = HTTPConnection(ADDRESS, self.admin, timeout=PATIENCE)
         try:
             return ask(connection, path, {})
         finally:
@@ -310,7 +311,7 @@ def running(folder: Path, command: list[str], port: int, admin: int = 0, **env: 
         if process.poll() is None:
             process.terminate()
         try:
-            process.wait(20)
+            process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
@@ -318,22 +319,20 @@ def running(folder: Path, command: list[str], port: int, admin: int = 0, **env: 
 
 def _await(server: Server) -> None:
     """Until the server answers a request, whatever it says."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
+
+    def listens() -> bool:
         assert server.process.poll() is None, server.err.read_text()
-        try:
+        with suppress(OSError):
             server.ask("/", method="OPTIONS")
-        except OSError:
-            time.sleep(0.02)
-            continue
-        return
-    raise AssertionError(f"nobody listens: {server.err.read_text()}")
+            return True
+        return False
+
+    awaited(listens, server.err.read_text)
 
 
-def answers(server: Server, target: str = "/", seconds: float = 10) -> bool:
+def answers(server: Server, target: str = "/") -> bool:
     """Whether a request is answered at all, whatever the answer is."""
     connection = server.connect()
-    connection.timeout = seconds
     try:
         connection.request("OPTIONS", target)
         return connection.getresponse().status == 204
@@ -368,16 +367,6 @@ def stands_still(process: int) -> bool:
     return all(state.rpartition(")")[2].split()[0] == "T" for state in states)
 
 
-def within(seconds: float, told: Callable[[], bool]) -> bool:
-    """Whether something comes true in time."""
-    deadline = time.monotonic() + seconds
-    while not told():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 def metric(server: Server, name: str, **labels: str) -> float | None:
     """A value of /metrics."""
     inner = ",".join(f'{key}="{value}"' for key, value in labels.items())
@@ -409,12 +398,12 @@ def in_a_group(folder: Path, out: Path, *options: str, **env: str) -> Iterator[S
         )
     server = Server(port, 0, process, folder / "stdout", folder / "stderr")
     try:
-        assert within(30, lambda: process.poll() is not None or answers(server)), server.err.read_text()
+        awaited(lambda: process.poll() is not None or answers(server), server.err.read_text)
         yield server
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(20)
+        process.wait(PATIENCE)
 
 
 @contextmanager
@@ -493,17 +482,16 @@ def _installed() -> tuple[str | None, str]:
 
 def _await_edge(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     """Until a server answers a request, whatever it says."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
+
+    def listens() -> bool:
         assert process.poll() is None, log.read_text()
-        try:
-            with closing(HTTPConnection(ADDRESS, port, timeout=10)) as connection:
-                connection.request("OPTIONS", "/")
-                connection.getresponse().read()
-                return
-        except OSError:
-            time.sleep(0.02)
-    raise AssertionError(f"nobody listens: {log.read_text()}")
+        with suppress(OSError), closing(HTTPConnection(ADDRESS, port, timeout=PATIENCE)) as connection:
+            connection.request("OPTIONS", "/")
+            connection.getresponse().read()
+            return True
+        return False
+
+    awaited(listens, log.read_text)
 
 
 @contextmanager
@@ -515,7 +503,7 @@ def _server(command: list[str], port: int, log: Path) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
 
 
 # -- Varnish -----------------------------------------------------------------------------------------------------
@@ -622,16 +610,16 @@ class Notified:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def next(self, seconds: float = 30) -> str:
+    def next(self) -> str:
         """What is said next, but for the words that it is alive."""
-        self._socket.settimeout(seconds)
+        self._socket.settimeout(PATIENCE)
         while (said := self._socket.recv(4096).decode()) == "WATCHDOG=1":
             pass
         return said
 
     def is_alive(self) -> bool:
         """Whether the service says that it lives, which it says at every turn, also before and after other words."""
-        self._socket.settimeout(5)
+        self._socket.settimeout(PATIENCE)
         return any(self._socket.recv(4096) == b"WATCHDOG=1" for _ in range(2))
 
 
@@ -677,7 +665,7 @@ class Load:
     def once(self) -> None:
         """A connection for each request. Whatever does not come back is lost."""
         while not self.stop.is_set():
-            connection = HTTPConnection(ADDRESS, self.port, timeout=60)
+            connection = HTTPConnection(ADDRESS, self.port, timeout=PATIENCE)
             try:
                 self.statuses.append(ask(connection, TARGET, KEY).status)
             except (OSError, HTTPException) as error:
@@ -691,7 +679,7 @@ class Load:
         A server may close it between two of them, and a request that was on its way then is sent again on another
         (RFC 9110 §9.2.2), once. That is what nginx does with a connection to its upstream, too.
         """
-        connection, used = HTTPConnection(ADDRESS, self.port, timeout=60), False
+        connection, used = HTTPConnection(ADDRESS, self.port, timeout=PATIENCE), False
         while not self.stop.is_set():
             try:
                 self.statuses.append(ask(connection, TARGET, KEY).status)
@@ -703,7 +691,7 @@ class Load:
             except (OSError, HTTPException) as error:
                 self.lost.append(repr(error))
             connection.close()
-            connection, used = HTTPConnection(ADDRESS, self.port, timeout=60), False
+            connection, used = HTTPConnection(ADDRESS, self.port, timeout=PATIENCE), False
         connection.close()
 
     def has_answered(self, number: int) -> bool:
@@ -723,7 +711,7 @@ def under_load(port: int) -> Iterator[Load]:
     finally:
         load.stop.set()
         for thread in threads:
-            thread.join(90)
+            thread.join(PATIENCE)
 
 
 # -- requests noted by processes, threads and forked workers, and the log that they leave ------------------------------
@@ -781,5 +769,5 @@ def opted_in(server: Server) -> int:
     """The status of an opt-in that a running service is sent."""
     body = json.dumps({"deviceID": "D1", "optInOrOptOut": "IN"}).encode()
     headers = {"x-svc-webservice-client-id": PHONE, "content-type": JSON}
-    connection = HTTPConnection(ADDRESS, server.port, timeout=30)  # a write waits 10 s for a server that is away
+    connection = HTTPConnection(ADDRESS, server.port, timeout=PATIENCE)
     return ask(connection, "/v2/utility/mobileoptinout", headers, "POST", body).status

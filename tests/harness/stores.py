@@ -32,6 +32,7 @@ from harness.commands import ends_with_us
 from harness.content import small, write
 from harness.program import built, shopwindow
 from harness.servers import ADDRESS, free_port
+from harness.waits import PATIENCE, awaited
 from shopwindow.delivery import layout, roots, upkeep
 from shopwindow.delivery.bucket import Bucket, FolderBucket, Headers, Stored, Version
 from shopwindow.delivery.fetching import PullFault
@@ -112,7 +113,7 @@ def s3(folder: Path) -> Iterator[Store]:
         yield Store(port, "s3", environment)
     finally:
         process.kill()  # it takes half a minute to end by itself
-        process.wait(10)
+        process.wait(PATIENCE)
 
 
 def _started(weed: str, folder: Path) -> tuple[subprocess.Popen[bytes], int]:
@@ -129,7 +130,7 @@ def _started(weed: str, folder: Path) -> tuple[subprocess.Popen[bytes], int]:
         if _answers(process, f"http://{ADDRESS}:{ports['filer']}/buckets/{BUCKET}/", ports["s3"]):
             return process, ports["s3"]
         process.kill()
-        process.wait(10)
+        process.wait(PATIENCE)
     raise AssertionError(f"SeaweedFS did not start: {folder}/log says why")
 
 
@@ -145,15 +146,17 @@ def _ports() -> list[int]:
 
 
 def _answers(process: subprocess.Popen[bytes], address: str, port: int) -> bool:
-    """Create the bucket; return whether the store answers within 30 s, which takes 4 s where nothing else runs."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and process.poll() is None:
+    """Create the bucket, once the store answers; return whether it does, or has ended."""
+
+    def answers() -> bool:
         with suppress(OSError):
-            socket.create_connection((ADDRESS, port), 5).close()
-            urllib.request.urlopen(urllib.request.Request(address, method="POST"), timeout=5).close()
+            socket.create_connection((ADDRESS, port), PATIENCE).close()
+            urllib.request.urlopen(urllib.request.Request(address, method="POST"), timeout=PATIENCE).close()
             return True
-        time.sleep(0.1)
-    return False
+        return process.poll() is not None
+
+    awaited(answers)
+    return process.poll() is None
 
 
 # -- Azure -----------------------------------------------------------------------------------------------------------
@@ -191,11 +194,12 @@ def azure(folder: Path) -> Iterator[Store]:
         [*command, "--blobHost", ADDRESS, "--blobPort", str(port)], preexec_fn=ends_with_us, stdout=subprocess.DEVNULL
     )
     try:
-        deadline = time.monotonic() + 60
-        while not _container_created(port):
-            assert time.monotonic() < deadline, "Azurite does not answer"
+
+        def answers() -> bool:
             assert process.poll() is None, "Azurite did not start"
-            time.sleep(0.1)
+            return _container_created(port)
+
+        awaited(answers)
         environment = {
             "AZURE_STORAGE_ENDPOINT": f"http://{ADDRESS}:{port}/{ACCOUNT}",
             "AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT,
@@ -204,7 +208,7 @@ def azure(folder: Path) -> Iterator[Store]:
         yield Store(port, "az", environment)
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(PATIENCE)
 
 
 def _container_created(port: int) -> bool:
@@ -221,7 +225,7 @@ def _container_created(port: int) -> bool:
     }
     address = f"http://{ADDRESS}:{port}{path}?restype=container"
     with suppress(OSError):
-        urllib.request.urlopen(urllib.request.Request(address, method="PUT", headers=headers), timeout=5).close()
+        urllib.request.urlopen(urllib.request.Request(address, method="PUT", headers=headers), timeout=PATIENCE).close()
         return True
     return False
 
@@ -331,7 +335,7 @@ class _Handler(BaseHTTPRequestHandler):
         liar: Liar = self.server.liar  # type: ignore[attr-defined]
         liar.requests.append(self.path)
         way = liar.way(len(liar.requests), self.path)
-        connection = HTTPConnection(ADDRESS, self.server.store, timeout=30)  # type: ignore[attr-defined]
+        connection = HTTPConnection(ADDRESS, self.server.store, timeout=PATIENCE)  # type: ignore[attr-defined]
         connection.request("GET", self.path, headers=dict(self.headers))
         response = connection.getresponse()
         body = response.read()
@@ -660,7 +664,7 @@ class Together:
     def replace(self, key: str, data: bytes, headers: Headers, version: Version | None) -> bool:
         if key == self._key and not self.waits.is_set():
             self.waits.set()
-            self._barrier.wait(60)
+            self._barrier.wait(PATIENCE)
         return self._bucket.replace(key, data, headers, version)
 
 
@@ -714,7 +718,7 @@ def raced(bucket: Bucket, keys: Path, key: str, going: list[Outgoing]) -> list[s
     threads = [threading.Thread(target=run, args=(number,)) for number in (0, 1)]
     threads[0].start()
     if key == layout.TIMESTAMP:
-        assert targets[0].waits.wait(60)
+        assert targets[0].waits.wait(PATIENCE)
     threads[1].start()
     for thread in threads:
         thread.join()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tuf.api.exceptions import DownloadError, DownloadHTTPError, RepositoryError
 
+from harness.waits import PATIENCE
 from shopwindow.delivery.verifying import MetadataReader, refresh
 
 
@@ -18,7 +19,7 @@ class Addresses:
 
     def stream(self, key: str) -> Iterator[bytes] | None:
         try:
-            answer = urllib.request.urlopen(key, timeout=10)
+            answer = urllib.request.urlopen(key, timeout=PATIENCE)
         except urllib.error.HTTPError as error:
             if error.code in (403, 404):
                 return None

@@ -24,6 +24,7 @@ from harness.stores import (
     stored,
     wrongly,
 )
+from harness.waits import PATIENCE
 from shopwindow.delivery import layout
 from shopwindow.delivery.bucket import Bucket, Headers, Version
 
@@ -44,7 +45,7 @@ def test_the_store_decides_who_creates_and_who_replaces(there: Store) -> None:
 
 
 def _replace(bucket: Bucket, version: Version, together: threading.Barrier, body: bytes) -> bool:
-    together.wait(60)
+    together.wait(PATIENCE)
     return bucket.replace("current.json", body, TEXT, version)
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from harness.content import AT, SAMPLE, app, event, promotion, site, small, store, write
 from harness.program import aged, build, built, copied, current, history, manifest, program_schemas, shopwindow, tree
-from harness.servers import within
+from harness.waits import awaited
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.content.reading.listing import shipped
 from shopwindow.interface.answer import answer
@@ -396,7 +396,7 @@ def test_what_cannot_go_to_disk_while_more_is_made_is_told_at_the_end(tmp_path: 
     stage = Stage(tmp_path / "staged")
     (tmp_path / "staged").rmdir()
     stage.begin_to_settle()
-    assert within(20, lambda: stage._failed is not None)
+    awaited(lambda: stage._failed is not None)
     (tmp_path / "staged").mkdir()
     with pytest.raises(FileNotFoundError):
         stage.settle()

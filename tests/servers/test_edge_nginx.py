@@ -36,6 +36,7 @@ from edge.test_edge_rules import (
 from harness import servers
 from harness.program import Answer, built, manifest
 from harness.servers import ask, ask_raw
+from harness.waits import PATIENCE
 from shopwindow.content.documents.documents import Content
 from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import Rules, rules
@@ -77,7 +78,7 @@ def serving(
     servers.required_nginx()
     port = servers.free_port()
     files, listen = out / "current" / "files", f"{servers.ADDRESS}:{port}"
-    connection = HTTPConnection(servers.ADDRESS, port, timeout=30)
+    connection = HTTPConnection(servers.ADDRESS, port, timeout=PATIENCE)
     with servers.running_nginx(folder, configuration(rules, keys, files, service, listen, timeout=timeout), port):
         yield Edge(port, connection)
         connection.close()
@@ -358,7 +359,7 @@ def test_the_service_is_told_who_asks_and_whom(edge: Edge) -> None:
 def test_every_answer_has_the_requests_id(edge: Edge) -> None:
     def id_of(target: str, key: str, given: str, **more: str) -> tuple[int, str]:
         headers = {KEY_HEADER: key, "Host": HOST, **({"X-Request-Id": given} if given else {}), **more}
-        with closing(HTTPConnection(servers.ADDRESS, edge.port, timeout=10)) as connection:
+        with closing(HTTPConnection(servers.ADDRESS, edge.port, timeout=PATIENCE)) as connection:
             connection.request("GET", target, headers=headers)
             response = connection.getresponse()
             return response.status, response.headers["X-Request-Id"] or json.loads(response.read())["headers"][NAME]
@@ -650,7 +651,7 @@ def load(
     edge: Edge, asked: Callable[[], tuple[str, dict[str, str]]], stop: threading.Event, seen: list[Answer]
 ) -> None:
     """Ask until told to stop, on a connection of its own."""
-    mine = replace(edge, connection=HTTPConnection(servers.ADDRESS, edge.port, timeout=10))
+    mine = replace(edge, connection=HTTPConnection(servers.ADDRESS, edge.port, timeout=PATIENCE))
     while not stop.is_set():
         target, headers = asked()
         seen.append(mine(target, **headers))

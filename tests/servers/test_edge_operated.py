@@ -5,7 +5,7 @@ import pwd
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from harness import servers
 from harness.content import ROOT
 from harness.program import Answer, built, nginx_configuration, program_schemas
 from harness.servers import ask
+from harness.waits import PATIENCE, awaited
 from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits
 
 SAMPLE = ROOT / "content"
@@ -47,7 +48,7 @@ def edge(folder: Path, service: str, port: int, limits: EdgeLimits = NO_LIMITS) 
 
 
 def get(port: int, target: str, host: str = HOST, **headers: str) -> Answer:
-    connection = HTTPConnection(servers.ADDRESS, port, timeout=10)
+    connection = HTTPConnection(servers.ADDRESS, port, timeout=PATIENCE)
     try:
         return ask(connection, target, {"Host": host, KEY_HEADER: KEY, **headers})
     finally:
@@ -175,7 +176,7 @@ def test_a_client_has_so_many_requests_at_work(public: Path) -> None:
         text = edge(public, service, port, EdgeLimits(rate=0, burst=0, requests=2))
         with servers.running_nginx(public / "nginx-busy", text, port):
             waiting: list[HTTPConnection] = []
-            within(lambda: refused(port, waiting))
+            awaited(lambda: refused(port, waiting))
             assert (get(port, FILE).status, len(waiting) >= 2) == (200, True)
             for connection in waiting:
                 connection.close()
@@ -189,15 +190,6 @@ def refused(port: int, waiting: list[HTTPConnection]) -> bool:
     except TimeoutError:
         waiting.append(connection)
         return False
-
-
-def within(fact: Callable[[], bool], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if fact():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come true")
 
 
 @pytest.mark.parametrize("limits", [NO_LIMITS, EdgeLimits(), EdgeLimits(rate=0), EdgeLimits(requests=0)])

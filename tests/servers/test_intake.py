@@ -14,7 +14,8 @@ import pytest
 
 from facts.conformance import PHONE
 from harness.program import program_schemas
-from harness.servers import ADDRESS, Server, granian, metric, within
+from harness.servers import ADDRESS, Server, granian, metric
+from harness.waits import PATIENCE, awaited
 from shopwindow.interface.body import Bodies, read
 from shopwindow.interface.call import Request
 from shopwindow.problems import Fault
@@ -45,7 +46,7 @@ def head(line: str, *more: str, key: str = PHONE, host: str = "localhost") -> by
 
 def sent(server: Server, data: bytes, seconds: float = 5.0) -> bytes:
     """All that comes back until the connection is closed, or nothing more comes for ``seconds``."""
-    with socket.create_connection((ADDRESS, server.port), timeout=20) as client:
+    with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as client:
         came = b""
         with suppress(TimeoutError, ConnectionResetError, BrokenPipeError):
             client.sendall(data)
@@ -122,15 +123,15 @@ def test_http_2_is_not_spoken_unless_it_is_asked_for(server: Server) -> None:
 
 def test_connections_beyond_the_limit_wait_until_others_are_closed(tmp_path: Path, out: Path) -> None:
     with granian(tmp_path / "server", out, "--workers", "1", "--clients", "20") as server:
-        assert within(20, lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
+        awaited(lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
         with ExitStack() as stack:
             for _ in range(40):
                 client = stack.enter_context(socket.create_connection((ADDRESS, server.port)))
                 client.sendall(HALF)
             names = ("shopwindow_connections_open", "shopwindow_connections_waiting")
-            assert within(20, lambda: [metric(server, name) for name in names] in ([20, 20], [21, 19]))
+            awaited(lambda: [metric(server, name) for name in names] in ([20, 20], [21, 19]))
         assert server.ask(PROMOTIONS, KEY).status == 200
-        assert within(20, lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
+        awaited(lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
 
 
 # -- what is answered before the body --------------------------------------------------------------------------
@@ -155,7 +156,7 @@ JSON_TYPE = "Content-Type: application/json"
     ],
 )
 def test_what_the_head_decides_waits_for_no_body(server: Server, data: bytes, status: int) -> None:
-    with socket.create_connection((ADDRESS, server.port), timeout=5) as client:
+    with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as client:
         client.sendall(data)
         came = client.recv(65536)
     assert statuses(came) == [status]
@@ -163,7 +164,7 @@ def test_what_the_head_decides_waits_for_no_body(server: Server, data: bytes, st
 
 def test_a_client_that_waits_to_be_told_sends_its_body_only_where_it_is_wanted(server: Server) -> None:
     expects = ("Content-Length: 2", JSON_TYPE, "Expect: 100-continue")
-    with socket.create_connection((ADDRESS, server.port), timeout=5) as client:
+    with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as client:
         client.sendall(head(f"POST {OPT_IN} HTTP/1.1", *expects))
         first = client.recv(65536)
         client.sendall(b"{}")
@@ -181,7 +182,7 @@ def test_a_connection_stays_good_after_a_body_that_nobody_wanted(server: Server)
 @pytest.mark.parametrize("length", [MIB + 1, 3 * MIB])
 def test_a_body_without_a_length_is_refused_once_it_is_too_large(server: Server, length: int) -> None:
     data = head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Transfer-Encoding: chunked")
-    with socket.create_connection((ADDRESS, server.port), timeout=5) as client:
+    with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as client:
         client.sendall(data)
         with suppress(BrokenPipeError, ConnectionResetError):
             for _ in range(length // 65536 + 1):
@@ -199,7 +200,7 @@ def test_a_body_without_a_length_is_refused_once_it_is_too_large(server: Server,
     ],
 )
 def test_a_body_that_was_cut_off_is_refused_though_it_could_be_read(server: Server, data: bytes) -> None:
-    with socket.create_connection((ADDRESS, server.port), timeout=5) as client:
+    with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as client:
         client.sendall(data)
         client.shutdown(socket.SHUT_WR)
         came = client.recv(65536)

@@ -7,6 +7,7 @@ from pathlib import Path
 from harness import servers
 from harness.program import shopwindow
 from harness.servers import granian
+from harness.waits import PATIENCE
 from test_contribute import Copy, touches_one_place
 from test_library_example import AT, EXAMPLE, USING, out
 
@@ -32,7 +33,7 @@ def test_nginx_asks_for_no_key(out: Path, tmp_path: Path) -> None:
         assert (ran.status, ran.err) == (0, "")
         configuration = (tmp_path / "edge.conf").read_text()
         with servers.running_nginx(tmp_path / "nginx", configuration, port):
-            connection = HTTPConnection(servers.ADDRESS, port, timeout=10)
+            connection = HTTPConnection(servers.ADDRESS, port, timeout=PATIENCE)
             host = {"Host": "api.library.example"}
             for headers in (host, {**host, "x-svc-webservice-client-id": "x" * 24}):
                 listed = servers.ask(connection, "/v1/readings?branch=2", headers)

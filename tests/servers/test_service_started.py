@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,8 @@ from deploy.test_deploy import DEPLOY
 from harness.databases import DOCUMENT
 from harness.mails import mail_server
 from harness.program import PHONE, SILENT
-from harness.servers import free_port, granian, metric, printed, within
+from harness.servers import free_port, granian, metric, printed
+from harness.waits import PATIENCE, awaited
 from interface.test_requests_as_sent import NO_TRACES, TRACE
 from retail.test_mobilelog import ENTRY, dist, get, numbered
 from service.test_codings import KEY, LARGE
@@ -57,7 +57,7 @@ def test_a_line_has_the_trace_the_ignored_names_and_what_a_callback_was_refused(
         def lines() -> dict[str, Any]:
             return {line["requestId"]: line for line in printed(server, "request")}
 
-        assert within(20, lambda: asked.keys() <= lines().keys())
+        awaited(lambda: asked.keys() <= lines().keys())
         found = lines()
     extra = {id: {name: found[id].get(name) for name in ("traceparent", "ignored", "refused")} for id in asked}
     nothing = {"traceparent": None, "ignored": None, "refused": None}
@@ -75,7 +75,7 @@ def test_the_service_writes_below_its_log_directory_and_counts(dist: Path, tmp_p
         for key in (PHONE, SILENT):
             for _ in range(5):
                 assert server.ask(get(**ENTRY), {"x-svc-webservice-client-id": key}).status == 200
-        assert within(5, lambda: metric(server, "shopwindow_log_lines_total") == 5)
+        awaited(lambda: metric(server, "shopwindow_log_lines_total") == 5)
         refused = metric(server, "shopwindow_log_refused_total", application="silent", reason="disabled")
         assert (refused, len(numbered(tmp_path / "logs"))) == (5, 5)
 
@@ -85,17 +85,17 @@ def test_a_service_that_verifies_says_what_is_frozen_and_serves_on(shop: Shop) -
     root = ("--root", str(shop.keys / "root.json"))
     options = ("--workers", "1", "--database", "", "--from", f"file://{shop.work}/target", *root, "--every", "0.1")
     with granian(shop.work / "server", shop.host.out, *options) as server:
-        assert within(30, lambda: server.told("/readyz").status == 200)
+        awaited(lambda: server.told("/readyz").status == 200)
         frozen(shop)
-        assert within(30, lambda: server.told("/checks/pull").status == 503)
+        awaited(lambda: server.told("/checks/pull").status == 503)
         ready = server.told("/readyz")
         said = orjson.loads(ready.body)
         assert (ready.status, said["id"], said["pull"]["kind"]) == (200, first, "expired")
         assert (metric(server, "shopwindow_pull_faults_total", kind="expired") or 0) > 0
         assert metric(server, "shopwindow_pull_faults_total", kind="unsigned") == 0
         second = shop.publish("Second")
-        assert within(30, lambda: orjson.loads(server.told("/readyz").body)["id"] == second)
-        assert within(30, lambda: metric(server, "shopwindow_pull_success") == 1)
+        awaited(lambda: orjson.loads(server.told("/readyz").body)["id"] == second)
+        awaited(lambda: metric(server, "shopwindow_pull_success") == 1)
 
 
 def test_the_container_file_has_a_health_check_that_works(tmp_path: Path) -> None:
@@ -109,13 +109,10 @@ def test_the_container_file_has_a_health_check_that_works(tmp_path: Path) -> Non
     assert subprocess.run(command, capture_output=True).returncode == 1
     service = subprocess.Popen([sys.executable, "-m", "shopwindow", *serve, *options], stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 30
-        while subprocess.run(command, capture_output=True).returncode != 0:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        awaited(lambda: subprocess.run(command, capture_output=True).returncode == 0)
     finally:
         service.terminate()
-        service.wait(30)
+        service.wait(PATIENCE)
     assert subprocess.run(command, capture_output=True).returncode == 1
 
 

@@ -15,6 +15,7 @@ from facts.conformance import PHONE, TABLET
 from harness.databases import ENGINES, PATH, Engine, devices_of, engine_of, post
 from harness.program import shopwindow
 from harness.servers import ADDRESS, Server, granian, gunicorn
+from harness.waits import PATIENCE
 from shopwindow.cli.steps import DEFAULT_DATABASE
 
 SUCCESS = b'{"success":true}'
@@ -89,7 +90,7 @@ def test_a_key_that_is_none_is_a_400(server: Server, key: str) -> None:
 def test_a_body_that_breaks_off_is_refused_though_it_is_whole_by_itself(server: Server, shared: Engine) -> None:
     body = json.dumps({"deviceID": "cut", "optInOrOptOut": "IN"}).encode()
     head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nx-svc-webservice-client-id: {PHONE}\r\n"
-    with socket.create_connection((ADDRESS, server.port), 10) as connection:
+    with socket.create_connection((ADDRESS, server.port), PATIENCE) as connection:
         connection.sendall(
             f"{head}Content-Type: application/json\r\nContent-Length: {len(body) + 9}\r\n\r\n".encode() + body
         )

@@ -12,6 +12,7 @@ import pytest
 
 from harness.databases import ANSWER, NOW, RETRY, Engine, begun, choose, history
 from harness.program import Database
+from harness.waits import PATIENCE
 from shopwindow.interface.operation import Outcome
 from shopwindow.interface.table import Tables, written
 from shopwindow.problems import Failure, Refusal
@@ -168,7 +169,7 @@ def test_texts_are_kept_as_they_are_however_many_are_written_together(database: 
         "\n\u2028",
     ]
     with ThreadPoolExecutor(16) as pool:
-        list(pool.map(lambda text: choose(database, text, user=text), texts * 3, timeout=60))
+        list(pool.map(lambda text: choose(database, text, user=text), texts * 3, timeout=PATIENCE))
     assert sorted(history(database)) == sorted((text, "IN", text) for text in texts * 3)
 
 
@@ -190,7 +191,7 @@ def test_rows_that_no_engine_keeps_are_a_fault_of_their_action_alone(database: D
         return True
 
     with ThreadPoolExecutor(16) as pool:
-        assert list(pool.map(act, range(48), timeout=60)) == [True, True, True, False] * 12
+        assert list(pool.map(act, range(48), timeout=PATIENCE)) == [True, True, True, False] * 12
     assert len(history(database)) == 36
 
 

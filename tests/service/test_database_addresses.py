@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from harness.databases import PostgresServer
 from harness.program import shopwindow
+from harness.waits import PATIENCE
 from shopwindow.problems import Failure
 from shopwindow.service.database.address import server_address, shown, sqlite_path
 
@@ -59,7 +60,7 @@ def test_every_command_refuses_such_an_address_alike(command: list[str]) -> None
 def test_the_service_refuses_it_alike(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "shopwindow", "serve", "--bind", "127.0.0.1:0", "--out", str(tmp_path)]
     environment = {**os.environ, "SHOPWINDOW_DATABASE": "postgresql://anna:s3cret-pw@x@db.example/shop"}
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment)
     assert (ran.returncode, "s3cret" in ran.stderr + ran.stdout, ran.stderr.count("\n")) == (4, False, 1)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from harness.content import ROOT
 from harness.servers import environment
+from harness.waits import PATIENCE, awaited
 from shopwindow.edge.rules import SERVICE_TIMEOUT_SECONDS
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Refusal
@@ -88,18 +89,17 @@ def test_what_waits_when_a_writer_thread_ends_is_written_by_the_next_one(ending:
 
     def slow(shop: Tables) -> None:
         inside.set()
-        go.wait(10)
+        go.wait(PATIENCE)
 
     with ThreadPoolExecutor(5) as pool:
         first = pool.submit(database.write, slow)
-        assert inside.wait(10)
+        assert inside.wait(PATIENCE)
         rest = [pool.submit(choose, database, f"{number}") for number in range(4)]
-        while database.load().waiting < 5:
-            time.sleep(0.01)
+        awaited(lambda: database.load().waiting >= 5)
         go.set()
-        assert [each.result(10) for each in rest] == [""] * 4
+        assert [each.result(PATIENCE) for each in rest] == [""] * 4
         with pytest.raises(Refusal):
-            first.result(10)
+            first.result(PATIENCE)
     assert (devices(database), meter.restarts) == (["0", "1", "2", "3"], 1)
     database.close()
 
@@ -115,7 +115,7 @@ def test_who_waits_for_a_transaction_that_does_not_end_is_answered(tmp_path: Pat
 
     def stuck(shop: Tables) -> None:
         inside.set()
-        go.wait(30)
+        go.wait(PATIENCE)
 
     def timed(work: object) -> tuple[str, float]:
         started = time.monotonic()
@@ -127,9 +127,9 @@ def test_who_waits_for_a_transaction_that_does_not_end_is_answered(tmp_path: Pat
 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(timed, stuck)
-        assert inside.wait(10)
+        assert inside.wait(PATIENCE)
         second = pool.submit(timed, lambda shop: None)
-        (refused, early), (unknown, late) = second.result(20), first.result(20)
+        (refused, early), (unknown, late) = second.result(PATIENCE), first.result(PATIENCE)
         load = database.load()
         database._patience = 20
         go.set()
@@ -170,7 +170,7 @@ def test_metrics_that_cannot_be_counted_cost_no_write_and_are_reported_once(tmp_
     counts.mkdir()
     env = environment(PROMETHEUS_MULTIPROC_DIR=str(counts))
     command = [sys.executable, "-c", FAULTY_METRICS, str(tmp_path)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE)
     lines = [json.loads(line) for line in done.stderr.splitlines()]
     assert done.returncode == 0, done.stderr
     assert [(line["event"], line["what"].split(";")[0]) for line in lines] == [("fault", "metrics cannot be counted")]
@@ -209,6 +209,6 @@ def test_standard_error_that_cannot_be_written_costs_no_write(tmp_path: Path) ->
     env = environment()
     env["PYTHONPATH"] += f":{ROOT / 'tests'}:{ROOT / 'tests/service'}"
     command = [sys.executable, "-c", script, str(tmp_path)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE)
     refused = "service: the database cannot be written to now"
     assert done.stdout == f"{[refused, refused, '']}\n"

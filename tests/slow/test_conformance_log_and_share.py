@@ -22,6 +22,7 @@ from harness.program import (
     release_of_writes,
 )
 from harness.servers import ADDRESS, Server, ask, free_port, granian
+from harness.waits import PATIENCE
 from shopwindow.interface.outbox import OUTBOX
 
 ROWS = table()
@@ -40,7 +41,7 @@ def differing(port: int) -> list[tuple[str, Answer, Answer]]:
     """The rows that a server answers otherwise."""
     found = []
     for row in ROWS:
-        connection = HTTPConnection(ADDRESS, port, timeout=20)
+        connection = HTTPConnection(ADDRESS, port, timeout=PATIENCE)
         came = ask(connection, f"/{row.case.target}", row.case.sent, row.case.method, row.case.data)
         connection.close()
         if came != owed(row, came):

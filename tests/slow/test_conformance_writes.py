@@ -29,6 +29,7 @@ from harness.program import (
     shopping,
 )
 from harness.servers import ADDRESS, ask, free_port, granian, gunicorn
+from harness.waits import PATIENCE
 from shopwindow.retail.bags.table import BAGS
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.table import SINGLE_USE_CODES
@@ -123,7 +124,7 @@ def over(port: int) -> Ask:
     """A way to ask the server at a port, each time on a connection of its own."""
 
     def asked(method: str, target: str, headers: Mapping[str, str], data: bytes | None) -> Answer:
-        connection = HTTPConnection(ADDRESS, port, timeout=10)
+        connection = HTTPConnection(ADDRESS, port, timeout=PATIENCE)
         try:
             return ask(connection, target, headers, method, data)
         finally:

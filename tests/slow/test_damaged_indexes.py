@@ -1,12 +1,12 @@
 """A catalog index that is damaged behind a readable header: pages build it again, or say what to do."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness.program import shopwindow
+from harness.waits import awaited
 from shopwindow.preview.pages import ask, catalog, catalog_explain
 from shopwindow.preview.templates import environment
 from shopwindow.preview.visit import Page, Visit
@@ -39,12 +39,12 @@ def text(workspace: Workspace, path: str, draw: Callable[[Visit], Page | None], 
 
 def until_built(workspace: Workspace, path: str, draw: Callable[[Visit], Page | None], query: dict[str, str]) -> str:
     """The HTML of a page once the catalog of the content folder is there."""
-    for _ in range(1200):
+
+    def built() -> str:
         shown = text(workspace, path, draw, query)
-        if "is being built" not in shown:
-            return shown
-        time.sleep(0.1)
-    raise AssertionError("it is still building")
+        return "" if "is being built" in shown else shown
+
+    return awaited(built)
 
 
 def main(shown: str) -> str:

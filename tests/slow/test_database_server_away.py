@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 
 from harness.databases import FAST, IMMEDIATE, PostgresServer, begun, choose, history, postgresql_server
 from harness.program import PHONE, Database, release_of_writes
-from harness.servers import granian, opted_in, within
+from harness.servers import granian, opted_in
+from harness.waits import PATIENCE, awaited
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.opening import open_database
@@ -90,14 +92,13 @@ def test_a_server_that_stays_away_is_told_in_bounded_time_and_found_again(restar
 
 
 def _choose_once_found(database: Database) -> None:
-    deadline = time.monotonic() + 30
-    while True:
-        try:
+    def chosen() -> bool:
+        with suppress(Refusal):
             choose(database, "after")
-        except Refusal:
-            assert time.monotonic() < deadline
-        else:
-            break
+            return True
+        return False
+
+    awaited(chosen)
 
 
 def _seconds_of_refusal(act: Callable[[], Any]) -> float:
@@ -131,7 +132,7 @@ def test_a_server_that_falls_silent_is_told_in_bounded_time_and_found_again(rest
         list(pool.map(database.read, [lambda shop: time.sleep(0.5)] * 3))  # a connection each
         with restarting.frozen():
             for _ in range(2):
-                list(pool.map(timed, acts, acts.values(), timeout=30))
+                list(pool.map(timed, acts, acts.values(), timeout=PATIENCE))
             assert "database" in database.fault()
     away = "service: the database cannot be reached now"
     first, later = told[:3], told[3:]
@@ -191,5 +192,5 @@ def test_a_service_starts_without_its_database_server_answers_reads_and_uses_it_
             said = server.err.read_text()
             assert "reads are answered, writes are refused, and it is tried again" in said
             database.start()
-            assert within(20, lambda: opted_in(server) == 200)
-            assert within(20, lambda: "the database can be used, after" in server.err.read_text())
+            awaited(lambda: opted_in(server) == 200)
+            awaited(lambda: "the database can be used, after" in server.err.read_text())

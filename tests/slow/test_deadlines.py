@@ -13,7 +13,8 @@ import pytest
 from cli.test_maintain import maintain, never_ending, outcomes, shop
 from harness.databases import Engine, choose
 from harness.program import shopwindow
-from harness.servers import ADDRESS, granian, printed, within
+from harness.servers import ADDRESS, granian, printed
+from harness.waits import PATIENCE, awaited
 from service.test_templates import HTML, TEXT, expect_problem
 from slow.test_observed import metrics, ready
 
@@ -44,7 +45,7 @@ def test_a_person_is_forgotten_while_somebody_reads_and_that_is_said(tmp_path: P
 @pytest.mark.alone
 def test_connections_on_which_nothing_comes_are_closed(out: Path, tmp_path: Path) -> None:
     with granian(tmp_path / "server", out, "--workers", "1") as server:
-        idle = [socket.create_connection((ADDRESS, server.admin), timeout=30) for _ in range(3)]
+        idle = [socket.create_connection((ADDRESS, server.admin), timeout=PATIENCE) for _ in range(3)]
         idle[0].sendall(b"GET /healthz HT")
         started = time.monotonic()
         statuses = [server.told(path).status for path in ("/healthz", "/readyz", "/metrics")]
@@ -59,7 +60,7 @@ def test_connections_on_which_nothing_comes_are_closed(out: Path, tmp_path: Path
 @pytest.mark.alone
 def test_a_service_whose_workers_answer_nothing_is_not_ready(out: Path, tmp_path: Path) -> None:
     with granian(tmp_path / "server", out, "--workers", "1") as server:
-        assert within(20, lambda: ready(server)[0] == 200)
+        awaited(lambda: ready(server)[0] == 200)
         (worker,) = server.workers()
         os.kill(worker, signal.SIGSTOP)
         try:
@@ -71,8 +72,8 @@ def test_a_service_whose_workers_answer_nothing_is_not_ready(out: Path, tmp_path
                 os.kill(worker, signal.SIGCONT)
         assert (status, value["ready"], value["reads"]) == (503, False, "no worker answered a read within 3 s")
         assert seconds < 10
-        assert within(20, lambda: ready(server)[0] == 200)
-        assert within(20, lambda: printed(server, "request") != [])
+        awaited(lambda: ready(server)[0] == 200)
+        awaited(lambda: printed(server, "request") != [])
         lines = printed(server, "request")
         assert {line["operation"] for line in lines} == {"options"}  # what the admin address asks is in no log
         assert [name for name in metrics(server) if name.startswith('shopwindow_requests_total{operation="none')] == []

@@ -15,7 +15,6 @@ import pytest
 
 from harness.content import event, site, store, write
 from harness.program import built, shopwindow
-from harness.servers import within
 from harness.stores import (
     BUCKET,
     NAMES,
@@ -32,6 +31,7 @@ from harness.stores import (
     release,
     s3,
 )
+from harness.waits import PATIENCE, awaited
 from shopwindow.delivery import layout
 from shopwindow.delivery.bucket import Bucket, Headers, Version
 from shopwindow.delivery.outgoing import Outgoing, outgoing
@@ -121,7 +121,7 @@ class Together:
     def replace(self, key: str, data: bytes, headers: Headers, version: Version | None) -> bool:
         if not getattr(self._waited, "here", False):
             self._waited.here = True
-            self._barrier.wait(60)
+            self._barrier.wait(PATIENCE)
         return self._bucket.replace(key, data, headers, version)
 
 
@@ -204,8 +204,8 @@ def test_a_publisher_that_is_killed_anywhere_leaves_a_whole_release(there: Store
             point = chance.randint(1, needed[0 if before is None else 1])
             process = _publisher(prefix, tmp_path, there.at(counted.port))
             counted.pass_on = Killer(process, point, chance.random() < 0.5, chance.choice((0, 0, 0.002, 0.01)))
-            process.wait(60)
-            assert within(20, counted.is_idle)  # what passed has come to the store
+            process.wait(PATIENCE)
+            awaited(counted.is_idle)  # what passed has come to the store
         if process.returncode == -signal.SIGKILL:
             points.add(point)
             interrupted += 1
@@ -231,7 +231,7 @@ def _requests(there: Store, work: Path, name: str) -> int:
     """How many requests it takes to publish a release."""
     release(work, name)
     with between(there.port) as counted:
-        assert _publisher("counted", work, there.at(counted.port)).wait(60) == 0
+        assert _publisher("counted", work, there.at(counted.port)).wait(PATIENCE) == 0
     return len(counted.requests)
 
 

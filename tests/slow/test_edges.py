@@ -31,6 +31,7 @@ from harness.content import ROOT, write_files
 from harness.program import Answer, built, manifest, program_schemas, shopwindow
 from harness.servers import ADDRESS, AS_INSTALLED, SOURCES, Server, ask, free_port, granian
 from harness.stores import folder as in_folder
+from harness.waits import PATIENCE
 from shopwindow.content.documents.documents import Content
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import PublishOptions, publish
@@ -251,7 +252,7 @@ def answers_owed(service: int, rows: list[Asked]) -> dict[str, Owed]:
 
 def answer(port: int, row: Asked) -> Answer:
     """What a server answers, decompressed."""
-    with closing(HTTPConnection(ADDRESS, port, timeout=10)) as connection:
+    with closing(HTTPConnection(ADDRESS, port, timeout=PATIENCE)) as connection:
         came = ask(connection, row.target, row.headers, row.method, row.body)
     unpack = UNPACKED.get(came.headers.get("content-encoding", ""))
     return replace(came, body=unpack(came.body)) if unpack and came.body else came

@@ -19,8 +19,9 @@ import pytest
 
 from harness.commands import ends_with_us
 from harness.program import shopwindow
-from harness.servers import environment, granian, lives, metric, within
+from harness.servers import environment, granian, lives, metric
 from harness.stores import folder, published
+from harness.waits import PATIENCE, awaited
 from shopwindow.delivery.bucket import FolderBucket
 from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, Log, follow, pause
 from shopwindow.delivery.layout import POINTER
@@ -68,7 +69,7 @@ def following(source: FolderBucket | ReleaseSource, host: Releases) -> Iterator[
         yield said
     finally:
         stopped.set()
-        thread.join(20)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
@@ -81,17 +82,17 @@ def activated(host: Releases, id: str, action: str) -> None:
             return True
         return False
 
-    assert within(30, done)
+    awaited(done)
 
 
 def test_whatever_becomes_current_is_followed(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
     first = published(tmp_path, target)
     with following(target, host) as said:
-        assert within(30, lambda: host.current() == first)
+        awaited(lambda: host.current() == first)
         second = published(tmp_path, target, "Second")
-        assert within(30, lambda: host.current() == second)
+        awaited(lambda: host.current() == second)
         activated(host, first, "activate")
-        assert within(30, lambda: host.current() == second)
+        awaited(lambda: host.current() == second)
     assert said.faults == []
     assert next(line for line in said.well if "is current" in line).startswith(f"release {first[:12]} is current; ")
 
@@ -101,9 +102,9 @@ def test_a_source_that_is_away_leaves_the_release_and_comes_back(
 ) -> None:
     first = published(tmp_path, target)
     with following(target, host) as said:
-        assert within(30, lambda: host.current() == first)
+        awaited(lambda: host.current() == first)
         (tmp_path / "target").rename(tmp_path / "away")
-        assert within(30, lambda: len(said.faults) == 1)
+        awaited(lambda: len(said.faults) == 1)
         nothing = f"{target.where}: nothing was published there yet; publish to it, or correct the address"
         assert said.faults == [f"{nothing}; {first[:12]} stays current"]
         note = pull_notes.read(host.out)
@@ -111,7 +112,7 @@ def test_a_source_that_is_away_leaves_the_release_and_comes_back(
         assert (note.kind, note.release, bool(note.since)) == ("source", first, True)
         (tmp_path / "away").rename(tmp_path / "target")
         second = published(tmp_path, target, "Second")
-        assert within(30, lambda: host.current() == second)
+        awaited(lambda: host.current() == second)
     note = pull_notes.read(host.out)
     assert note is not None
     assert (note.fault, note.kind, note.since, note.faults["source"] > 0) == ("", "", "", True)
@@ -135,9 +136,9 @@ def test_whatever_an_attempt_raises_is_reported_and_recorded_and_following_goes_
     first = published(tmp_path, target)
     source = Odd(target)
     with following(source, host) as said:
-        assert within(30, lambda: said.faults != [])
+        awaited(lambda: said.faults != [])
         note = pull_notes.read(host.out)
-        assert within(30, lambda: host.current() == first)
+        awaited(lambda: host.current() == first)
     text = "RecursionError: nobody thought of it"
     assert said.faults == [f"{text}; `shopwindow pull` once shows where; there is no release yet"]
     assert note is not None
@@ -150,15 +151,15 @@ def test_a_pinned_host_says_so_once_and_follows_when_it_is_unpinned(
 ) -> None:
     first = published(tmp_path, target)
     with following(target, host) as said:
-        assert within(30, lambda: host.current() == first)
+        awaited(lambda: host.current() == first)
         activated(host, first, "rollback")
         second = published(tmp_path, target, "Second")
-        assert within(30, lambda: said.faults != [])
+        awaited(lambda: said.faults != [])
         time.sleep(0.3)
         assert said.faults == [f"release {second[:12]} is here, but this host is pinned; unpin it"]
         assert host.current() == first
         activated(host, first, "activate")
-        assert within(30, lambda: host.current() == second)
+        awaited(lambda: host.current() == second)
 
 
 def test_pauses_double_while_attempts_fail_and_differ_between_hosts() -> None:
@@ -185,10 +186,10 @@ def test_a_follower_ends_cleanly_at_a_signal(
     command = [sys.executable, "-m", "shopwindow", "pull", target.where, "--out", str(host.out), "--follow"]
     with open(tmp_path / "err", "wb") as err:
         process = subprocess.Popen(command, stderr=err, env=environment(), preexec_fn=ends_with_us)
-    assert within(20, lambda: host.current() == first)
-    assert within(20, lambda: pull_notes.read(host.out) is not None)
+    awaited(lambda: host.current() == first)
+    awaited(lambda: pull_notes.read(host.out) is not None)
     process.send_signal(number)
-    assert process.wait(20) == 0
+    assert process.wait(PATIENCE) == 0
     said = [line["message"] for line in lines(tmp_path / "err")]
     assert said[0] == f"following {target.where}, every 30 s"
     assert re.fullmatch(rf"release {first[:12]} is current; fetched \d+ objects, \d+ KiB", said[1])
@@ -201,13 +202,13 @@ def test_a_new_host_becomes_ready_from_nothing_and_says_what_is_wrong(
     with granian(tmp_path / "server", host.out, *options) as server:
         assert server.told("/readyz").status == 503
         first = published(tmp_path, target)
-        assert within(20, lambda: server.told("/readyz").status == 200)
+        awaited(lambda: server.told("/readyz").status == 200)
         assert json.loads(server.told("/readyz").body)["id"] == first
-        assert within(20, lambda: server.told("/checks/pull").status == 200)
+        awaited(lambda: server.told("/checks/pull").status == 200)
 
         data = (tmp_path / "target" / POINTER).read_bytes()
         target.overwrite(POINTER, data.replace(b'"format":1', b'"format":2'), POINTER_HEADERS)
-        assert within(20, lambda: server.told("/checks/pull").status == 503)
+        awaited(lambda: server.told("/checks/pull").status == 503)
         ready = server.told("/readyz")
         pulls = json.loads(ready.body)["pull"]
         assert (ready.status, pulls["kind"], pulls["source"]) == (200, "newer", target.where)
@@ -221,13 +222,13 @@ def test_a_new_host_becomes_ready_from_nothing_and_says_what_is_wrong(
 
         target.overwrite(POINTER, data, POINTER_HEADERS)
         second = published(tmp_path, target, "Second")
-        assert within(20, lambda: json.loads(server.told("/readyz").body)["id"] == second)
-        assert within(20, lambda: metric(server, "shopwindow_pull_success") == 1)
+        awaited(lambda: json.loads(server.told("/readyz").body)["id"] == second)
+        awaited(lambda: metric(server, "shopwindow_pull_success") == 1)
 
         (puller,) = [pid for pid in server.workers() if "pull" in arguments(pid)]
         os.kill(puller, signal.SIGKILL)
         third = published(tmp_path, target, "Third")
-        assert within(20, lambda: json.loads(server.told("/readyz").body)["id"] == third)
+        awaited(lambda: json.loads(server.told("/readyz").body)["id"] == third)
         assert "`pull` ended (exit status -9); it is started again in " in server.err.read_text()
         (puller,) = [pid for pid in server.workers() if "pull" in arguments(pid)]
     assert not lives(puller)
@@ -242,10 +243,10 @@ def test_a_follower_ends_with_a_service_that_is_killed(tmp_path: Path, target: F
     published(tmp_path, target)
     options = ("--workers", "1", "--from", target.where)
     with granian(tmp_path / "server", host.out, *options) as server:
-        assert within(20, lambda: server.told("/readyz").status == 200)
+        awaited(lambda: server.told("/readyz").status == 200)
         (puller,) = [pid for pid in server.workers() if "pull" in arguments(pid)]
         server.process.kill()
-        assert within(20, lambda: not lives(puller))
+        awaited(lambda: not lives(puller))
 
 
 @pytest.mark.parametrize(

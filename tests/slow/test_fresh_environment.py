@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import venv
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from urllib.error import URLError
@@ -15,6 +16,7 @@ import pytest
 from harness.content import SAMPLE
 from harness.program import current
 from harness.servers import free_port
+from harness.waits import PATIENCE, awaited
 
 ROOT = SAMPLE.parent
 MINUTE = 60
@@ -60,14 +62,14 @@ def environment(address: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def page(port: int, process: "subprocess.Popen[bytes]") -> int:
     """Return the status of the preview's first page, once it is there."""
-    end = time.monotonic() + MINUTE
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            with urlopen(f"http://127.0.0.1:{port}/", timeout=10) as answer:
-                return int(answer.status)
-        except (URLError, OSError):
-            time.sleep(0.1)
-    raise AssertionError(f"the preview ended with {process.poll()}")
+
+    def status() -> int:
+        assert process.poll() is None, f"the preview ended with {process.poll()}"
+        with suppress(URLError, OSError), urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE) as answer:
+            return int(answer.status)
+        return 0
+
+    return awaited(status)
 
 
 @pytest.mark.parametrize("start", ["minimal", "sample"])
@@ -85,7 +87,7 @@ def test_an_empty_folder_becomes_a_shop_in_under_a_minute(environment: Path, tmp
         assert time.monotonic() - began < MINUTE
     finally:
         process.terminate()
-        process.wait(MINUTE)
+        process.wait(PATIENCE)
     assert len(current(shop / "dist")) == 64
 
 

@@ -13,7 +13,8 @@ import pytest
 from catalog.test_catalog_content import FILES, SMALL
 from harness.content import DIGEST, edit, write_files
 from harness.program import built, called
-from harness.servers import Server, granian, within
+from harness.servers import Server, granian
+from harness.waits import awaited
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
 from shopwindow.release.releases import Releases
@@ -119,7 +120,7 @@ def test_a_release_that_is_not_intact_is_not_served_until_it_is(
     for spoil, follow in follows.values():
         spoil(follow.path)
         follow.releases.point(second)
-    assert within(20, lambda: all(follow.reports for _, follow in follows.values()))
+    awaited(lambda: all(follow.reports for _, follow in follows.values()))
     found = {
         name: (served(follow.watch), len(follow.reports), follow.path.name in follow.reports[0])
         for name, (_, follow) in follows.items()
@@ -127,7 +128,7 @@ def test_a_release_that_is_not_intact_is_not_served_until_it_is(
     assert found == dict.fromkeys(follows, (first, 1, True))
     for _, follow in follows.values():
         os.replace(follow.intact, follow.path)
-    assert within(60, lambda: all(served(follow.watch) == second for _, follow in follows.values()))
+    awaited(lambda: all(served(follow.watch) == second for _, follow in follows.values()))
 
 
 def test_a_service_that_starts_with_a_release_that_is_not_intact_serves_the_last_good_one(
@@ -174,12 +175,12 @@ def test_a_catalog_that_turns_out_to_be_damaged_sends_the_service_back_and_once_
     key = {"x-svc-webservice-client-id": PHONE}
     statuses = {called(service, f"/v3/catalog/product/{id}", key).status for id in (100, 101, 102)}
     assert 503 in statuses
-    assert within(20, lambda: served(watch) == ids[0])
-    assert within(20, lambda: bool(said))
+    awaited(lambda: served(watch) == ids[0])
+    awaited(lambda: bool(said))
     assert ("is damaged" in said[0], f"{ids[0][:12]} is served" in said[0], len(failures)) == (True, True, 1)
     assert "Traceback" not in capfd.readouterr().err
     os.replace(whole, path)
-    assert within(20, lambda: served(watch) == ids[1])
+    awaited(lambda: served(watch) == ids[1])
 
 
 def asked(server: Server, path: str) -> tuple[int, dict[str, object]]:
@@ -196,9 +197,9 @@ def test_each_worker_says_which_release_it_serves_and_why_not_the_newer(
     shutil.copy2(path, tmp_path / "whole")
     path.unlink()
     with granian(tmp_path / "server", releases.out, "--workers", "2") as server:
-        assert within(20, lambda: len(server.workers()) == 2)
+        awaited(lambda: len(server.workers()) == 2)
         workers = [str(worker) for worker in sorted(server.workers())]
-        assert within(20, lambda: asked(server, "/checks/release")[0] == 200)
+        awaited(lambda: asked(server, "/checks/release")[0] == 200)
         releases.point(ids[1])
         fault = f"release {ids[1][:12]} is not complete on this host: catalog.sqlite: No such file or directory"
         behind = {
@@ -207,11 +208,11 @@ def test_each_worker_says_which_release_it_serves_and_why_not_the_newer(
             "fault": "",
             "workers": {worker: {"id": ids[0], "fault": fault} for worker in workers},
         }
-        assert within(20, lambda: asked(server, "/checks/release") == (503, behind)), asked(server, "/checks/release")
+        awaited(lambda: asked(server, "/checks/release") == (503, behind), lambda: asked(server, "/checks/release"))
         assert asked(server, "/readyz")[0] == 200  # reads are answered
         lines = server.told("/metrics").body.decode().splitlines()
         expected = {f'shopwindow_worker_release_info{{id="{ids[0]}",worker="{worker}"}} 1.0' for worker in workers}
         expected |= {'shopwindow_workers{state="behind"} 2.0', "shopwindow_release_load_failures_total 2.0"}
         assert expected <= set(lines)
         (tmp_path / "whole").rename(path)
-        assert within(60, lambda: asked(server, "/checks/release")[0] == 200)
+        awaited(lambda: asked(server, "/checks/release")[0] == 200)

@@ -14,28 +14,28 @@ from harness.content import write_files
 from harness.databases import required_postgresql as postgresql_required
 from harness.program import built
 from harness.servers import required_nginx as nginx_required
-from harness.servers import within
+from harness.waits import PATIENCE, awaited
 
 TESTS = Path(__file__).parent.parent
 STARTING = """
 import time
 from pathlib import Path
-from engines import postgresql_server
-from nginx import echo, free_port, running
-from releases import shopwindow
-from served import granian
+from harness.databases import postgresql_server
+from harness.program import shopwindow
+from harness.servers import free_port, granian, running_nginx
 
 def test_that_is_cut_off(tmp_path):
     port = free_port()
     listening = "server {{ listen 127.0.0.1:%d; return 204; }}" % port
-    with granian(tmp_path / "granian", Path({out!r}), "--workers", "2"), running(tmp_path / "nginx", listening, port):
-        with postgresql_server({{"fsync": "off"}}):
-            assert shopwindow("releases", "--out", {out!r}).status == 0
-            Path({begun!r}).touch()
-            time.sleep(600)
+    with (
+        granian(tmp_path / "granian", Path({out!r}), "--workers", "2"),
+        running_nginx(tmp_path / "nginx", listening, port),
+        postgresql_server({{"fsync": "off"}}),
+    ):
+        assert shopwindow("releases", "--out", {out!r}).status == 0
+        Path({begun!r}).touch()
+        time.sleep(600)
 """
-SECONDS_TO_END = 30
-"""Granian lets its workers finish what they have begun; the rest ends at once."""
 
 
 def descendants(pid: int) -> dict[Path, bytes]:
@@ -91,16 +91,15 @@ def test_no_process_outlives_a_run_that_is_cut_off(tmp_path: Path, how: signal.S
         run = subprocess.Popen(
             command, stdout=printed, stderr=printed, env=environment, cwd=test.parent, preexec_fn=interruptible
         )
-    within(120, lambda: begun.exists() or run.poll() is not None)
+    awaited(lambda: begun.exists() or run.poll() is not None, (tmp_path / "printed").read_text)
     assert begun.exists(), (tmp_path / "printed").read_text()
     started = descendants(run.pid)
     commands = b"".join(map(command_line, started))
     assert [name for name in (b"serve", b"nginx", b"postgres", b"commands.py") if name not in commands] == []
     run.send_signal(how)
-    run.wait(SECONDS_TO_END)
+    run.wait(PATIENCE)
 
     def left() -> list[Path]:
         return [folder for folder, since in started.items() if since and began(folder) == since]
 
-    within(SECONDS_TO_END, lambda: not left())
-    assert left() == []
+    awaited(lambda: not left(), left)

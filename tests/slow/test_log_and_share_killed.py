@@ -14,6 +14,7 @@ from typing import Any
 from harness.databases import Engine
 from harness.program import PHONE, UNLIMITED, entry_of, release_of_writes
 from harness.servers import ADDRESS, Server, ask, granian
+from harness.waits import PATIENCE, awaited
 from shopwindow.interface.outbox import OUTBOX
 
 HEADERS = {"x-svc-webservice-client-id": PHONE, "content-type": "application/json"}
@@ -31,7 +32,7 @@ LINES = 120
 
 def load(port: int, name: str, lines: list[str], mails: list[str]) -> None:
     """Write lines and share promotions until the service is gone; what was acknowledged is noted."""
-    connection = HTTPConnection(ADDRESS, port, timeout=10)
+    connection = HTTPConnection(ADDRESS, port, timeout=PATIENCE)
     try:
         for number in range(100_000):
             body: dict[str, Any]
@@ -74,9 +75,7 @@ def test_what_the_service_acknowledged_is_there_after_it_was_killed(engine: Engi
             threads = [threading.Thread(target=load, args=(server.port, name, lines, mails)) for name in names]
             for thread in threads:
                 thread.start()
-            deadline = time.monotonic() + 60
-            while len(lines) < (run + 1) * LINES and time.monotonic() < deadline:
-                time.sleep(0.05)
+            awaited(lambda goal=(run + 1) * LINES: len(lines) >= goal)  # type: ignore[misc]
             time.sleep(chance.random())
             kill(server)
             for thread in threads:

@@ -27,7 +27,8 @@ from harness.mails import (
     surroundings,
 )
 from harness.program import PHONE, Database, release_of_writes
-from harness.servers import ADDRESS, environment, free_port, granian, metric, within
+from harness.servers import ADDRESS, environment, free_port, granian, metric
+from harness.waits import PATIENCE, awaited
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Failure
@@ -54,7 +55,7 @@ BOB, EVE = "bob@mail.example", "eve@mail.example"
 def test_what_is_accepted_is_sent_once_and_not_kept(database: Database, server: MailServer) -> None:
     promise(database, BOB, EVE)
     with sending(database, plain(server)):
-        assert within(20, lambda: counts(database) == {"ended sent": 2})
+        awaited(lambda: counts(database) == {"ended sent": 2})
     assert (sorted(to for to, _ in server.taken), set(server.ids().values())) == ([BOB, EVE], {1})
 
 
@@ -75,7 +76,7 @@ def test_what_is_put_off_or_dropped_is_tried_again_until_it_is_sent(
     getattr(server, where)[BOB] = list(answers)
     promise(database, BOB, EVE)
     with sending(database, plain(server), threads=1):
-        assert within(20, lambda: counts(database) == {"ended sent": 2})
+        awaited(lambda: counts(database) == {"ended sent": 2})
     assert (server.seen.count(BOB), sorted(server.ids().values())) == (attempts, [1, 1])
 
 
@@ -86,7 +87,7 @@ def test_what_is_refused_for_good_is_dead_at_once_and_may_be_tried_again(
     getattr(server, where)[BOB] = [answer]
     promise(database, BOB, EVE)
     with sending(database, plain(server)):
-        assert within(20, lambda: counts(database) == {"dead": 1, "ended dead": 1, "ended sent": 1})
+        awaited(lambda: counts(database) == {"dead": 1, "ended dead": 1, "ended sent": 1})
     listed = shopwindow_mail(engine, server, "--list-dead")
     (dead,) = map(json.loads, listed.stdout.splitlines())
     assert (dead["recipient"], dead["reason"], server.seen.count(BOB)) == (BOB, answer, 1)
@@ -105,11 +106,11 @@ def test_what_is_put_off_too_often_is_dead_and_not_lost(database: Database, serv
     server.rcpt[BOB] = ["450 never"] * 9
     promise(database, BOB)
     with sending(database, plain(server)):
-        assert within(20, lambda: counts(database) == {"dead": 1, "ended dead": 1})
+        awaited(lambda: counts(database) == {"dead": 1, "ended dead": 1})
     assert server.seen.count(BOB) == QUICK.deferred
     assert database.write(lambda shop: shop[OUTBOX].retry(None, datetime.now(UTC))) == 1
     with sending(database, plain(server)):
-        assert within(20, lambda: counts(database) == {"dead": 1, "ended dead": 2})
+        awaited(lambda: counts(database) == {"dead": 1, "ended dead": 2})
 
 
 def test_a_connection_that_breaks_after_the_server_took_the_mail_shows_in_the_message_id(
@@ -118,7 +119,7 @@ def test_a_connection_that_breaks_after_the_server_took_the_mail_shows_in_the_me
     server.data[BOB] = [DROP_AFTER_ACCEPTING]
     promise(database, BOB)
     with sending(database, plain(server)):
-        assert within(20, lambda: counts(database) == {"ended sent": 1})
+        awaited(lambda: counts(database) == {"ended sent": 1})
     assert list(server.ids().values()) == [2]
     assert server.taken[0] == server.taken[1]
 
@@ -127,7 +128,7 @@ def test_a_refusal_of_whom_the_mail_is_from_is_not_the_recipients(database: Data
     server.mail = ["550 not you", "530 log in", "451 later"]
     promise(database, BOB)
     with sending(database, plain(server)):
-        assert within(20, lambda: counts(database) == {"ended sent": 1})
+        awaited(lambda: counts(database) == {"ended sent": 1})
 
 
 def test_while_no_server_is_there_mails_wait_and_no_attempt_counts(database: Database) -> None:
@@ -137,7 +138,7 @@ def test_while_no_server_is_there_mails_wait_and_no_attempt_counts(database: Dat
         time.sleep(1)
         assert counts(database) == {"waiting": 5}
         with mail_server(port) as server:
-            assert within(20, lambda: counts(database) == {"ended sent": 5})
+            awaited(lambda: counts(database) == {"ended sent": 5})
     assert set(server.ids().values()) == {1}
 
 
@@ -145,9 +146,9 @@ def test_a_server_that_is_slow_is_waited_for_no_longer_than_the_lease(database: 
     server.delay = 5
     promise(database, BOB)
     with sending(database, plain(server), Patience(lease=0.8, first=0.05, poll=0.05)):
-        assert within(20, lambda: len(server.seen) >= 3)
+        awaited(lambda: len(server.seen) >= 3)
         server.delay = 0
-        assert within(20, lambda: counts(database) == {"ended sent": 1})
+        awaited(lambda: counts(database) == {"ended sent": 1})
 
 
 # -- TLS and login -----------------------------------------------------------------------------------------------
@@ -211,7 +212,7 @@ def test_why_the_server_cannot_be_had_is_said_without_an_address(
     for more, reason in cases:
         promise(database, BOB)
         env = {**surroundings(engine, server), **more}
-        ran = subprocess.run(command("--once"), env=env, capture_output=True, text=True, timeout=60)
+        ran = subprocess.run(command("--once"), env=env, capture_output=True, text=True, timeout=PATIENCE)
         first, last = ran.stderr.splitlines()
         port = env["SHOPWINDOW_SMTP_PORT"]
         line = json.loads(first)
@@ -228,7 +229,7 @@ def test_why_the_server_cannot_be_had_is_said_without_an_address(
 
 def shopwindow_mail(engine: Engine, server: MailServer, *more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(*more), env=surroundings(engine, server), capture_output=True, text=True, timeout=60, check=True
+        command(*more), env=surroundings(engine, server), capture_output=True, text=True, timeout=PATIENCE, check=True
     )
 
 
@@ -287,7 +288,7 @@ def test_a_promotion_shared_over_http_arrives_and_is_counted(
             ways = {how: metric(service, ended, how=how) for how in ("sent", "dead")}
             return ways | {f"now {state}": metric(service, mails, state=state) for state in ("waiting", "dead")}
 
-        assert within(20, lambda: counted() == {"sent": 1, "dead": 1, "now waiting": 0, "now dead": 1}), counted()
+        awaited(lambda: counted() == {"sent": 1, "dead": 1, "now waiting": 0, "now dead": 1}, lambda: counted())
     ((recipient, data),) = server.taken
     assert (recipient, b"\r\nReply-To: ann@mail.example\r\n" in data) == (BOB, True)
 

@@ -24,7 +24,7 @@ from harness.mails import (
     surroundings,
 )
 from harness.program import Database
-from harness.servers import within
+from harness.waits import PATIENCE, awaited
 from shopwindow.service.database.opening import open_database
 from shopwindow.service.mail import SENDERS, Patience
 from shopwindow.shop import INTERFACE
@@ -80,11 +80,11 @@ def test_two_senders_share_the_work_and_send_each_mail_once(
             promised += 100
         return min(output.read_bytes().count(b"\n") for output in outputs) > 20
 
-    assert within(60, are_both_at_work)
-    assert within(60, lambda: counts(database) == {"ended sent": promised})
+    awaited(are_both_at_work)
+    awaited(lambda: counts(database) == {"ended sent": promised})
     for process in senders:
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
     outcomes = [json.loads(line)["outcome"] for output in outputs for line in output.read_text().splitlines()]
     assert (len(server.taken), len(server.ids()), outcomes) == (promised, promised, ["sent"] * promised)
 
@@ -105,9 +105,9 @@ def test_no_promised_mail_is_lost_when_senders_are_killed_and_what_is_repeated_w
         process.wait()
         kills += 1
     process = sender(engine, server, tmp_path / "out", impatient)
-    assert within(60, lambda: counts(database) == {"ended sent": number})
+    awaited(lambda: counts(database) == {"ended sent": number})
     process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 0
+    assert process.wait(PATIENCE) == 0
     ids = server.ids()
     assert (kills > 3, len(ids)) == (True, number)
     assert len(server.taken) - number <= kills * SENDERS
@@ -130,6 +130,6 @@ def test_senders_wait_while_their_database_server_is_gone_and_send_each_mail_onc
                 postgres.stop(IMMEDIATE)
                 time.sleep(0.5)
                 postgres.start()
-            assert within(60, lambda: counts(database) == {"ended sent": 60})
+            awaited(lambda: counts(database) == {"ended sent": 60})
         database.close()
     assert (len(server.taken), len(server.ids())) == (60, 60)

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 
 from facts.conformance import PHONE
 from harness.servers import ADDRESS, Server, ask, granian, gunicorn, noted, printed
+from harness.waits import PATIENCE
 from shopwindow.service.metrics import FLUSH_NOTES
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -50,11 +51,11 @@ def test_all_that_was_noted_is_written_in_whole_lines_and_counted_when_a_process
 
 def asked(server: Server) -> None:
     """A hundred requests on ten connections, the server ended as soon as the last is answered."""
-    connections = [HTTPConnection(ADDRESS, server.port, timeout=10) for _ in range(10)]
+    connections = [HTTPConnection(ADDRESS, server.port, timeout=PATIENCE) for _ in range(10)]
     for number in range(100):
         ask(connections[number % 10], EVENTS if number % 4 else NOWHERE, KEY)
     server.process.terminate()
-    server.process.wait(20)
+    server.process.wait(PATIENCE)
 
 
 def logged(server: Server) -> Counter[tuple[str, int]]:

@@ -17,7 +17,8 @@ import pytest
 from facts.conformance import PHONE
 from harness.content import as_content, as_value
 from harness.program import Schemas, called, served
-from harness.servers import ADDRESS, Server, environment, granian, printed, within
+from harness.servers import ADDRESS, Server, environment, granian, printed
+from harness.waits import PATIENCE, awaited
 from shopwindow import library
 from shopwindow.service import requestid
 from shopwindow.service.admin import Admin
@@ -86,8 +87,8 @@ def missing(found: Iterable[str]) -> set[str]:
 
 def test_every_metric_is_there_with_a_sensible_value(out: Path, tmp_path: Path) -> None:
     with granian(tmp_path / "server", out, "--workers", "2") as server:
-        assert within(20, lambda: not missing(metrics(server))), missing(metrics(server))
-        assert within(20, lambda: metrics(server)['shopwindow_workers{state="current"}'] == 2)
+        awaited(lambda: not missing(metrics(server)), lambda: missing(metrics(server)))
+        awaited(lambda: metrics(server)['shopwindow_workers{state="current"}'] == 2)
         found = metrics(server)
     assert (found["shopwindow_database_up"], found["shopwindow_last_build_success"]) == (1, 1)
 
@@ -98,15 +99,15 @@ def test_what_a_killed_worker_counted_goes_on_counting_and_its_files_are_removed
             assert server.ask(EVENTS, KEY).status == 200
         name = 'shopwindow_requests_total{operation="events_v1",status="200"}'
         seconds = 'shopwindow_request_seconds_count{operation="events_v1"}'
-        assert within(20, lambda: (metrics(server).get(name), metrics(server).get(seconds)) == (7, 7))
+        awaited(lambda: (metrics(server).get(name), metrics(server).get(seconds)) == (7, 7))
         (worker,) = server.workers()
         os.kill(worker, signal.SIGKILL)
         (folder,) = Path("/dev/shm").glob(f"shopwindow-metrics-{server.process.pid}-*")
-        assert within(20, lambda: not [path for path in folder.iterdir() if str(worker) in path.name])
-        assert within(20, lambda: server.workers() not in ([], [worker]))
-        assert within(20, lambda: ready(server)[0] == 200)
+        awaited(lambda: not [path for path in folder.iterdir() if str(worker) in path.name])
+        awaited(lambda: server.workers() not in ([], [worker]))
+        awaited(lambda: ready(server)[0] == 200)
         assert server.ask(EVENTS, KEY).status == 200
-        assert within(20, lambda: (metrics(server).get(name), metrics(server).get(seconds)) == (8, 8))
+        awaited(lambda: (metrics(server).get(name), metrics(server).get(seconds)) == (8, 8))
 
 
 def test_counts_of_ended_processes_add_up(tmp_path: Path, out: Path) -> None:
@@ -155,7 +156,7 @@ def test_checks_tell_one_by_one_and_together(tmp_path: Path, out: Path, schemas:
 def request_id(server: Server, given: str | None, path: str = EVENTS) -> str:
     """X-Request-Id of an answer."""
     headers = {**KEY, **({"X-Request-Id": given} if given is not None else {})}
-    with closing(HTTPConnection(ADDRESS, server.port, timeout=10)) as connection:
+    with closing(HTTPConnection(ADDRESS, server.port, timeout=PATIENCE)) as connection:
         connection.request("GET", path, headers=headers)
         response = connection.getresponse()
         response.read()
@@ -185,7 +186,7 @@ def test_a_sane_id_comes_back_and_any_other_is_replaced() -> None:
 def test_an_answer_and_its_line_have_one_id(out: Path, tmp_path: Path) -> None:
     with granian(tmp_path / "server", out, "--workers", "1") as server:
         ids = [request_id(server, given, path) for given in (*SANE, None) for path in (EVENTS, EVENTS, "/nowhere")]
-        assert within(20, lambda: {*ids} <= {line["requestId"] for line in printed(server, "request")})
+        awaited(lambda: {*ids} <= {line["requestId"] for line in printed(server, "request")})
     assert [ids[3 * number] for number in range(len(SANE))] == SANE
     assert len(set(ids[-3:])) == 3
 
@@ -195,7 +196,7 @@ def test_all_that_a_service_prints_is_lines_of_one_kind(out: Path, tmp_path: Pat
         assert request_id(server, None)
         (worker,) = server.workers()
         os.kill(worker, signal.SIGKILL)
-        assert within(20, lambda: server.workers() not in ([], [worker]))
+        awaited(lambda: server.workers() not in ([], [worker]))
     lines = [*server.out.read_text().splitlines(), *server.err.read_text().splitlines()]
     names = [set(json.loads(line)) for line in lines]
     assert names

@@ -13,6 +13,7 @@ from harness.browser import npm_installed
 from harness.content import SAMPLE
 from harness.program import shopwindow
 from harness.servers import ADDRESS, Server, free_port, granian
+from harness.waits import PATIENCE
 from shopwindow_client import Client, Refused, Unreachable
 
 CLIENTS = Path(__file__).parents[2] / "clients"
@@ -131,7 +132,7 @@ def test_the_typescript_client_does_the_same(address: str, tmp_path: Path) -> No
     (tmp_path / "dist" / "package.json").write_text('{"type": "module"}')
     driver = Path(__file__).parent.parent / "drivers" / "of_our_typescript_client.mjs"
     command = ["node", str(driver), str(tmp_path / "dist"), address, key(), f"http://{ADDRESS}:{free_port()}"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 0, ran.stderr
     printed = json.loads(ran.stdout)
     printed["configuration"][0] = printed["configuration"][0] == latency(address)

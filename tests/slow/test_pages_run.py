@@ -28,6 +28,7 @@ from sybil.parsers.markdown import CodeBlockParser
 
 from harness.content import AT
 from harness.servers import ADDRESS, free_port
+from harness.waits import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -103,7 +104,7 @@ class Terminal:
         os.killpg(self.shell.pid, signal.SIGTERM)
         assert self.shell.stdin is not None
         self.shell.stdin.close()
-        self.shell.wait(20)
+        self.shell.wait(PATIENCE)
 
     def _send(self, text: str) -> None:
         assert self.shell.stdin is not None

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from harness.browser import Preview, browser, opened, preview, save
+from harness.browser import Preview, browser, first_held, opened, preview, save
 from harness.content import documents, live
 from harness.program import shopwindow
+from harness.waits import PATIENCE, awaited
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.preview.index_builds import FILES_KEPT, NAME_DIGITS, IndexBuilds, IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS
@@ -98,14 +98,12 @@ def test_what_was_searched_for_stays_found_once_the_index_is_there(fresh: Previe
     with opened(chromium) as page:
         page.route(re.compile(r"/catalog\?at=[^&]*$"), hold)
         page.goto(fresh.address + everything)
-        while not looks:
-            page.wait_for_timeout(50)
+        look = first_held(page, looks)
         page.get_by_label("Search the whole catalog").fill("crewneck")
         expect(page).to_have_url(re.compile("q=crewneck"))
-        while "is being built" in fresh.get(everything)[1]:
-            time.sleep(0.1)
+        awaited(lambda: "is being built" not in fresh.get(everything)[1])
         with page.expect_response(re.compile("q=crewneck")):
-            looks[0].continue_()
+            look.continue_()
         expect(page.get_by_text("This is release")).to_have_count(0)
         expect(page.get_by_role("article").first).to_contain_text("Crewneck")
 
@@ -117,7 +115,7 @@ def test_a_large_catalog_is_built_and_counted_once_somebody_asks(tmp_path: Path,
         for number in range(MAX_PRODUCTS):
             feed.write(json.dumps(BUTTON | {"id": 900_000 + number}) + "\n")
     with preview(folder, "--out", str(tmp_path / "dist")) as large, opened(chromium, "phone") as page:
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(1000 * PATIENCE)
         page.goto(f"{large.address}/catalog/explain?at={AT}")
         page.get_by_role("button", name="Build their catalog").click()
         page.get_by_role("button", name="Count them").click()
@@ -131,9 +129,7 @@ def test_what_is_typed_before_the_scripts_are_there_is_searched_for(shown: Previ
         page.goto(f"{shown.address}/catalog?at={AT}", wait_until="commit")
         page.get_by_label("Search the whole catalog").fill("crewneck")
         expect(page.get_by_role("article").first).not_to_contain_text("Crewneck")
-        while not scripts:
-            page.wait_for_timeout(50)
-        scripts[0].continue_()
+        first_held(page, scripts).continue_()
         expect(page.get_by_role("article").first).to_contain_text("Crewneck")
 
 
@@ -164,8 +160,7 @@ def test_the_answer_of_a_search_leads_to_its_reasons(shown: Preview, chromium: B
     with opened(chromium, script=False) as page:
         page.goto(f"{shown.address}/ask?at={AT}&operation=search&p.searchphrase=coat&send=1")
         link = page.get_by_role("link", name="Why these products, in this order?")
-        while not link.count():  # until the catalog is built
-            page.reload()
+        awaited(lambda: link.count() or not page.reload())  # until the catalog is built
         link.click()
         expect(page.get_by_role("article").first).to_contain_text("1. Marlowe Wrap Coat")
 
@@ -192,10 +187,7 @@ def test_an_answer_waits_for_the_index_that_the_page_builds_and_then_needs_no_ot
     with preview(SAMPLE, "--out", str(tmp_path / "dist")) as fresh:
         status, text = fresh.get(search)
         assert (status, "is being built" in text, "Made from" in text) == (200, True, False)
-        for _ in range(600):
-            if "is being built" not in fresh.get(f"/catalog?at={AT}")[1]:
-                break
-            time.sleep(0.1)
+        awaited(lambda: "is being built" not in fresh.get(f"/catalog?at={AT}")[1])
         assert "catalog/products/active.yaml:3" in fresh.get(search)[1]
 
 
@@ -204,12 +196,12 @@ def test_an_answer_waits_for_the_index_that_the_page_builds_and_then_needs_no_ot
 
 def outcome(builds: IndexBuilds, feeds: Any, content: Any, *, requested: bool = False) -> IndexOfTree:
     """What a build leads to, in the end."""
-    for _ in range(600):
+
+    def built() -> IndexOfTree | None:
         state = builds.of(feeds, content, "program", requested=requested)
-        if not state.is_building:
-            return state
-        time.sleep(0.1)
-    raise AssertionError("it is still building")
+        return None if state.is_building else state
+
+    return awaited(built)
 
 
 def test_many_products_are_indexed_only_on_request(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
-from harness.browser import PATHS, Preview, browser, fits, opened, preview, save
+from harness.browser import PATHS, Preview, browser, first_held, fits, opened, preview, save
 from harness.program import shopwindow
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
@@ -278,11 +278,9 @@ def test_an_answer_from_before_the_newest_check_does_not_stay(tmp_path: Path, ch
         held: list[tuple[Route, APIResponse]] = []
         page.route(re.compile("with=main"), lambda route: held.append((route, route.fetch())), times=1)
         page.get_by_label("With a git revision").press("Enter")
-        while not held:
-            page.wait_for_timeout(50)
+        route, answer = first_held(page, held)
         save(shown.folder / EVENT, "The Windows Light Up", "All the Windows Light Up")
         expect(page.locator("footer")).to_contain_text(LATER_CHECK)
-        route, answer = held[0]
         route.fulfill(response=answer)
         expect(page.get_by_text(re.compile("1 document differs from main, commit"))).to_be_visible()
         expect(page.locator("ins")).to_have_text("All the Windows Light Up")
@@ -295,11 +293,9 @@ def test_an_answer_for_an_address_that_the_browser_has_left_is_not_shown(tmp_pat
         without_revision = re.compile(rf"/compare\?at={re.escape(AT)}$")
         page.route(without_revision, lambda route: held.append((route, route.fetch())), times=1)
         save(shown.folder / EVENT, "The Windows Light Up", "All the Windows Light Up")
-        while not held:
-            page.wait_for_timeout(50)
+        route, answer = first_held(page, held)
         page.get_by_label("With a git revision").press("Enter")
         expect(page.get_by_text(re.compile("differs from main, commit"))).to_be_visible()
-        route, answer = held[0]
         with page.expect_response(re.compile("with=main")):
             route.fulfill(response=answer)
         expect(page.get_by_text(re.compile("1 document differs from main, commit"))).to_be_visible()

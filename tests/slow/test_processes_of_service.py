@@ -30,8 +30,8 @@ from harness.servers import (
     opted_in,
     stands_still,
     under_load,
-    within,
 )
+from harness.waits import PATIENCE, awaited
 from shopwindow.service import worker
 from shopwindow.service.processors import processors
 
@@ -67,10 +67,10 @@ def test_a_second_service_on_the_port_is_refused_in_a_sentence_and_touches_no_da
 @pytest.mark.parametrize("number", ENDED, ids=lambda number: number.name)
 def test_a_signal_to_the_whole_group_is_a_normal_end(out: Path, tmp_path: Path, number: signal.Signals) -> None:
     with in_a_group(tmp_path / "server", out, "--workers", "2") as server, under_load(server.port):
-        assert within(20, lambda: len(server.workers()) == 2)
+        awaited(lambda: len(server.workers()) == 2)
         workers = server.workers()
         os.killpg(server.process.pid, number)
-        assert server.process.wait(60) == 0
+        assert server.process.wait(PATIENCE) == 0
         assert [lives(worker) for worker in workers] == [False, False]
         said = server.err.read_text() + server.out.read_text()
     assert [word for word in ("Unexpected", "Traceback", "killed", "another") if word in said] == []
@@ -83,7 +83,7 @@ def test_signals_that_come_again_and_again_are_a_normal_end_too(out: Path, tmp_p
                 with suppress(ProcessLookupError):
                     os.killpg(server.process.pid, number)
             time.sleep(0.02)
-        assert server.process.wait(20) == 0
+        assert server.process.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.3, 0.6, 0.9, 1.2, 1.5])
@@ -93,28 +93,28 @@ def test_a_service_that_is_still_starting_ends_when_it_is_asked_to(out: Path, tm
     with (tmp_path / "stderr").open("wb") as stderr:
         process = subprocess.Popen(command, stderr=stderr, env=environment(), start_new_session=True)
         try:
-            assert within(30, (tmp_path / "store.sqlite").exists)
+            awaited((tmp_path / "store.sqlite").exists)
             time.sleep(delay)
             os.killpg(process.pid, signal.SIGTERM)
-            assert process.wait(20) == 0
+            assert process.wait(PATIENCE) == 0
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait(20)
+            process.wait(PATIENCE)
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
 def test_workers_end_with_a_parent_that_is_killed_alone(out: Path, tmp_path: Path) -> None:
     with in_a_group(tmp_path / "server", out, "--workers", "2") as server:
-        assert within(20, lambda: len(server.workers()) == 2)
+        awaited(lambda: len(server.workers()) == 2)
         workers = server.workers()
-        silent = socket.create_connection((ADDRESS, server.port), timeout=10)  # a worker waits for its request
+        silent = socket.create_connection((ADDRESS, server.port), timeout=PATIENCE)  # a worker waits for its request
         time.sleep(0.2)
         server.process.kill()
-        server.process.wait(20)
+        server.process.wait(PATIENCE)
         with silent:
-            assert within(20, lambda: not any(lives(worker) for worker in workers)), workers
-        assert not answers(server, seconds=2)
+            awaited(lambda: not any(lives(worker) for worker in workers), lambda: workers)
+        assert not answers(server)
 
 
 # -- workers that are not well -----------------------------------------------------------------------------------
@@ -125,8 +125,8 @@ def test_a_worker_that_is_killed_is_started_again(out: Path, tmp_path: Path) -> 
         for _ in range(2):
             (worker,) = server.workers()
             os.kill(worker, signal.SIGKILL)
-            assert within(20, lambda worker=worker: server.workers() not in ([], [worker]))  # type: ignore[misc]
-            assert answers(server, seconds=20)
+            awaited(lambda worker=worker: server.workers() not in ([], [worker]))  # type: ignore[misc]
+            assert answers(server)
         lines = [json.loads(line) for line in server.err.read_text().splitlines()]
     ended = "worker 1 ended (SIGKILL); another is started"
     said = [line["message"] for line in lines if (line["event"], line["level"]) == ("service", "error")]
@@ -139,14 +139,13 @@ def test_a_worker_that_is_killed_while_others_still_start_is_started_again(out: 
     with Notified(path) as systemd, in_a_group(tmp_path / "server", out, *options, NOTIFY_SOCKET=path) as server:
         for worker in server.workers():
             os.kill(worker, signal.SIGKILL)
-        while not answers(server, seconds=30):
-            assert server.process.poll() is None, server.err.read_text()
+        awaited(lambda: answers(server), server.err.read_text)
         assert systemd.next() == "READY=1"
 
 
 def test_a_service_whose_workers_give_up_while_they_start_says_why_and_ends() -> None:
     found = subprocess.run(
-        [sys.executable, "-c", _GIVES_UP], capture_output=True, env=environment(), timeout=60, text=True
+        [sys.executable, "-c", _GIVES_UP], capture_output=True, env=environment(), timeout=PATIENCE, text=True
     )
     said = "shopwindow: worker 1 ended while it started (exit status 1); its reason stands above"
     assert (found.returncode, said in found.stderr, "No module named" in found.stderr) == (4, True, True)
@@ -179,10 +178,10 @@ def test_systemd_is_told_what_a_unit_of_type_notify_waits_for(out: Path, tmp_pat
         reloading = systemd.next().split("\n")
         assert (reloading[0], int(reloading[1].removeprefix("MONOTONIC_USEC=")) >= asked) == ("RELOADING=1", True)
         assert systemd.next() == "READY=1"
-        assert within(20, lambda: len(server.workers()) == 2 and not {*before} & {*server.workers()})
+        awaited(lambda: len(server.workers()) == 2 and not {*before} & {*server.workers()})
         server.process.terminate()
         assert systemd.next() == "STOPPING=1"
-        assert server.process.wait(20) == 0
+        assert server.process.wait(PATIENCE) == 0
 
 
 def test_a_watchdog_of_systemd_hears_that_the_parent_lives(out: Path, tmp_path: Path) -> None:
@@ -199,10 +198,10 @@ def test_a_reload_under_load_loses_no_answer(out: Path, tmp_path: Path) -> None:
         assert systemd.next() == "READY=1"
         with under_load(server.port) as load:
             server.process.send_signal(signal.SIGHUP)
-            assert systemd.next(120).startswith("RELOADING=1\n")
-            assert systemd.next(120) == "READY=1"
+            assert systemd.next().startswith("RELOADING=1\n")
+            assert systemd.next() == "READY=1"
             answered = len(load.statuses)
-            assert within(60, lambda: load.has_answered(answered + 100))
+            awaited(lambda: load.has_answered(answered + 100))
     assert (load.lost, {*load.statuses}) == ([], {200})
 
 
@@ -215,7 +214,7 @@ def test_ready_is_said_when_every_worker_answers(out: Path, tmp_path: Path) -> N
         assert systemd.next() == "READY=1"
         first = server.workers()[0]
         os.kill(first, signal.SIGSTOP)
-        assert within(20, lambda: stands_still(first))  # a thread that still runs might accept a connection
+        awaited(lambda: stands_still(first))  # a thread that still runs might accept a connection
         assert all(answers(server) for _ in range(10))
         with suppress(ProcessLookupError):  # another has taken its place by now
             os.kill(first, signal.SIGCONT)
@@ -237,14 +236,14 @@ def test_a_socket_that_systemd_listens_on_is_taken_as_it_is_and_left_open(out: P
         process = handed(listener, out, tmp_path)
         server = Server(listener.getsockname()[1], 0, process, tmp_path / "stdout", tmp_path / "stderr")
         try:
-            assert (answers(server, seconds=30), longest_queue(listener)) == (True, longest)
+            assert (answers(server), longest_queue(listener)) == (True, longest)
             process.terminate()
-            assert process.wait(20) == 0
-            socket.create_connection((ADDRESS, server.port), 5).close()  # systemd goes on listening
+            assert process.wait(PATIENCE) == 0
+            socket.create_connection((ADDRESS, server.port), PATIENCE).close()  # systemd goes on listening
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait(20)
+            process.wait(PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +260,7 @@ def test_a_socket_that_is_none_is_said_in_a_sentence(
     out: Path, tmp_path: Path, more: dict[str, str], said: str
 ) -> None:
     process = handed(None, out, tmp_path, **more)
-    assert (process.wait(30), (tmp_path / "stderr").read_text()) == (4, f"shopwindow: {said}\n")
+    assert (process.wait(PATIENCE), (tmp_path / "stderr").read_text()) == (4, f"shopwindow: {said}\n")
 
 
 # -- the database ------------------------------------------------------------------------------------------------
@@ -275,7 +274,7 @@ def test_a_service_starts_without_its_database_file_and_uses_it_once_it_may(out:
         said = server.err.read_text()
         assert (str(place) in said, "Traceback" in said) == (True, False)
         place.unlink()
-        assert within(20, lambda: opted_in(server) == 200)
+        awaited(lambda: opted_in(server) == 200)
 
 
 # -- how many ----------------------------------------------------------------------------------------------------
@@ -356,7 +355,9 @@ def test_the_quota_of_a_real_cgroup_is_found(tmp_path: Path) -> None:
     try:
         found = "from shopwindow.service.processors import processors; print(processors())"
         join = f"open({str(group / 'cgroup.procs')!r}, 'w').write('0'); "
-        ran = subprocess.run([sys.executable, "-c", join + found], capture_output=True, env=environment(), timeout=60)
+        ran = subprocess.run(
+            [sys.executable, "-c", join + found], capture_output=True, env=environment(), timeout=PATIENCE
+        )
         assert (ran.stdout, ran.stderr) == (b"1\n", b"")
     finally:
         group.rmdir()
@@ -372,12 +373,12 @@ def test_an_event_loop_that_gives_no_sign_is_stuck_until_it_does() -> None:
     busy = worker.Busy(1, patience=0.2, loop=loop)
     try:
         assert not busy.is_stuck()
-        assert within(20, lambda: busy.waited_since is None)
+        awaited(lambda: busy.waited_since is None)
         loop.call_soon_threadsafe(goes_on.wait)
         assert not busy.is_stuck()
-        assert within(20, busy.is_stuck)
+        awaited(busy.is_stuck)
         goes_on.set()
-        assert within(20, lambda: not busy.is_stuck())
+        awaited(lambda: not busy.is_stuck())
     finally:
         goes_on.set()
         loop.call_soon_threadsafe(loop.stop)

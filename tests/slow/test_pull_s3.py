@@ -20,8 +20,9 @@ import pytest
 
 from harness.content import write
 from harness.program import built, shopwindow
-from harness.servers import Server, granian, within
+from harness.servers import Server, granian
 from harness.stores import BUCKET, READER, WAYS, Store, at, between, documents, lying, on_disk, published, reached, s3
+from harness.waits import PATIENCE, awaited
 from shopwindow.delivery import upkeep
 from shopwindow.delivery.bucket import Headers
 from shopwindow.delivery.outgoing import outgoing
@@ -69,11 +70,11 @@ def test_a_follower_asks_for_nothing_but_the_pointer_while_that_stays(there: Sto
     id = published(tmp_path, at("quiet"), "First")
     with between(there.port) as counted:
         process = follower("quiet", tmp_path / "host", there.at(counted.port), "--every", "0.1")
-        assert within(20, lambda: Releases(tmp_path / "host").current() == id)
+        awaited(lambda: Releases(tmp_path / "host").current() == id)
         before = len(counted.requests)
-        assert within(20, lambda: len(counted.requests) > before + 10)
+        awaited(lambda: len(counted.requests) > before + 10)
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
     assert set(counted.requests[before + 1 :]) == {f"GET /{BUCKET}/quiet/current.json"}
     assert counted.received / len(counted.requests) < 10_000
 
@@ -183,7 +184,7 @@ def test_a_pull_that_is_killed_anywhere_leaves_a_whole_release(there: Store, tmp
                 return passes
 
             counted.pass_on = strike
-            process.wait(60)
+            process.wait(PATIENCE)
         if process.returncode == -signal.SIGKILL:
             killed += 1
             points.add(point)
@@ -221,7 +222,7 @@ def _requests(there: Store, work: Path) -> int:
     """How many requests it takes to pull the second release."""
     host = _cloned(work, "counted")
     with between(there.port) as counted:
-        assert _puller(host, there.at(counted.port)).wait(60) == 0
+        assert _puller(host, there.at(counted.port)).wait(PATIENCE) == 0
     return len(counted.requests)
 
 
@@ -255,7 +256,7 @@ def test_ten_hosts_change_over_without_a_torn_or_mixed_answer(there: Store, tmp_
         for number in range(HOSTS):
             host = granian(tmp_path / f"server-{number}", tmp_path / f"host-{number}", *source, **environment)
             hosts.append(stack.enter_context(host))
-        assert within(120, lambda: all(_is_ready(host) for host in hosts))
+        awaited(lambda: all(_is_ready(host) for host in hosts))
         seen: dict[int, list[bytes]] = {host.port: [] for host in hosts}
         wrong: list[str] = []
         stopped = threading.Event()
@@ -263,24 +264,24 @@ def test_ten_hosts_change_over_without_a_torn_or_mixed_answer(there: Store, tmp_
         for reader in readers:
             reader.start()
 
-        assert within(60, lambda: all(seen.values()))
+        awaited(lambda: all(seen.values()))
         for name in ("Second", "Third"):
             id, body = _named(tmp_path, name)
             answers.append(body)
             publish(outgoing(tmp_path / "built"), at("hosts"))
-            assert within(120, lambda id=id: all(_serves(host, id) for host in hosts))  # type: ignore[misc]
+            awaited(lambda id=id: all(_serves(host, id) for host in hosts))  # type: ignore[misc]
             newest = answers[-1]
-            assert within(30, lambda newest=newest: all(s and s[-1] == newest for s in seen.values()))  # type: ignore[misc]
+            awaited(lambda newest=newest: all(s and s[-1] == newest for s in seen.values()))  # type: ignore[misc]
 
         late = granian(tmp_path / "late", tmp_path / "host-late", *source, **environment)
         joined = stack.enter_context(late)  # a new host gets no question before it is ready, and has the newest then
         seen[joined.port] = []
         reader = threading.Thread(target=_read, args=(joined, seen, wrong, stopped))
         reader.start()
-        assert within(60, lambda: bool(seen[joined.port]))
+        awaited(lambda: bool(seen[joined.port]))
         stopped.set()
         for thread in (*readers, reader):
-            thread.join(20)
+            thread.join(PATIENCE)
 
     assert wrong == []
     for port, bodies in seen.items():
@@ -320,7 +321,7 @@ def refused(source: str, host: Path, environment: dict[str, str]) -> str:
     """The sentence with which a pull ends; nothing on the host has changed but the note that says so."""
     clean = {name: text for name, text in os.environ.items() if not name.startswith("AWS_")}
     command = [sys.executable, "-m", "shopwindow", "pull", source, "--out", str(host)]
-    ran = subprocess.run(command, env={**clean, **environment}, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(command, env={**clean, **environment}, capture_output=True, text=True, timeout=PATIENCE)
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (4, "", 1), ran
     assert {path.name for path in host.iterdir()} == {"pulled.json"}
     note = pull_notes.read(host)

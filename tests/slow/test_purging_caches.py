@@ -21,8 +21,9 @@ import pytest
 from facts.negotiation import HOST, KEY_HEADER
 from harness.content import ROOT
 from harness.program import Answer, Ran, built, manifest, shopwindow
-from harness.servers import ADDRESS, ask, free_port, granian, varnish, within
+from harness.servers import ADDRESS, ask, free_port, granian, varnish
 from harness.stores import current, folder, published, release
+from harness.waits import PATIENCE, awaited
 from shopwindow.delivery import purging, upkeep
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.outgoing import outgoing
@@ -150,7 +151,7 @@ KEYS = {
 def asked(port: int, target: str, key: str, format: str, method: str = "GET") -> Answer:
     """One request for a format on the base host."""
     headers = {"Host": HOST, KEY_HEADER: key, "Accept": f"application/{format}"}
-    with closing(HTTPConnection(ADDRESS, port, timeout=10)) as connection:
+    with closing(HTTPConnection(ADDRESS, port, timeout=PATIENCE)) as connection:
         return ask(connection, target, headers, method)
 
 
@@ -186,7 +187,7 @@ def test_varnish_stores_answers_by_their_own_headers_until_a_publication_purges_
                 path.write_text(path.read_text().replace("promotionName: ", "promotionName: Again "))
             built(sample, out)
             renewed = {format: (files / f"v2/promotions.{format}").read_bytes() for format in former}
-            assert within(20, lambda: asked(server.port, "/v2/promotions", key, "json").body == renewed["json"])
+            awaited(lambda: asked(server.port, "/v2/promotions", key, "json").body == renewed["json"])
             assert {format: asked(port, "/v2/promotions", key, format).body for format in former} == former
             publish(outgoing(out), target, PublishOptions(purges=True))
             assert purge(target, [purger_of(f"http://{ADDRESS}:{port}", {})]).urls > 0

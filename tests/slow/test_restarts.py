@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.program import release_of_writes
-from harness.servers import ADDRESS, Notified, Server, answers, handed, in_a_group, under_load, within
+from harness.servers import ADDRESS, Notified, Server, answers, handed, in_a_group, under_load
+from harness.waits import PATIENCE, awaited
 
 ANSWERS = 3000
 
@@ -31,9 +32,9 @@ def test_a_reload_loses_no_answer_and_changes_every_worker(out: Path, tmp_path: 
         with under_load(server.port) as load:
             while len(generations) < 4 or not load.has_answered(ANSWERS):
                 server.process.send_signal(signal.SIGHUP)
-                assert systemd.next(120).startswith("RELOADING=1\n")
-                assert systemd.next(120) == "READY=1"
-                assert within(40, lambda: len(server.workers()) == 2)
+                assert systemd.next().startswith("RELOADING=1\n")
+                assert systemd.next() == "READY=1"
+                awaited(lambda: len(server.workers()) == 2)
                 generations.append(set(server.workers()))
         said = server.err.read_text()
     assert (load.lost, {*load.statuses}, len(load.statuses) >= ANSWERS) == ([], {200}, True)
@@ -50,16 +51,16 @@ def test_a_new_service_takes_over_a_socket_that_systemd_keeps_before_the_old_one
         server = Server(port, 0, handed(listener, out, tmp_path), tmp_path / "stdout", tmp_path / "stderr")
         processes.append(server.process)
         try:
-            assert answers(server, seconds=60)
+            assert answers(server)
             with under_load(port) as load:
                 for number in range(4):
                     path = str(tmp_path / f"notify-{number}")
                     with Notified(path) as systemd:
                         processes.append(handed(listener, out, tmp_path, NOTIFY_SOCKET=path))
-                        assert systemd.next(120) == "READY=1"
+                        assert systemd.next() == "READY=1"
                     processes[-2].terminate()
-                    assert processes[-2].wait(60) == 0
-                assert within(120, lambda: load.has_answered(ANSWERS))
+                    assert processes[-2].wait(PATIENCE) == 0
+                awaited(lambda: load.has_answered(ANSWERS))
         finally:
             end_all(processes)
     assert (load.lost, {*load.statuses}) == ([], {200})
@@ -73,14 +74,14 @@ def test_a_restart_loses_no_answer_while_systemd_keeps_the_socket(out: Path, tmp
         server = Server(port, 0, handed(listener, out, tmp_path), tmp_path / "stdout", tmp_path / "stderr")
         processes.append(server.process)
         try:
-            assert answers(server, seconds=60)
+            assert answers(server)
             with under_load(port) as load:
                 for _ in range(4):
                     processes[-1].terminate()
-                    assert processes[-1].wait(60) == 0
+                    assert processes[-1].wait(PATIENCE) == 0
                     processes.append(handed(listener, out, tmp_path))
                     goal = len(load.statuses) + ANSWERS // 4
-                    assert within(120, lambda goal=goal: load.has_answered(goal))  # type: ignore[misc]
+                    awaited(lambda goal=goal: load.has_answered(goal))  # type: ignore[misc]
         finally:
             end_all(processes)
     assert (load.lost, {*load.statuses}) == ([], {200})
@@ -91,7 +92,7 @@ def end_all(processes: "list[subprocess.Popen[bytes]]") -> None:
     for process in processes:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait(20)
+            process.wait(PATIENCE)
 
 
 def test_twenty_of_twenty_stops_are_a_normal_end(out: Path, tmp_path: Path) -> None:
@@ -101,7 +102,7 @@ def test_twenty_of_twenty_stops_are_a_normal_end(out: Path, tmp_path: Path) -> N
         with in_a_group(tmp_path / str(number), out, "--workers", "2") as server, under_load(server.port):
             time.sleep(0.05 * number)
             os.killpg(server.process.pid, (signal.SIGTERM, signal.SIGINT)[number % 2])
-            ends[server.process.wait(60)] += 1
+            ends[server.process.wait(PATIENCE)] += 1
             said += server.err.read_text()
     assert ends == {0: 20}
     assert [word for word in ("Unexpected", "Traceback", "killed", "another") if word in said] == []

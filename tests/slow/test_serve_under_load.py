@@ -23,7 +23,8 @@ from facts.conformance import PHONE, differing, documents, json_bytes, table
 from harness.content import app, small, store
 from harness.content import write as write_documents
 from harness.program import built, shopwindow
-from harness.servers import ADDRESS, ask, granian, uwsgi, waitress, within
+from harness.servers import ADDRESS, ask, granian, uwsgi, waitress
+from harness.waits import PATIENCE, awaited
 from shopwindow.release.manifest import encode, release_id
 from shopwindow.release.releases import Releases
 from shopwindow.service.connections import count_connections
@@ -48,7 +49,7 @@ class Seen:
 
 
 def hammer(port: int, target: str, seen: list[Seen], stop: threading.Event, failures: list[str]) -> None:
-    connection = HTTPConnection(ADDRESS, port, timeout=10)
+    connection = HTTPConnection(ADDRESS, port, timeout=PATIENCE)
     while not stop.is_set():
         began = time.monotonic()
         try:
@@ -74,12 +75,12 @@ def test_every_worker_follows_a_switch_within_a_second_and_fails_or_mixes_no_ans
     failures: list[str] = []
     stop = threading.Event()
     with granian(tmp_path / "server", out, "--workers", "2") as server:
-        assert within(20, lambda: server.ask(CONFIGURATION, KEY).body == bodies["first"])
+        awaited(lambda: server.ask(CONFIGURATION, KEY).body == bodies["first"])
         arguments = (server.port, CONFIGURATION, seen, stop, failures)
         threads = [threading.Thread(target=hammer, args=arguments) for _ in range(24)]
         for thread in threads:
             thread.start()
-        assert within(20, lambda: len(seen) > 100)
+        awaited(lambda: len(seen) > 100)
         switches = []
         for id, word in ((ids[1], "second"), (ids[0], "first")) * 4:
             before = time.monotonic()
@@ -160,14 +161,14 @@ def test_whatever_cannot_be_loaded_the_next_release_is_followed(
     said: list[str] = []
     watch = Watch(out, INTERFACE, report=said.append)
     spoil(out, out / "releases" / first)
-    assert within(20, lambda: bool(said))
+    awaited(lambda: bool(said))
     time.sleep(0.6)
     serving = watch()
     begins = f"the release that current leads to cannot be served, {first[:12]} is served: "
     assert (serving is not None and serving.id, len(said)) == (first, 1)
     assert (said[0].startswith(begins), told in said[0]) == (True, True), said[0]
     Releases(out).point(second)
-    assert within(20, lambda: (now := watch()) is not None and now.id == second)
+    awaited(lambda: (now := watch()) is not None and now.id == second)
 
 
 def test_sigterm_lets_requests_in_flight_be_answered(tmp_path: Path) -> None:
@@ -181,7 +182,7 @@ def test_sigterm_lets_requests_in_flight_be_answered(tmp_path: Path) -> None:
         """A request in flight until the client reads: in small segments the system takes no more of its answer."""
         connection = HTTPConnection(ADDRESS, port)
         connection.sock = socket.socket()
-        connection.sock.settimeout(20)
+        connection.sock.settimeout(PATIENCE)
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
         connection.sock.connect((ADDRESS, port))
         headers = {**KEY, "accept": "application/xml", "connection": "close"}
@@ -189,13 +190,13 @@ def test_sigterm_lets_requests_in_flight_be_answered(tmp_path: Path) -> None:
         return connection
 
     with granian(tmp_path / "server", out, "--workers", "2") as server:
-        assert within(20, lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
+        awaited(lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
         connections = [begun(server.port, number) for number in range(24)]
-        assert within(20, lambda: count_connections(server.port) == {"open": 24, "waiting": 0})
+        awaited(lambda: count_connections(server.port) == {"open": 24, "waiting": 0})
         server.process.send_signal(signal.SIGTERM)
         answers = [connection.getresponse() for connection in connections]
         bodies = [answer.read() for answer in answers]
-        assert server.process.wait(20) == 0
+        assert server.process.wait(PATIENCE) == 0
     assert {answer.status for answer in answers} == {200}
     assert {(len(body) > 1_000_000, body.endswith(b"</stores>")) for body in bodies} == {(True, True)}
 
@@ -207,15 +208,15 @@ def test_sigterm_waits_for_a_body_that_is_still_being_sent(out: Path, tmp_path: 
     )
     head += f"Content-Length: {len(body)}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in KEY.items()) + "\r\n"
     with granian(tmp_path / "server", out, "--workers", "1") as server:
-        assert within(20, lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
-        with socket.create_connection((ADDRESS, server.port), timeout=20) as connection:
+        awaited(lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
+        with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as connection:
             connection.sendall(head.encode() + body[:10])
-            assert within(20, lambda: count_connections(server.port) == {"open": 1, "waiting": 0})
+            awaited(lambda: count_connections(server.port) == {"open": 1, "waiting": 0})
             server.process.send_signal(signal.SIGTERM)
             time.sleep(1.5)
             connection.sendall(body[10:])
             told = b"".join(iter(partial(connection.recv, 65536), b""))
-        assert server.process.wait(20) == 0
+        assert server.process.wait(PATIENCE) == 0
     assert (told.split(b"\r\n", 1)[0], told.rpartition(b"\r\n")[2]) == (b"HTTP/1.1 200 OK", b'{"success":true}')
 
 

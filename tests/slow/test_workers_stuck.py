@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from harness.program import PHONE, release_of_writes
-from harness.servers import ADDRESS, Server, answers, ask, in_a_group, lives, stands_still, within
+from harness.servers import ADDRESS, Server, answers, ask, in_a_group, lives, stands_still
+from harness.waits import PATIENCE, awaited
 
 KEY = {"x-svc-webservice-client-id": PHONE}
 PROMOTIONS = "/v2/promotions"
@@ -39,12 +40,12 @@ def test_a_worker_that_stands_still_is_replaced(out: Path, tmp_path: Path) -> No
     with in_a_group(tmp_path / "server", out, "--workers", "1") as server:
         (worker,) = server.workers()
         os.kill(worker, signal.SIGSTOP)
-        assert within(20, lambda: stands_still(worker))  # a thread that still runs might accept the next connection
-        assert answers(server, seconds=25)  # it waits to be accepted, for the next worker
-        assert within(20, lambda: not lives(worker))
+        awaited(lambda: stands_still(worker))  # a thread that still runs might accept the next connection
+        assert answers(server)  # it waits to be accepted, for the next worker
+        awaited(lambda: not lives(worker))
         said = f"worker 1 (process {worker}) has answered nothing for 5 s; another takes its place"
         assert said in server.err.read_text()
-        assert within(20, lambda: len(server.workers()) == 1)  # the parent has looked at its end
+        awaited(lambda: len(server.workers()) == 1)  # the parent has looked at its end
 
 
 def test_a_worker_whose_threads_all_stand_still_is_replaced_and_still_answers_what_it_has_begun(
@@ -56,7 +57,7 @@ def test_a_worker_whose_threads_all_stand_still_is_replaced_and_still_answers_wh
     lock = tmp_path / "server/log/mobile.lock"
 
     def post(_: int) -> int:
-        connection = HTTPConnection(ADDRESS, server.port, timeout=30)
+        connection = HTTPConnection(ADDRESS, server.port, timeout=PATIENCE)
         headers = {**KEY, "content-type": "application/json"}
         return ask(connection, "/v2/utility/mobilelog", headers, "POST", body).status
 
@@ -66,11 +67,11 @@ def test_a_worker_whose_threads_all_stand_still_is_replaced_and_still_answers_wh
         with lock.open("ab") as held, ThreadPoolExecutor(2) as pool:
             fcntl.flock(held, fcntl.LOCK_EX)
             posts = pool.map(post, range(2))
-            assert within(20, lambda: not reads(server))
-            assert within(25, lambda: reads(server))  # not what the first worker has accepted
+            awaited(lambda: not reads(server))
+            awaited(lambda: reads(server))  # not what the first worker has accepted
             fcntl.flock(held, fcntl.LOCK_UN)
             assert list(posts) == [200, 200]
-        assert within(20, lambda: not lives(worker))
+        awaited(lambda: not lives(worker))
         said = server.err.read_text()
     assert f"worker 1 (process {worker}) has answered nothing for 5 s; another takes its place" in said
     assert ("Current thread" in said or "Thread 0x" in said, "logfile.py" in said or "journal" in said) == (True, True)

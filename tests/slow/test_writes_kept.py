@@ -14,7 +14,8 @@ import pytest
 
 from facts.conformance import PHONE
 from harness.databases import ENGINES, Engine, devices_of, engine_of, post, postgresql_server
-from harness.servers import Server, granian, within
+from harness.servers import Server, granian
+from harness.waits import PATIENCE, awaited
 
 
 @pytest.mark.parametrize("engine_name", ENGINES)
@@ -47,14 +48,14 @@ def test_a_service_that_is_stopped_loses_nothing_that_it_acknowledged(
         threads = [threading.Thread(target=hammer, args=(server, number)) for number in range(24)]
         for thread in threads:
             thread.start()
-        assert within(30, lambda: len(acknowledged) > 100)
+        awaited(lambda: len(acknowledged) > 100)
         started = time.monotonic()
         server.process.terminate()
-        assert server.process.wait(20) == 0
+        assert server.process.wait(PATIENCE) == 0
         seconds = time.monotonic() - started
         stop.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(PATIENCE)
     found = devices_of(engine)
     assert [device for device in acknowledged if found[device] != 1] == []
     gone = {"ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError", "RemoteDisconnected"}
@@ -82,7 +83,7 @@ def test_a_store_that_cannot_grow_is_a_503_and_a_metric_until_it_can(out: Path, 
         assert {(answer.status, answer.headers.get("retry-after")) for answer in refused} == {(503, "1")}
         assert json.loads(refused[0].body)["errorDetail"] == ["service: the database cannot be written to now"]
         resource.prlimit(worker, resource.RLIMIT_FSIZE, unlimited)
-        assert within(20, lambda: post(server, "after").status == 200)
+        awaited(lambda: post(server, "after").status == 200)
         assert metric(server, "shopwindow_database_failures_total") >= 5
         assert metric(server, "shopwindow_database_write_seconds_count") >= 2
         assert metric(server, "shopwindow_database_batch_actions_count") >= 2
@@ -104,7 +105,7 @@ def test_a_full_disk_is_a_503_until_there_is_space(out: Path, tmp_path: Path) ->
             statuses = [post(server, f"{number} {'x' * 150}").status for number in range(100)]
             assert statuses[-1] == 503
             (disk / "ballast").unlink()
-            assert within(20, lambda: post(server, "after").status == 200)
+            awaited(lambda: post(server, "after").status == 200)
         found = devices_of(engine)
         assert (found["after"], sum(found.values())) == (1, 2 + statuses.count(200))
     finally:
@@ -124,5 +125,5 @@ def test_a_service_whose_database_server_is_away_says_so_and_finds_it_again(out:
             assert server.ask("/v2/promotions", {"x-svc-webservice-client-id": PHONE}).status == 200
             assert metric(server, "shopwindow_database_failures_total") >= 1
             database.start()
-            assert within(20, lambda: post(server).status == 200)
-            assert within(20, lambda: server.told("/checks/database").status == 200)
+            awaited(lambda: post(server).status == 200)
+            awaited(lambda: server.told("/checks/database").status == 200)
