@@ -137,6 +137,145 @@ def test_a_phrase_finds(shop: OpenedCatalog, phrase: str, ids: tuple[int, ...], 
     assert (page.ids, page.corrected) == (ids, corrected)
 
 
+# -- in which order: each product is there for a phrase below, and its number would often mislead ----------------------
+
+ORDER = [
+    product(1, "Summer Dress", description="Light linen, with pockets."),
+    product(2, "Linen Shirt", description="For warm days."),
+    product(3, "Wool Belt", brand="Scarf and Sons", description="Woven in the north."),
+    product(4, "Silk Square", categories=[3], description="Hand rolled."),
+    product(5, "Town Jacket", description="Goes with denim."),
+    product(6, "Work Jacket", attributes={"Material": ["Denim"]}, description="Tough."),
+    product(7, "Oxford Shirt", brand="Denim House", description="A crisp one."),
+    product(8, "Wine Glass Red", description="Holds a bottle."),
+    product(9, "Red Wine Glass", description="Holds a bottle."),
+    product(10, "Compact Folding Travel Umbrella", description="Opens by itself."),
+    product(11, "Umbrella Stand", description="Cast iron."),
+    product(12, "Travel Umbrella", description="Opens by itself."),
+    product(13, "Cream Pitcher", description="White china."),
+    product(14, "Hand Cream", description="With almonds."),
+    product(15, "Leather Wallet", description="Fits in any bag."),
+    product(16, "Canvas Bag", description="Trimmed with leather."),
+    product(17, "Spectacles", description="With a case."),
+    product(18, "Case", description="For spectacles, razors and pins."),
+    product(19, "Ski Boots", categories=[2], attributes={"Type": ["Ski Boot"]}, description="Plastic."),
+    product(20, "Rain Boots", categories=[4], description="Rubber."),
+    product(21, "Corner Couch", description="Seats three."),
+    product(22, "Corner Sofa", description="Seats three."),
+    product(23, "Gray Mug", description="Stoneware."),
+    product(24, "Green Mug", description="Stoneware.", bestSeller=2),
+    product(25, "Blue Mug", description="Stoneware.", bestSeller=1),
+    product(26, "Cotton Ribbon", description="Shines like organdy."),
+    product(27, "Organdy Ribbon", description="Sewn with cotton."),
+    product(28, "Wedding Bells", description="Brass."),
+    product(29, "Sleigh Bells", description="Brass, on a ribbon of cotton."),
+    product(30, "Tennis Balls", description="Four of them."),
+    product(31, "Garden Bench", description="Teak, with a cushion of cotton."),
+    product(32, "Bench Cushion", description="For the garden. Cotton."),
+    product(33, "Corkscrew", description="Opens any bottle."),
+    product(34, "Cork Board", description="For notes. Cotton frame."),
+    product(35, "Wine Cork", description="Keeps a bottle fresh."),
+    product(36, "Painted Plate", description="By hand."),
+    product(37, "Paint Box", description="Twelve colors."),
+    product(38, "Cupboard", description="Pine."),
+    product(39, "Egg Cup", description="China."),
+    product(40, "Tea Towel", description="Dries a cup. Cotton."),
+    product(41, "Towel Rail", description="Chrome, for the bath."),
+    product(42, "Bath Towel", description="Cotton."),
+    product(43, "Bath Mat", description="As soft as a towel. Cotton."),
+    product(44, "Stuffed Bear", description="A toy for a child. Cotton."),
+    product(45, "Toy Train", description="Wood."),
+    product(46, "Wood Glue", description="Dries fast; mends a toy train."),
+    product(47, "Rocking Horse", categories=[5], attributes={"Use": ["Toy"]}, description="For a child."),
+    product(48, "Toy Chest of Solid Oak on Four Small Wheels", description="Oak."),
+    product(49, "Sofa Table", description="Walnut."),
+    product(50, "Sofa and Couch Cover", description="Washable."),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def shelves(tmp_path_factory: pytest.TempPathFactory) -> OpenedCatalog:
+    return index(
+        tmp_path_factory.mktemp("shelves"),
+        *ORDER,
+        categories=[
+            category(1, "All"),
+            category(2, "Sports", parent=1),
+            category(3, "Scarves", parent=1),
+            category(4, "Boots", parent=1),
+            category(5, "Toys", parent=1),
+        ],
+        synonyms=[["sofa", "couch"], ["bath towel", "bath sheet"]],
+    )
+
+
+@pytest.mark.parametrize(
+    ("phrase", "names"),
+    [
+        ("linen", ["Linen Shirt", "Summer Dress"]),  # a name before a description
+        ("denim", ["Oxford Shirt", "Work Jacket", "Town Jacket"]),  # a brand, an attribute, a description
+        ("scarf", ["Silk Square", "Wool Belt"]),  # a kind before a brand
+        (
+            "toy",
+            ["Toy Train", "Toy Chest of Solid Oak on Four Small Wheels", "Rocking Horse", "Stuffed Bear", "Wood Glue"],
+        ),  # a name, a kind, descriptions
+        ("boots", ["Rain Boots", "Ski Boots"]),  # in the name and the kind before the name alone
+        ("red wine glass", ["Red Wine Glass", "Wine Glass Red"]),  # side by side as they were typed
+        ("wine glass", ["Red Wine Glass", "Wine Glass Red"]),
+        ("travel umbrella", ["Travel Umbrella", "Compact Folding Travel Umbrella"]),  # a name that has nothing else
+        (
+            "umbrella",
+            ["Travel Umbrella", "Compact Folding Travel Umbrella", "Umbrella Stand"],
+        ),  # the last word of a name is the thing
+        ("cream", ["Hand Cream", "Cream Pitcher"]),
+        ("cork", ["Wine Cork", "Cork Board", "Corkscrew"]),  # a word before longer ones
+        ("cup", ["Egg Cup", "Tea Towel", "Cupboard"]),  # in a description, too
+        ("leather bag", ["Canvas Bag", "Leather Wallet"]),  # the thing itself before what it is of
+        ("case for spectacles", ["Case", "Spectacles"]),  # what stands before `for` is the thing
+        ("spectacles with a case", ["Spectacles", "Case"]),
+        ("spectacles case", ["Case", "Spectacles"]),
+        ("garden bench", ["Garden Bench", "Bench Cushion"]),
+        ("bench cushion", ["Bench Cushion", "Garden Bench"]),
+        ("cotton cushion bench", ["Bench Cushion", "Garden Bench"]),  # two in the name before the last one
+        ("corner sofa", ["Corner Sofa", "Corner Couch"]),  # a word before its synonym
+        ("couch", ["Corner Couch", "Sofa and Couch Cover", "Corner Sofa", "Sofa Table"]),
+        ("bath towel", ["Bath Towel", "Towel Rail", "Bath Mat"]),
+        ("bath sheet", ["Bath Towel", "Bath Mat", "Towel Rail"]),
+        ("towel", ["Tea Towel", "Bath Towel", "Towel Rail", "Bath Mat"]),
+        ("corner sofas", ["Corner Sofa", "Corner Couch"]),
+        ("mug", ["Blue Mug", "Green Mug", "Gray Mug"]),  # alike: the best seller
+        ("jacket", ["Town Jacket", "Work Jacket"]),  # alike: the smaller number
+        ("organdy cotton", ["Organdy Ribbon", "Cotton Ribbon"]),  # a rare word says more than a frequent one
+        ("paint", ["Paint Box", "Painted Plate"]),  # as it is written before another form of it
+        ("painted", ["Painted Plate", "Paint Box"]),
+        ("bulls", ["Wedding Bells", "Sleigh Bells"]),  # of two corrections the one that more products have
+        (
+            "denim sofa",
+            ["Corner Sofa", "Sofa and Couch Cover", "Sofa Table", "Corner Couch"],
+        ),  # of parts, the one with the thing
+        ("velvet jacket", ["Town Jacket", "Work Jacket"]),
+        ("child toy train", ["Toy Train", "Wood Glue"]),  # of parts, the one that stands in a name
+        ("wine bottle", ["Wine Cork", "Wine Glass Red", "Red Wine Glass"]),
+        ("dry bath towel", ["Bath Towel", "Towel Rail", "Bath Mat"]),  # rather than any towel that dries
+        ("bag leath", ["Canvas Bag", "Leather Wallet"]),  # a word before the beginning of another
+        ("cushion gard", ["Bench Cushion", "Garden Bench"]),
+        ("sofa", ["Corner Sofa", "Sofa and Couch Cover", "Sofa Table", "Corner Couch"]),
+        ("china cup", ["Egg Cup"]),
+    ],
+)
+def test_a_phrase_shows_first(shelves: OpenedCatalog, phrase: str, names: list[str]) -> None:
+    name_of = {item["id"]: item["name"] for item in ORDER}
+    page = shelves.search(phrase, ProductQuery(facets=False))
+    assert [name_of[id] for id in page.ids] == names
+
+
+def test_a_name_with_all_words_is_shown_first_however_many_sell_better(tmp_path: Path) -> None:
+    """Of more products than can be scored, those with the words in their names are."""
+    others = [product(number, "Plain Sheet", description="Fits a bunk bed.", bestSeller=1) for number in range(1, 500)]
+    found = index(tmp_path, *others, product(500, "Bunk Bed"))
+    assert found.search("bunk bed", ProductQuery(facets=False, perpage=3)).ids == (500, 1, 2)
+
+
 SYNTAX = [
     '"',
     "*",
