@@ -55,6 +55,12 @@ settings.register_profile("nightly", deadline=None, max_examples=10 * USUAL, pri
 settings.load_profile("usual")  # another one by `--hypothesis-profile`
 
 
+@pytest.fixture(scope="session", autouse=True)
+def user_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Commands remember content in a cache of the tests, and not in that of the user."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("user-cache"))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--shuffled",

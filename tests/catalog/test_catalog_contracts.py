@@ -10,7 +10,7 @@ import pytest
 from harness.content import AT, SAMPLE
 from harness.program import build, built
 from shopwindow import library
-from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.check.memory import Memory
 from shopwindow.problems import sentence
 from shopwindow.shop import INTERFACE
 
@@ -41,9 +41,8 @@ def content(tmp_path: Path) -> Path:
     folder = tmp_path / "content"
     shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("contracts"))
     (folder / "contracts").mkdir()
-    documents = library.check(INTERFACE, folder, at=AT, jobs=1).documents
-    assert documents is not None
-    response = library.show(INTERFACE, folder, documents, "v3/catalog/product/525100,526100", at=AT)
+    opened = library.opened(INTERFACE, folder, jobs=1)
+    response = library.show(opened, "v3/catalog/product/525100,526100", at=AT)
     names = [part.split('"')[0] for part in response.body.decode().split('"summary":{"name":"')[1:]]
     assert len(names) == 2
     listed = ", ".join(f'"{name}"' for name in names)
@@ -63,8 +62,8 @@ def rename(folder: Path) -> str:
     )
 
 
-def problems(folder: Path, remembered: RememberedFiles | None = None, interface: Any = INTERFACE) -> list[str]:
-    checked = library.check(interface, folder, at=AT, jobs=1, remembered=remembered)
+def problems(folder: Path, memory: Memory | None = None, interface: Any = INTERFACE) -> list[str]:
+    checked = library.check(interface, folder, at=AT, jobs=1, memory=memory)
     return [f"{one.path}:{one.place.line if one.place else 0}: {sentence(one)}" for one in checked.problems]
 
 
@@ -75,7 +74,7 @@ def test_a_product_that_breaks_a_contract_is_named_with_its_line(content: Path) 
     assert only.startswith(expected)
 
 
-def test_a_repeated_check_builds_the_index_only_where_the_catalog_has_changed(content: Path) -> None:
+def test_a_repeated_check_builds_the_index_only_where_the_catalog_has_changed(content: Path, tmp_path: Path) -> None:
     builds = []
     (catalog,) = INTERFACE.indexes
 
@@ -89,12 +88,12 @@ def test_a_repeated_check_builds_the_index_only_where_the_catalog_has_changed(co
     for key in getattr(catalog, "__dict__", {}):
         object.__setattr__(counting, key, getattr(catalog, key))
     interface = replace(INTERFACE, indexes=(counting,))
-    remembered = RememberedFiles()
-    assert (problems(content, remembered, interface), len(builds)) == ([], 1)
-    assert (problems(content, remembered, interface), len(builds)) == ([], 1)
+    memory = Memory(tmp_path / "memory")
+    assert (problems(content, memory, interface), len(builds)) == ([], 1)
+    assert (problems(content, memory, interface), len(builds)) == ([], 1)
     rename(content)
-    assert (len(problems(content, remembered, interface)), len(builds)) == (1, 2)
-    assert problems(content, remembered, interface) == problems(content)
+    assert (len(problems(content, memory, interface)), len(builds)) == (1, 2)
+    assert problems(content, memory, interface) == problems(content)
 
 
 def test_a_build_holds_contracts_to_the_index_that_it_builds(content: Path, tmp_path: Path) -> None:

@@ -86,11 +86,8 @@ def test_the_order_is_that_of_the_search(
 
 def test_the_order_is_that_of_the_operation(sample_out: Path) -> None:
     content = library.released_content(INTERFACE, sample_out)
-    documents = library.check(INTERFACE, SAMPLE).documents
-    assert documents is not None
-    response = library.show(
-        INTERFACE, SAMPLE, documents, "v4/catalog/search?searchphrase=black+coat&perpage=20&COLOR=BLACK"
-    )
+    opened = library.opened(INTERFACE, SAMPLE)
+    response = library.show(opened, "v4/catalog/search?searchphrase=black+coat&perpage=20&COLOR=BLACK")
     answered = json.loads(response.body)["searchresultgroups"][0]["products"]["product"]
     explanation = explained(INTERFACE, content, "black coat", [("COLOR", "BLACK")], 20)
     assert [one["id"] for one in explanation["products"]] == [int(one["id"]) for one in answered]

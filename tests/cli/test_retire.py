@@ -163,8 +163,7 @@ def test_what_needs_a_choice_is_said_and_nothing_is_written(tmp_path: Path) -> N
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(content: Path) -> None:
-    checked = library.check(INTERFACE, content)
-    retired = library.retire(INTERFACE, content, checked, "store", "403", LAST_DAY)
+    retired = library.retire(library.opened(INTERFACE, content), "store", "403", LAST_DAY)
     (content / "stores/west.yaml").write_text("[]\n")
     with pytest.raises(Exception, match=r"stores/west\.yaml was changed meanwhile; nothing was written"):
         library.write_edits(content, retired)

@@ -34,6 +34,7 @@ from harness.content import (
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
 from shopwindow.content.check.folder import CheckOptions, check
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.documents.documents import live as live_documents
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.listing import scan
@@ -400,7 +401,7 @@ def mutable(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 LONG_AGO = time.time() - 60
-"""The parse cache keeps no file that was changed just now."""
+"""The memory has no file that was changed just now."""
 
 
 def put_back(folder: Path, path: str) -> None:
@@ -411,11 +412,11 @@ def put_back(folder: Path, path: str) -> None:
 
 @pytest.fixture(scope="module")
 def unchanged(mutable: Path, schemas: Schemas, tmp_path_factory: pytest.TempPathFactory) -> CheckOptions:
-    """With this a check reads what an example changed, and takes the other files from the parse cache: 15 times faster.
+    """With this a check reads what an example changed, and remembers the other files: 15 times faster.
 
-    The cache is believed here because `test_cache.py` compares what is found with it and without.
+    The memory is believed here because `test_cache.py` compares what is found with it and without.
     """
-    options = CheckOptions(jobs=1, cached=tmp_path_factory.mktemp("cache") / "documents", program="1")
+    options = CheckOptions(jobs=1, memory=Memory(tmp_path_factory.mktemp("memory")))
     assert problems(mutable, schemas, options) == []
     return options
 

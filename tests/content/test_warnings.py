@@ -18,7 +18,7 @@ import pytest
 from harness.content import EVENT, ROOT, STORE, edit, found, unmark, warned, warnings, write_files
 from shopwindow import library
 from shopwindow.content.check.folder import CheckOptions, check
-from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading import slips
@@ -362,10 +362,11 @@ def test_warnings_are_the_same_from_a_cold_and_a_warm_cache(
     cold = warned(minimal, schemas, replace(AT, jobs=jobs))
     rules = ["text.quotes", "text.invisible", "text.comment", "text.anchor", "window.past"]
     assert [line.split(" ")[1] for line in cold] == rules
-    options = replace(AT, jobs=jobs, cached=tmp_path / "cache/documents", program="1")
-    assert [warned(minimal, schemas, options) for _ in range(3)] == [cold] * 3
-    remembered = replace(AT, jobs=jobs, remembered=RememberedFiles())
-    assert [warned(minimal, schemas, remembered) for _ in range(3)] == [cold] * 3
+    one_process = replace(AT, jobs=jobs, memory=Memory())
+    assert [warned(minimal, schemas, one_process) for _ in range(3)] == [cold] * 3
+    for _ in range(3):
+        another = replace(AT, jobs=jobs, memory=Memory(tmp_path / "memory"))
+        assert warned(minimal, schemas, another) == cold
 
 
 def test_a_warm_check_reads_no_file_without_slips(minimal: Path, schemas: Schemas, tmp_path: Path) -> None:
@@ -374,10 +375,10 @@ def test_a_warm_check_reads_no_file_without_slips(minimal: Path, schemas: Schema
     then = time.time() - 10
     for file in minimal.rglob("*.yaml"):
         os.utime(file, (then, then))
-    options = replace(AT, jobs=1, cached=tmp_path / "cache/documents", program="1")
-    cold = warned(minimal, schemas, options)
+    first, second = (replace(AT, jobs=1, memory=Memory(tmp_path / "memory")) for _ in range(2))
+    cold = warned(minimal, schemas, first)
     with opened_files() as opened:
-        assert warned(minimal, schemas, options) == cold
+        assert warned(minimal, schemas, second) == cold
     read = {os.path.relpath(path, minimal) for path in opened if path.endswith(".yaml")}
     assert read == {"site.yaml", "events/20.yaml", "apps/one.yaml"}  # of the app, where it says TBD
 

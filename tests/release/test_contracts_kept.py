@@ -11,12 +11,14 @@ import pytest
 from harness.content import AT, small, write
 from harness.program import build, built, shopwindow, tree
 from shopwindow import library
-from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.cli.steps import cache_of
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.documents.documents import Content
 from shopwindow.interface.call import Call
 from shopwindow.interface.contracts import CONTRACT
 from shopwindow.interface.operation import FromContent
 from shopwindow.problems import Failure, Misuse, sentence
+from shopwindow.release.contracts import RECORDS
 from shopwindow.release.touched import touched
 from shopwindow.shop import INTERFACE
 
@@ -64,10 +66,10 @@ class Counted:
 
         return view
 
-    def check(self, folder: Path, remembered: RememberedFiles | None = None) -> tuple[list[str], list[str]]:
+    def check(self, folder: Path, memory: Memory | None = None) -> tuple[list[str], list[str]]:
         """Check; return the problems, and what was answered."""
         self.answered.clear()
-        found = library.check(self.interface, folder, at=AT, jobs=1, remembered=remembered)
+        found = library.check(self.interface, folder, at=AT, jobs=1, memory=memory)
         return [f"{one.path}: {sentence(one)}" for one in found.problems], sorted(self.answered)
 
 
@@ -75,27 +77,27 @@ ALL = sorted(["v2/utility/mobileapp", "v2/store/event?storeId=1", "v3/promotions
 
 
 def test_a_repeated_check_answers_only_what_would_read_something_else(tmp_path: Path) -> None:
-    counted, remembered, files = Counted(), RememberedFiles(), shop()
+    counted, memory, files = Counted(), Memory(tmp_path / ".memory"), shop()
     folder = write(tmp_path, files)
-    assert counted.check(folder, remembered) == ([], ALL)
-    assert counted.check(folder, remembered) == ([], [])
+    assert counted.check(folder, memory) == ([], ALL)
+    assert counted.check(folder, memory) == ([], [])
     files["events/first.yaml"]["name"] = "Another name"
-    assert counted.check(write(folder, files), remembered) == ([], ["v2/store/event?storeId=1"])
+    assert counted.check(write(folder, files), memory) == ([], ["v2/store/event?storeId=1"])
     files["stores/two.yaml"]["name"] = "A store that nobody reads"
-    assert counted.check(write(folder, files), remembered)[0] == []
+    assert counted.check(write(folder, files), memory)[0] == []
     layout(files, "bag", "shop")
-    assert counted.check(write(folder, files), remembered) == ([], ["v2/utility/mobileapp"])
+    assert counted.check(write(folder, files), memory) == ([], ["v2/utility/mobileapp"])
     files[CONTRACT_FILE]["reads"] = READS[1:]
-    assert counted.check(write(folder, files), remembered) == ([], ALL[:1] + ALL[2:])
+    assert counted.check(write(folder, files), memory) == ([], ALL[:1] + ALL[2:])
 
 
 def test_a_warm_check_reports_what_a_cold_one_reports(tmp_path: Path) -> None:
-    counted, remembered, files = Counted(), RememberedFiles(), shop()
+    counted, memory, files = Counted(), Memory(tmp_path / ".memory"), shop()
     folder = write(tmp_path, files)
     for sections in (["shop"], ["shop", "scan"], ["shop", "scan"], ["bag"], ["shop", "scan"]):
         layout(files, *sections)
         write(folder, files)
-        warm, _ = counted.check(folder, remembered)
+        warm, _ = counted.check(folder, memory)
         cold, _ = counted.check(folder)
         assert warm == cold == ([BROKEN] if "scan" in sections else [])
 
@@ -112,10 +114,17 @@ def test_a_build_refuses_what_breaks_a_contract_and_leaves_current_as_it_is(tmp_
     assert (note["status"], BROKEN.removeprefix("apps/phone.yaml: ") in note["description"]) == ("FAILED", True)
 
 
+def records_of(content: Path) -> Path:
+    """What a build remembers of the answers to contracts."""
+    cache = cache_of(content)
+    assert cache
+    return cache / RECORDS
+
+
 def test_what_builds_record_and_a_fresh_build_make_no_difference(tmp_path: Path) -> None:
     content, out = tmp_path / "content", tmp_path / "dist"
     built(write(content, shop()), out)
-    assert (out / ".cache/contracts").is_file()
+    assert records_of(content).is_file()
     for more in ([], ["--no-cache"]):
         assert build(write(content, layout(shop(), "shop", "scan")), out, *more).status == 1
     second = built(write(content, layout(shop(), "bag", "shop")), out)
@@ -126,7 +135,7 @@ def test_what_builds_record_and_a_fresh_build_make_no_difference(tmp_path: Path)
 def test_a_damaged_record_is_no_record(tmp_path: Path) -> None:
     content, out = tmp_path / "content", tmp_path / "dist"
     built(write(content, shop()), out)
-    (out / ".cache/contracts").write_bytes(b"nonsense")
+    records_of(content).write_bytes(b"nonsense")
     assert build(write(content, layout(shop(), "shop", "scan")), out).status == 1
 
 
@@ -267,11 +276,9 @@ def test_what_cannot_be_recorded_is_wrong_use(tmp_path: Path, asked: Any, expect
 
 def test_more_requests_than_a_contract_may_have_are_refused(tmp_path: Path) -> None:
     folder = write(tmp_path, small())
-    documents = library.check(INTERFACE, folder, at=AT, jobs=1).documents
-    assert documents is not None
     requests = [f"v2/store/event?storeId={number}" for number in range(1, 202)]
     with pytest.raises(Misuse, match="201 requests, and a contract has at most 200"):
-        library.record_contract(INTERFACE, folder, documents, "phone", "2.0", requests)
+        library.record_contract(library.opened(INTERFACE, folder), "phone", "2.0", requests)
 
 
 def test_a_version_with_a_contract_gets_no_second_one(tmp_path: Path) -> None:
@@ -285,7 +292,6 @@ def test_an_interface_without_contracts_says_so(tmp_path: Path) -> None:
     kinds = tuple(kind for kind in INTERFACE.kinds if kind.name != CONTRACT)
     bare = replace(INTERFACE, kinds=kinds)
     folder = write(tmp_path, small())
-    documents = library.check(bare, folder, at=AT, jobs=1).documents
-    assert documents is not None
+    opened = library.opened(bare, folder)
     with pytest.raises((Misuse, Failure), match="has no contracts"):
-        library.record_contract(bare, folder, documents, "phone", "2.0", ["v2/utility/mobileapp"])
+        library.record_contract(opened, "phone", "2.0", ["v2/utility/mobileapp"])

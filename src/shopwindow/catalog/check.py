@@ -2,15 +2,13 @@
 
 How the check works. The small kinds come first: categories, brands and synonyms are
 read whole (`catalog.small`), because the large ones refer to them. The large ones are
-then read by several processes (`catalog.large`). That takes long, so a file remembers
-the state of everything that it reads (`_state`) once there was no problem, and the next
-check with the same state leaves it out.
+then read by several processes (`catalog.large`). That takes long, so the state of everything
+that it reads (`_state`) is noted once there was no problem, and the next check with the
+same state leaves it out.
 """
 
-import os
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -25,14 +23,18 @@ from shopwindow.catalog.rules import Referable, inside
 from shopwindow.catalog.small import Categories, once, small_of
 from shopwindow.content.check import gone, records
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.memory import state_of
 from shopwindow.content.check.records import Records
 from shopwindow.content.documents.finding import Finding, shown
-from shopwindow.content.reading.listing import RACY_NS, Source
+from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Json
 from shopwindow.problems import nearest
 
 SMALL = ("category", "brand", "synonym")
 """Kinds with so few records that all of them are in memory at once."""
+
+NOTE = "catalog"
+"""The note of the state of feeds in which nothing was wrong."""
 
 READ_AT_ONCE = 1 << 20
 """Bytes that are read from a file at a time."""
@@ -105,8 +107,8 @@ def check(
     _check_names_of_categories(categories, around, report)
 
     referable = _referable(categories, around)
-    state = _state(sources, around, referable) if around.cached else ""
-    if not state or state != _good_state(around):
+    state = _state(sources, around, referable)
+    if not state or state != around.memory.noted(NOTE):
         large = [
             source
             for kind in KINDS
@@ -119,8 +121,7 @@ def check(
     if not sources or not is_good or around.names is None:
         return None, report
 
-    if state:
-        _save_good_state(around, state)
+    around.memory.note(NOTE, state)
     streams = {
         kind: Records(around.folder, kind_sources, around.names)
         for kind, kind_sources in sources_of.items()
@@ -244,44 +245,17 @@ def _referable(categories: Categories, around: Unstreamed) -> Referable:
     )
 
 
-# -- what the last check without a problem read ----------------------------------------
-
-
 def _state(sources: Sequence[Source], around: Unstreamed, referable: Referable) -> str:
     """Return a digest of everything that the check of the large kinds reads.
 
-    It is empty if a file was changed just now: another change within the resolution of
-    the file's time would not be noticed.
+    It is empty where a file was changed just now.
     """
-    if any(source.changed >= time.time_ns() - RACY_NS for source in sources):
-        return ""
-    files = [
-        (source.path, source.size, source.changed, source.inode) for source in sources
-    ]
     promotions = [
         [document.value.get(part) for part in ("products", "categoryIds")]
         for document in around.case.having("promotion")
     ]
     id_sets = (referable.categories, referable.promotions, referable.stores)
     ids = [None if part is None else sorted(map(str, part)) for part in id_sets]
-    program = [around.program, around.schemas.digest]
+    program = [around.memory.program, around.schemas.digest]
     names = sorted((around.names or {}).items())
-    return sha256(orjson.dumps([files, promotions, ids, [*program, names]])).hexdigest()
-
-
-def _good_state(around: Unstreamed) -> str:
-    """Return the state that the last check without a problem saved, or empty text."""
-    try:
-        return around.cached.read_text(encoding="ascii") if around.cached else ""
-    except (OSError, ValueError):
-        return ""
-
-
-def _save_good_state(around: Unstreamed, state: str) -> None:
-    """Save a state without a problem. If that fails, the next check is slower."""
-    if around.cached:
-        draft = around.cached.with_name(f"{around.cached.name}.{os.getpid()}")
-        with suppress(OSError):
-            around.cached.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_text(state, encoding="ascii")
-            os.replace(draft, around.cached)
+    return state_of(sources, time.time_ns(), promotions, ids, program, names)

@@ -51,7 +51,7 @@ from shopwindow.content.schemas.lines import (
 from shopwindow.problems import Absent, Pointer, Problem
 
 CHUNKS_FILE = "catalog-chunks"
-"""The name of the cache of checked chunks, beside the file `Unstreamed.cached`."""
+"""The name of the cache of checked chunks, in the memory of the folder."""
 
 MAX_LOOKED_FOR = 100_000
 """Numbers at fault that are looked for in each column, unless more problems are listed.
@@ -131,12 +131,10 @@ class LargeCheck:
         self.lines = 0
         """Lines of the last of these."""
 
-        program = f"{around.program} {around.schemas.digest}"
+        program = f"{around.memory.program} {around.schemas.digest}"
         ids = (referable.categories, referable.promotions, referable.stores)
         self.checked_by = CheckedBy(program, ids)
-        self.cache_path = (
-            around.cached and around.cached.with_name(CHUNKS_FILE).absolute()
-        )
+        self.cache_path = around.memory.file(CHUNKS_FILE)
 
     def run(self) -> None:
         """Check the records, each by itself and all together."""

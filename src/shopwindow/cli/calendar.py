@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -11,7 +10,7 @@ import click
 import orjson
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT_DIR, documents_of, interface
+from shopwindow.cli.steps import CONTENT_DIR, opened
 from shopwindow.content.lookup.calendar import Calendar, Happening, Stretch
 
 
@@ -31,11 +30,10 @@ from shopwindow.content.lookup.calendar import Calendar, Happening, Stretch
 )
 def calendar(content: str, start: str | None, end: str | None, form: str) -> None:
     """List what goes live, ends, starts and expires, and where nothing is live."""
-    documents = documents_of(content)
-    listed = library.calendar(
-        interface(), Path(content), documents, start=start, end=end
-    )
-    click.echo(CALENDAR_FORMATS[form](listed, documents.zone), nl=form == "text")
+    looked_into = opened(content)
+    listed = library.calendar(looked_into, start=start, end=end)
+    zone = looked_into.documents.zone
+    click.echo(CALENDAR_FORMATS[form](listed, zone), nl=form == "text")
 
 
 def _text(listed: Calendar, zone: ZoneInfo) -> str:

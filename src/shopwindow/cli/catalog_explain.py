@@ -15,8 +15,8 @@ from shopwindow.cli.explain import INDENTED
 from shopwindow.cli.steps import (
     CONTENT_DIR,
     OUT,
-    documents_of,
     interface,
+    opened,
     progress_bar,
 )
 from shopwindow.content.documents.documents import Content
@@ -49,10 +49,7 @@ def catalog_content(out: str, content: str, unbuilt: bool) -> Iterator[Content]:
                 f"{library.remedy(Path(out))}"
             ) from None
         return
-    documents = documents_of(content)
-    with library.indexed_content(
-        interface(), Path(content), documents, steps=progress_bar
-    ) as answering:
+    with library.indexed_content(opened(content), steps=progress_bar) as answering:
         yield answering
 
 

@@ -15,8 +15,9 @@ from shopwindow.cli.steps import (
     CONTENT_DIR,
     JOBS,
     PROBLEMS,
-    documents_of,
     interface,
+    memory_of,
+    opened,
     print_outcome,
     print_problems,
     progress_bar,
@@ -93,6 +94,7 @@ def check(
     or with --strict warnings; 2: wrong use.
     """
     folder = Path(content)
+    memory = memory_of(content)
     checked_now = partial(
         library.check,
         interface(),
@@ -100,6 +102,7 @@ def check(
         against=against,
         at=at,
         jobs=jobs,
+        memory=memory,
     )
     if diff and form != "text":
         raise Misuse("diff", f"it prints a diff, and nothing as {form}")
@@ -116,9 +119,9 @@ def check(
     gc.disable()  # for the reason that `build` names
     checked = checked_now(steps=progress_bar)
     if diff:
-        print_diff(interface(), folder, checked, jobs)
+        print_diff(interface(), folder, checked, jobs, memory)
         sys.exit(PROBLEMS if checked.problems else 0)
-    if fixes and write_fixes(interface(), folder, checked, jobs, form):
+    if fixes and write_fixes(interface(), folder, checked, jobs, memory, form):
         checked = checked_now(steps=progress_bar)
     print_problems(checked, folder, form)
     if not print_outcome(checked, content, form, strict):
@@ -153,10 +156,7 @@ def show(
     has another, or the content has problems.
     """
     library.require_format(form)  # before the content is read
-    documents = documents_of(content)
-    response = library.show(
-        interface(), Path(content), documents, request, at=at, app=app, form=form
-    )
+    response = library.show(opened(content), request, at=at, app=app, form=form)
     body, media_type = response.body, response.media_type
     is_terminal = terminal.is_used(sys.stdout)
     click.echo(indented(body, media_type).rstrip() if is_terminal else body)

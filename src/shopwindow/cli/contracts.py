@@ -1,11 +1,9 @@
 """`contract`: what versions of an application read."""
 
-from pathlib import Path
-
 import click
 
 from shopwindow import library
-from shopwindow.cli.steps import AT, CONTENT_DIR, documents_of, interface
+from shopwindow.cli.steps import AT, CONTENT_DIR, opened
 
 
 @click.group()
@@ -33,9 +31,6 @@ def record(
     Exit status 0; 1: the content has problems; 2: wrong use, such as a request that
     writes; 4: the file is there already.
     """
-    documents = documents_of(content)
-    path = library.record_contract(
-        interface(), Path(content), documents, app, version, requests, at=at
-    )
+    path = library.record_contract(opened(content), app, version, requests, at=at)
     click.echo(path)
     click.echo("delete what the app does not read, then: shopwindow check")

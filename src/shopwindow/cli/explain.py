@@ -11,7 +11,7 @@ import click
 import orjson
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT_DIR, checked_of, interface
+from shopwindow.cli.steps import CONTENT_DIR, opened
 from shopwindow.content.documents.finding import shown
 from shopwindow.content.lookup.history import Commit
 from shopwindow.content.lookup.shelf import value_text
@@ -50,7 +50,7 @@ def why(names: tuple[str, ...], content: str, form: str) -> None:
         raise click.UsageError(
             "why needs an ID and a POINTER, and a KIND before them where it is no app"
         )
-    explained = library.why(interface(), Path(content), checked_of(content), *names)
+    explained = library.why(opened(content), *names)
     if form == "json":
         click.echo(orjson.dumps([asdict(one) for one in explained], option=INDENTED))
         return
@@ -107,8 +107,7 @@ def uses(what: str, name: str, content: str, form: str) -> None:
     that use a name of site.yaml, and `uses attribute NAME` the documents that have an
     attribute.
     """
-    checked = checked_of(content)
-    listed = library.uses(interface(), Path(content), checked, what, name)
+    listed = library.uses(opened(content), what, name)
     if form == "json":
         click.echo(orjson.dumps(asdict(listed), option=INDENTED))
     else:
@@ -155,8 +154,7 @@ def retire(kind: str, id: str, on: str, yes: bool, content: str) -> None:
     written. Where nobody can be asked, it is written with --yes only. A document that
     names nothing else gets the same end; one that also names others is left as it is.
     """
-    checked, folder = checked_of(content), Path(content)
-    retired = library.retire(interface(), folder, checked, kind, id, on)
+    retired = library.retire(opened(content), kind, id, on)
     click.echo("".join(edit.diff(content) for edit in retired.edits), nl=False)
     for note in retired.notes:
         click.echo(one_line(note), err=True)
@@ -164,5 +162,5 @@ def retire(kind: str, id: str, on: str, yes: bool, content: str) -> None:
     if not (yes or (can_ask and click.confirm("Write this?"))):
         click.echo("nothing was written; --yes writes it", err=True)
         return
-    for path in library.write_edits(folder, retired):
+    for path in library.write_edits(Path(content), retired):
         click.echo(f"{path}: written", err=True)

@@ -1,18 +1,13 @@
 """`preview`: pages over the content folder, for editors."""
 
-import os
 import tempfile
 import webbrowser
-from hashlib import sha256
 from pathlib import Path
 
 import click
 
-from shopwindow.cli.steps import CONTENT_DIR, OUT, interface
+from shopwindow.cli.steps import CONTENT_DIR, OUT, cache_of, interface
 from shopwindow.problems import Failure, Misuse
-
-CACHE_DIGITS = 20
-"""Of a digest of the content folder's path, as the name of its cache."""
 
 
 @click.command()
@@ -85,18 +80,8 @@ def _export(content: Path, out: Path, folder: Path, against: str) -> None:
 
 
 def _cache(content: Path) -> Path:
-    """Return the folder of the user's cache for a content folder.
-
-    It is that of the XDG Base Directory Specification. A content folder that holds the
-    user's cache would take the files there for content; its cache is below TMPDIR.
-    """
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    users = Path(named) if os.path.isabs(named) else Path.home() / ".cache"
-    whole = content.resolve()
-    if users.resolve().is_relative_to(whole):
-        users = Path(tempfile.gettempdir())
-    name = sha256(os.fsencode(whole)).hexdigest()[:CACHE_DIGITS]
-    return users / "shopwindow" / "preview" / name
+    """Return a folder for what can be made again: in the user's cache, else a new one."""
+    return cache_of(content) or Path(tempfile.mkdtemp(prefix="shopwindow-"))
 
 
 def _address(bind: str) -> tuple[str, int]:

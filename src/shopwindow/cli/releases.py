@@ -25,8 +25,9 @@ from shopwindow.cli.steps import (
     NOT_ACTIVATED,
     OUT,
     PROBLEMS,
-    documents_of,
     interface,
+    memory_of,
+    opened,
     print_placeholders,
     print_problems,
     print_warnings,
@@ -93,6 +94,7 @@ def build(
         at=at,
         jobs=jobs,
         fresh=no_cache,
+        memory=memory_of(content),
         steps=progress_bar,
     )
     if done.built is None:
@@ -186,10 +188,7 @@ def _print_edges(edges: Iterable[ConfiguredEdge]) -> None:
 
 
 def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
-    documents = documents_of(content)
-    for operation, files in library.counted(
-        interface(), Path(content), documents, at=at, jobs=jobs
-    ):
+    for operation, files in library.counted(opened(content), at=at, jobs=jobs):
         where = (
             _why_dynamic(operation)
             if files is None

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT_DIR, interface
+from shopwindow.cli.steps import CONTENT_DIR, interface, memory_of
 from shopwindow.problems import number_of
 from shopwindow.starter.begin import EDITORS, PIPELINES, STARTS, Beginning
 from shopwindow.starter.locked import wheel_of
@@ -75,5 +75,7 @@ def new(kind: str, name: str | None, content: str) -> None:
     given: the name of an app, the bar code of an inventory, the product that a
     recommendation is for.
     """
-    path = library.new(interface(), Path(content), kind, name)
+    path = library.new(
+        interface(), Path(content), kind, name, memory=memory_of(content)
+    )
     click.echo(path)

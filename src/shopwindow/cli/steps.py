@@ -1,12 +1,14 @@
 """What the commands share: options, exit statuses, and steps that several of them take."""
 
+import gc
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, TypeVar
 
 import click
@@ -15,11 +17,12 @@ from shopwindow import library
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
 from shopwindow.content.check.folder import Checked
-from shopwindow.content.documents.documents import Documents
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.editing.mending import fixes_of
 from shopwindow.content.reading.processes import Progress
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import DEFAULT, VARIABLE, load
+from shopwindow.library import ContentAtFault, OpenedContent
 from shopwindow.problems import Problem, number_of, place_words
 
 PROBLEMS, NOT_ACTIVATED = 1, 3
@@ -42,6 +45,14 @@ ROWS_A_LOOK = 256
 
 BAR_WIDTH = 30
 """Characters of a progress bar: with its words and numbers it fits on a line of 80."""
+
+CACHE_DIGITS = 20
+"""Of a digest of the content folder's path, as the name of its cache."""
+
+MOST_CACHES = 32
+"""Content folders that are remembered at once: a person has a few, and a pipeline that
+checks each change in a folder of its own would fill the disk.
+"""
 
 DAYS = click.IntRange(1, 3650)
 """Days for which something is stored: at most ten years, as bookkeeping requires."""
@@ -203,24 +214,54 @@ def interface_name() -> str:
 # -- steps -----------------------------------------------------------------------------
 
 
-def documents_of(content: str) -> Documents:
-    """Return the checked documents of a content folder, or print every problem and end."""
-    checked = checked_of(content)
-    if checked.documents is None:
-        raise AssertionError("a check without problems returns documents")
-    return checked.documents
-
-
-def checked_of(content: str) -> Checked:
-    """Return a content folder without a problem, or print every problem and end."""
-    checked = library.check(
-        interface(), Path(content), contracts=False, steps=progress_bar
-    )
-    if checked.documents is None:
-        without_warnings = replace(checked, warnings=[], more_warnings=0)
-        print_problems(without_warnings, Path(content), "text")
+def opened(content: str) -> OpenedContent:
+    """Return a content folder to look into, or print every problem and end."""
+    gc.disable()  # for the reason that `build` names
+    folder = Path(content)
+    try:
+        return library.opened(
+            interface(), folder, memory=memory_of(content), steps=progress_bar
+        )
+    except ContentAtFault as fault:
+        print_problems(fault.checked, folder, "text")
         sys.exit(PROBLEMS)
-    return checked
+
+
+def memory_of(content: str) -> Memory:
+    """Return the memory of a content folder, in the user's cache where there is one."""
+    folder = Path(content)
+    cache = cache_of(folder)
+    if cache and not cache.exists():
+        _make_room(cache.parent)
+    return library.memory_of(interface(), folder, cache)
+
+
+def _make_room(caches: Path) -> None:
+    """Delete the caches of the content folders that were checked least lately."""
+    with suppress(OSError):
+        by_use = sorted(caches.iterdir(), key=lambda path: path.stat().st_mtime)
+        for cache in by_use[: -MOST_CACHES + 1]:
+            rmtree(cache, ignore_errors=True)
+
+
+def cache_of(content: Path) -> Path | None:
+    """Return the folder of the user's cache for a content folder.
+
+    It is that of the XDG Base Directory Specification. None where nothing can be
+    written, as for a service without a home, and where the content folder would hold
+    it: every file there is content.
+    """
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        users = Path(named) if os.path.isabs(named) else Path.home() / ".cache"
+    except RuntimeError:
+        return None
+    whole = content.resolve()
+    is_writable = os.access(users if users.exists() else users.parent, os.W_OK)
+    if users.resolve().is_relative_to(whole) or not is_writable:
+        return None
+    name = sha256(os.fsencode(whole)).hexdigest()[:CACHE_DIGITS]
+    return users / "shopwindow" / name
 
 
 def print_problems(checked: Checked, root: Path, form: str) -> None:

@@ -12,7 +12,6 @@ from shopwindow import library
 from shopwindow.cli import terminal
 from shopwindow.cli.steps import print_outcome, print_problems
 from shopwindow.content.check.folder import Checked
-from shopwindow.content.check.remembered import RememberedFiles
 from shopwindow.content.reading.listing import is_outdated, is_readable_again
 from shopwindow.interface.interface import Interface
 from shopwindow.library.following import follow
@@ -32,13 +31,12 @@ def watch(
     it is said where warnings would end a check with problems. Raises Misuse where the
     folder is not there in the beginning.
     """
-    remembered = RememberedFiles()
     checked: Checked | None = None
 
     def check_again() -> None:
         nonlocal checked
         try:
-            checked = check(remembered=remembered)
+            checked = check()
         except (Failure, Misuse, OSError) as error:
             if checked is None:
                 raise

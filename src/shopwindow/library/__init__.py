@@ -10,98 +10,158 @@ prints, reads settings from the environment, or ends a process.
 The work is done in the rooms below: `content` checks, `release` builds and activates,
 `edge` prints, `service` answers. Where a function here has more than one line of its
 own, it says in which order these are called. The modules of this package are chapters;
-callers import the names from the package.
+callers import the names from the package. A chapter is loaded with the first of its
+names that somebody uses: `why` needs nothing of what builds a release.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from shopwindow.content.reading.steps import Steps, no_steps
-from shopwindow.library.building import Build, build, counted, indexed_content
-from shopwindow.library.checking import check, declared, moment_of, schemas
-from shopwindow.library.edges import (
-    NewKey,
-    edge_configured,
-    new_key,
-    nginx_configuration,
-    openapi_document,
-    worker_module,
-)
-from shopwindow.library.editing import (
-    ATTRIBUTE,
-    MAX_CHECKED_AGAIN,
-    SETTING,
-    fixes,
-    retire,
-    uses,
-    why,
-    write_edits,
-)
-from shopwindow.library.operating import (
-    ReleaseDifference,
-    activate,
-    difference,
-    prune,
-    released_content,
-    releases,
-    remedy,
-    roll_back,
-    urls_to_purge,
-    verify,
-)
-from shopwindow.library.repositories import editor_schemas, new, start
-from shopwindow.library.serving import application
-from shopwindow.library.showing import (
-    CALENDAR_DAYS,
-    calendar,
-    live_at,
-    record_contract,
-    require_format,
-    rule_pages,
-    show,
-)
+
+# ruff: noqa: F401 (imported for the type checker alone: `__getattr__` returns the names)
+if TYPE_CHECKING:
+    from shopwindow.library.building import (
+        Build,
+        build,
+        counted,
+        indexed_content,
+    )
+    from shopwindow.library.checking import (
+        check,
+    )
+    from shopwindow.library.edges import (
+        NewKey,
+        edge_configured,
+        new_key,
+        nginx_configuration,
+        openapi_document,
+        worker_module,
+    )
+    from shopwindow.library.editing import (
+        ATTRIBUTE,
+        MAX_CHECKED_AGAIN,
+        SETTING,
+        fixes,
+        retire,
+        uses,
+        why,
+        write_edits,
+    )
+    from shopwindow.library.opening import (
+        ContentAtFault,
+        OpenedContent,
+        declared,
+        memory_of,
+        moment_of,
+        opened,
+        schemas,
+    )
+    from shopwindow.library.operating import (
+        ReleaseDifference,
+        activate,
+        difference,
+        prune,
+        released_content,
+        releases,
+        remedy,
+        roll_back,
+        urls_to_purge,
+        verify,
+    )
+    from shopwindow.library.repositories import (
+        editor_schemas,
+        new,
+        start,
+    )
+    from shopwindow.library.serving import (
+        application,
+    )
+    from shopwindow.library.showing import (
+        CALENDAR_DAYS,
+        calendar,
+        live_at,
+        record_contract,
+        require_format,
+        rule_pages,
+        show,
+    )
+
+_CHAPTERS = {
+    "building": (
+        "Build",
+        "build",
+        "counted",
+        "indexed_content",
+    ),
+    "checking": ("check",),
+    "edges": (
+        "NewKey",
+        "edge_configured",
+        "new_key",
+        "nginx_configuration",
+        "openapi_document",
+        "worker_module",
+    ),
+    "editing": (
+        "ATTRIBUTE",
+        "MAX_CHECKED_AGAIN",
+        "SETTING",
+        "fixes",
+        "retire",
+        "uses",
+        "why",
+        "write_edits",
+    ),
+    "opening": (
+        "ContentAtFault",
+        "OpenedContent",
+        "declared",
+        "memory_of",
+        "moment_of",
+        "opened",
+        "schemas",
+    ),
+    "operating": (
+        "ReleaseDifference",
+        "activate",
+        "difference",
+        "prune",
+        "released_content",
+        "releases",
+        "remedy",
+        "roll_back",
+        "urls_to_purge",
+        "verify",
+    ),
+    "repositories": (
+        "editor_schemas",
+        "new",
+        "start",
+    ),
+    "serving": ("application",),
+    "showing": (
+        "CALENDAR_DAYS",
+        "calendar",
+        "live_at",
+        "record_contract",
+        "require_format",
+        "rule_pages",
+        "show",
+    ),
+}
+"""The names that programs call, by the chapter that has them."""
 
 __all__ = [
-    "ATTRIBUTE",
-    "CALENDAR_DAYS",
-    "MAX_CHECKED_AGAIN",
-    "SETTING",
-    "Build",
-    "NewKey",
-    "ReleaseDifference",
     "Steps",
-    "activate",
-    "application",
-    "build",
-    "calendar",
-    "check",
-    "counted",
-    "declared",
-    "difference",
-    "edge_configured",
-    "editor_schemas",
-    "fixes",
-    "indexed_content",
-    "live_at",
-    "moment_of",
-    "new",
-    "new_key",
-    "nginx_configuration",
     "no_steps",
-    "openapi_document",
-    "prune",
-    "record_contract",
-    "released_content",
-    "releases",
-    "remedy",
-    "require_format",
-    "retire",
-    "roll_back",
-    "rule_pages",
-    "schemas",
-    "show",
-    "start",
-    "urls_to_purge",
-    "uses",
-    "verify",
-    "why",
-    "worker_module",
-    "write_edits",
+    *(name for names in _CHAPTERS.values() for name in names),
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the chapter that has a name (PEP 562)."""
+    for chapter, names in _CHAPTERS.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{chapter}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from shopwindow.content.check.folder import Checked, CheckOptions
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.reading.listing import COLLECTIONS
 from shopwindow.content.reading.steps import Steps, no_steps
@@ -15,25 +16,20 @@ from shopwindow.edge.rules import digest, rules
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import Operation
-from shopwindow.library.checking import (
+from shopwindow.library.checking import refused_by_contracts
+from shopwindow.library.opening import (
+    OpenedContent,
     checked_content,
     declared,
     first_problem,
     moment_of,
-    refused_by_contracts,
 )
 from shopwindow.library.showing import live_at
 from shopwindow.problems import Failure, Misuse, failures
 from shopwindow.release import activation, build_notes
 from shopwindow.release.build import Built
 from shopwindow.release.build import build as build_release
-from shopwindow.release.contracts import (
-    ContractsBroken,
-    Examined,
-    hold,
-    kept_in_file,
-    not_kept,
-)
+from shopwindow.release.contracts import ContractsBroken, Examined, hold
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
 from shopwindow.release.indexes import temporary
 from shopwindow.release.order import BuildOrder, BuiltIndexes
@@ -71,6 +67,7 @@ def build(
     at: str | None = None,
     jobs: int | None = None,
     fresh: bool = False,
+    memory: Memory | None = None,
     steps: Steps = no_steps,
 ) -> Build:
     """Check a content folder, write a release to ``out`` and activate it, unless
@@ -78,7 +75,7 @@ def build(
 
     ``at`` is the instant whose content counts, as `moment_of` reads it. A ``fresh``
     build reads and writes everything again; the release is the same. The other arguments
-    are those of `check`. How the build
+    are those of `check`; without a stored ``memory`` there is one in ``out``. How the build
     ended is recorded in last-build.json, and while it is at work, in building.json.
 
     Raises Misuse, Failure (a full disk, a damaged release) or OutputBusy, where another
@@ -89,14 +86,12 @@ def build(
         raise Misuse("out", f"{lies_within}, whose every file is content")
     started = datetime.now(UTC)
     program = program_digest(interface, content / COLLECTIONS, without=(content, out))
-    options = CheckOptions(
-        jobs,
-        steps("checking"),
-        None if fresh else out / ".cache" / "documents",
-        program,
-        at=at,
-    )
-    work = _BuildWork(interface, content, out, options, fresh, steps, started)
+    if fresh:
+        memory = Memory()
+    elif memory is None or memory.folder is None:
+        memory = Memory(out / ".cache", program)
+    options = CheckOptions(jobs, steps("checking"), memory, at=at)
+    work = _BuildWork(interface, content, out, options, program, fresh, steps, started)
     with build_notes.at_work(out, started):
         try:
             return work.done()
@@ -118,6 +113,7 @@ class _BuildWork:
     content: Path
     out: Path
     options: CheckOptions
+    program: str
     fresh: bool
     steps: Steps
     started: datetime
@@ -180,7 +176,7 @@ class _BuildWork:
             schemas,
             moment_of(self.options.at, documents),
             lambda live: digest(rules(interface, live, schemas)),
-            self.options.program,
+            self.program,
             note,
             self.options.jobs,
             self.fresh,
@@ -197,7 +193,6 @@ class _BuildWork:
         indexes: BuiltIndexes,
     ) -> None:
         """Raise ContractsBroken where the content breaks a contract."""
-        recorded = self.out / ".cache" / "contracts"
         examined = Examined(
             order.interface,
             order.schemas,
@@ -208,8 +203,7 @@ class _BuildWork:
             published,
             indexes.digests,
             indexes.open,
-            self.options.program,
-            not_kept() if self.fresh else kept_in_file(recorded),
+            self.options.memory,
             self.options.most,
         )
         hold(examined)
@@ -226,42 +220,34 @@ class _BuildWork:
 
 @contextmanager
 def indexed_content(
-    interface: Interface,
-    content: Path,
-    documents: Documents,
+    content: OpenedContent,
     *,
     at: str | None = None,
     jobs: int | None = None,
     steps: Steps = no_steps,
 ) -> Iterator[Content]:
-    """Yield checked documents that are live, answering from indexes that are built for
-    this and deleted at the end.
+    """Yield documents that are live, answering from indexes that are built for this and
+    deleted at the end.
 
     The arguments are those of `show` and `check`.
     """
-    prepared = declared(interface, content).interface
-    published = live_at(prepared, documents, at)
+    interface, documents = content.interface, content.documents
+    published = live_at(interface, documents, at)
     with temporary(
-        prepared.indexes, documents.feeds, published, jobs, steps=steps
+        interface.indexes, documents.feeds, published, jobs, steps=steps
     ) as answering:
         yield answering
 
 
 def counted(
-    interface: Interface,
-    content: Path,
-    documents: Documents,
-    *,
-    at: str | None = None,
-    jobs: int | None = None,
+    content: OpenedContent, *, at: str | None = None, jobs: int | None = None
 ) -> Iterator[tuple[Operation, int | None]]:
     """Yield every operation with the number of files that a build would render of it.
 
     None: the operation is dynamic. The arguments are those of `show` and `check`.
     """
-    interface = declared(interface, content).interface
-    published = live_at(interface, documents, at)
-    with temporary(interface.indexes, documents.feeds, published, jobs) as indexed:
+    interface = content.interface
+    with indexed_content(content, at=at, jobs=jobs) as indexed:
         planned = planned_operations(interface, indexed)
         files = {each.operation.name: each.files for each in planned}
     for operation in interface.operations:

@@ -15,7 +15,8 @@ from shopwindow.edge.rules import rules
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import template_folders
-from shopwindow.library.checking import check, schemas
+from shopwindow.library.checking import check
+from shopwindow.library.opening import schemas
 from shopwindow.library.operating import folder_of_release
 from shopwindow.library.showing import unknown_application
 from shopwindow.problems import (

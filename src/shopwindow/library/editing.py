@@ -7,12 +7,11 @@ from pathlib import Path
 
 from shopwindow.content.check.folder import Checked, CheckOptions
 from shopwindow.content.check.folder import check as check_folder
-from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.editing.mending import Repair
 from shopwindow.content.editing.mending import repair as repair_of
 from shopwindow.content.editing.retiring import Retirement, retirement
 from shopwindow.content.kinds import SITE
-from shopwindow.content.lookup.shelf import Shelf
 from shopwindow.content.lookup.uses import (
     Uses,
     uses_of_attribute,
@@ -21,9 +20,12 @@ from shopwindow.content.lookup.uses import (
 )
 from shopwindow.content.lookup.why import Explanation, explanations
 from shopwindow.content.reading.text import write
-from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
-from shopwindow.library.checking import declared, with_contract_rules
+from shopwindow.library.opening import (
+    OpenedContent,
+    declared,
+    with_contract_rules,
+)
 from shopwindow.problems import (
     Misuse,
     Problem,
@@ -44,53 +46,45 @@ ATTRIBUTE = "attribute"
 """What `uses` looks for beside documents, which a kind's name says."""
 
 
-def why(
-    interface: Interface, content: Path, checked: Checked, *names: str
-) -> list[Explanation]:
-    """Return why a value of a checked document is what it is.
+def why(content: OpenedContent, *names: str) -> list[Explanation]:
+    """Return why a value of a document is what it is.
 
-    ``checked`` is what `check` returned for ``content``, without a problem. ``names``
-    are a kind, an id and a pointer; without the kind, the id is an application's, or
-    "site" for site.yaml. There is more than one answer only where documents share an id
-    in turn, by their publish windows. Raises Misuse for a name that does not exist.
+    ``names`` are a kind, an id and a pointer; without the kind, the id is an
+    application's, or "site" for site.yaml. There is more than one answer only where
+    documents share an id in turn, by their publish windows. Raises Misuse for a name
+    that does not exist.
     """
-    prepared = declared(interface, content)
+    interface = content.interface
     *kinds, id, pointer = names
-    extended = prepared.interface
     if kinds:
-        kind = document.kind_named(extended, kinds[0])
+        kind = document.kind_named(interface, kinds[0])
     elif id == SITE.name:
         kind = SITE
-    elif extended.applications is None:
+    elif interface.applications is None:
         raise Misuse("", f"{id}: a KIND has to stand before it")
     else:
-        kind = extended.kind[extended.applications]
-    return explanations(_shelf(content, checked, prepared), kind, id, pointer)
+        kind = interface.kind[interface.applications]
+    return explanations(content.shelf, kind, id, pointer)
 
 
-def uses(
-    interface: Interface, content: Path, checked: Checked, what: str, name: str
-) -> Uses:
+def uses(content: OpenedContent, what: str, name: str) -> Uses:
     """Return every place that names something.
 
     ``what`` is a kind, and ``name`` one of its ids; or "setting" and a name of
-    site.yaml; or "attribute" and a key of an open map. ``checked`` is as for `why`.
-    Raises Misuse for what does not exist.
+    site.yaml; or "attribute" and a key of an open map. Raises Misuse for what does not
+    exist.
     """
-    prepared = declared(interface, content)
-    kinds, shelf = prepared.interface.kinds, _shelf(content, checked, prepared)
+    kinds, shelf = content.interface.kinds, content.shelf
     if what == SETTING:
         return uses_of_setting(shelf, name)
     if what == ATTRIBUTE:
         return uses_of_attribute(shelf, kinds, name)
-    kind = document.kind_named(prepared.interface, what)
+    kind = document.kind_named(content.interface, what)
     return uses_of_document(shelf, kinds, kind, name)
 
 
 def retire(
-    interface: Interface,
-    content: Path,
-    checked: Checked,
+    content: OpenedContent,
     kind: str,
     id: str,
     on: str,
@@ -100,17 +94,16 @@ def retire(
     that cannot be live without it. Nothing is written; `write_edits` does that.
 
     ``on`` is the last day, or the instant of the end. ``now`` is what it must come
-    after, by default the present. ``checked`` is as for `why`; after the edits a check
-    finds nothing, too. Raises Misuse for what cannot be meant or needs a person's
-    choice, and Failure for a file that has to be edited by hand.
+    after, by default the present. After the edits a check finds nothing, too. Raises
+    Misuse for what cannot be meant or needs a person's choice, and Failure for a file
+    that has to be edited by hand.
     """
-    prepared = declared(interface, content)
-    extended = prepared.interface
+    interface = content.interface
     return retirement(
-        _shelf(content, checked, prepared),
-        extended.kinds,
-        extended.rules,
-        document.kind_named(extended, kind),
+        content.shelf,
+        interface.kinds,
+        interface.rules,
+        document.kind_named(interface, kind),
         id,
         on,
         now or datetime.now(UTC),
@@ -123,20 +116,21 @@ def fixes(
     checked: Checked,
     *,
     jobs: int | None = None,
+    memory: Memory | None = None,
     only: Callable[[Problem], bool] = lambda problem: True,
 ) -> Repair:
     """Return what mends a content folder as far as that is certain: the edits of its
     files, and the fixes that they consist of. Nothing is written; `write_edits` does
     that.
 
-    ``checked`` is what `check` returned for ``content``. ``only`` chooses problems. A
+    ``checked`` is what `check` returned for ``content``, with its ``memory``. ``only`` chooses problems. A
     fix stays only where a check of the fixed text finds its problem no more, and
     nothing else wrong with what is written. Feeds, files that git marks as in conflict,
     collections.yaml, schemas and templates are left as they are.
     """
     prepared = declared(interface, content)
     kinds = {source.path: source.kind.name for source in checked.sources}
-    remembered = RememberedFiles()
+    again_memory = memory or Memory()
 
     def again(unsaved: Mapping[str, bytes]) -> Checked:
         changed = {kinds[path] for path in unsaved}
@@ -147,10 +141,10 @@ def fixes(
         )
         options = CheckOptions(
             jobs,
+            memory=again_memory,
             most=MAX_CHECKED_AGAIN,
             problems=prepared.problems,
             unread=prepared.unread,
-            remembered=remembered,
             unsaved=unsaved,
         )
         interface = with_contract_rules(prepared)
@@ -168,10 +162,3 @@ def write_edits(content: Path, planned: Retirement | Repair) -> list[Path]:
     with failures(content, "files that come before it are written already"):
         write(content, planned.edits)
     return [content / edit.path for edit in planned.edits]
-
-
-def _shelf(content: Path, checked: Checked, declared: Declared) -> Shelf:
-    """Return a content folder to look into. Raises Misuse where it has problems."""
-    if checked.documents is None:
-        raise Misuse("content", f"{content}: it has problems, which `check` reports")
-    return Shelf(content, checked.sources, checked.documents, declared.schemas)

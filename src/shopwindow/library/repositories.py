@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from shopwindow.content.check.memory import Memory
 from shopwindow.editor import vscode
 from shopwindow.editor.files import write_schemas
 from shopwindow.editor.schemas import associations
 from shopwindow.interface.interface import Interface
-from shopwindow.library.checking import check, declared
+from shopwindow.library.opening import ContentAtFault, declared, opened, require_folder
 from shopwindow.problems import (
     Misuse,
     Problem,
@@ -14,6 +15,7 @@ from shopwindow.problems import (
 )
 from shopwindow.starter import begin, document
 from shopwindow.starter.begin import Beginning
+from shopwindow.starter.existing import existing
 
 
 def start(interface: Interface, folder: Path, beginning: Beginning) -> list[str]:
@@ -25,36 +27,40 @@ def start(interface: Interface, folder: Path, beginning: Beginning) -> list[str]
     checked first.
     """
     source = begin.content_of(beginning.start)
-    checked = check(interface, source)
-    if checked.problems:
-        problem = sentence(checked.problems[0])
+    try:
+        content = opened(interface, source)
+    except ContentAtFault as fault:
+        problem = sentence(fault.checked.problems[0])
         raise Misuse(
             "from", f"{beginning.start} is no content of this interface: {problem}"
-        )
-    prepared = declared(interface, source)
-    files = begin.files_of(beginning, prepared.interface, prepared.schemas)
+        ) from None
+    files = begin.files_of(beginning, content.interface, content.shelf.schemas)
     begin.write(folder, files)
     return list(files)
 
 
 def new(
-    interface: Interface, content: Path, kind: str, name: str | None = None
+    interface: Interface,
+    content: Path,
+    kind: str,
+    name: str | None = None,
+    *,
+    memory: Memory | None = None,
 ) -> Path:
     """Write a commented skeleton of a document into a file of its own; return its path.
 
     Its id is the highest of its ``kind`` and one more, and ``name`` is what people call
     it. Where ids are text, or name another document, ``name`` is the id. A kind may be
-    one of the folder's collections. Raises Misuse for a kind that does not exist, and
-    for an id that is missing or taken; Failure where a file of the same name is there.
+    one of the folder's collections. ``memory`` is as for `check`. Raises Misuse for a
+    kind that does not exist, and for an id that is missing or taken; Failure where a
+    file of the same name is there.
     """
-    if not content.is_dir():
-        raise Misuse("content", f"{content}: there is no such folder")
+    require_folder(content)
     prepared = declared(interface, content)
     has_faults = bool(prepared.problems or prepared.schemas.problems)
     named = document.kind_named(prepared.interface, kind, has_faults=has_faults)
-    begun = document.new_document(
-        prepared.interface, prepared.schemas, content, named, name
-    )
+    there = existing(content, prepared.interface, prepared.schemas, memory or Memory())
+    begun = document.new_document(prepared.interface, there, named, name)
     return document.write(content, begun)
 
 
@@ -70,8 +76,7 @@ def editor_schemas(
     folder's own schemas: where there are any, nothing is written. Raises Misuse where
     there is no such content folder, and Failure where settings.json is not plain JSON.
     """
-    if not content.is_dir():
-        raise Misuse("content", f"{content}: there is no such folder")
+    require_folder(content)
     prepared = declared(interface, content)
     if problems := [*prepared.schemas.problems, *prepared.problems]:
         return [], problems

@@ -11,7 +11,7 @@ from shopwindow.content.rules.rule_pages import Pages, by_name
 from shopwindow.interface.answer import Response
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format
 from shopwindow.interface.interface import Interface
-from shopwindow.library.checking import declared, moment_of
+from shopwindow.library.opening import OpenedContent, moment_of
 from shopwindow.problems import (
     Misuse,
     nearest,
@@ -36,36 +36,34 @@ def live_at(interface: Interface, documents: Documents, at: str | None) -> Conte
 
 
 def show(
-    interface: Interface,
-    content: Path,
-    documents: Documents,
+    content: OpenedContent,
     request: str,
     *,
     at: str | None = None,
     app: str | None = None,
     form: str = "json",
 ) -> Response:
-    """Return the response to a request, answered from checked documents instead of a
+    """Return the response to a request, answered from a content folder instead of a
     release.
 
-    ``documents`` are those that `check` returned for ``content``. ``request`` is a path
-    and query below the base URL, or the whole URL. ``at`` is what `moment_of` reads.
+    ``request`` is a path and query below the base URL, or the whole URL. ``at`` is what
+    `moment_of` reads.
     ``app`` names the application that asks, by default the first; ``form`` the format:
     json or xml. A Refusal becomes the response that a client would get.
 
     Raises Misuse, also for an operation that only the running service answers.
     """
     format = require_format(form)
-    prepared = declared(interface, content)
-    published = live_at(prepared.interface, documents, at)
-    names = prepared.interface.application_names(published)
+    interface = content.interface
+    published = live_at(interface, content.documents, at)
+    names = interface.application_names(published)
     if app is not None and app not in names:
         raise Misuse("app", unknown_application(app, names))
     application = app or next(iter(names), None)
     return show_unbuilt(
-        prepared.interface,
-        prepared.schemas,
-        documents,
+        interface,
+        content.shelf.schemas,
+        content.documents,
         published,
         request,
         application,
@@ -74,9 +72,7 @@ def show(
 
 
 def record_contract(
-    interface: Interface,
-    content: Path,
-    documents: Documents,
+    content: OpenedContent,
     app: str,
     version: str,
     requests: Sequence[str],
@@ -85,40 +81,38 @@ def record_contract(
 ) -> Path:
     """Write a first contract of an application's version; return the file.
 
-    ``documents`` and ``at`` are as for `show`, and so is each of the ``requests``. Every
-    value of their answers becomes a field. Raises Misuse for an application, a version
-    or a request that cannot be meant, and Failure where the file is there.
+    ``at`` is as for `show`, and so is each of the ``requests``. Every value of their
+    answers becomes a field. Raises Misuse for an application, a version or a request
+    that cannot be meant, and Failure where the file is there.
     """
-    prepared = declared(interface, content)
-    extended = prepared.interface
-    published = live_at(extended, documents, at)
-    below = [below_base_url(each, extended, documents.site.value) for each in requests]
-    with on_demand(extended.indexes, documents.feeds, published) as opened:
+    interface, documents = content.interface, content.documents
+    published = live_at(interface, documents, at)
+    below = [below_base_url(each, interface, documents.site.value) for each in requests]
+    with on_demand(interface.indexes, documents.feeds, published) as opened:
         recording = Recording(
-            extended,
-            prepared.schemas,
+            interface,
+            content.shelf.schemas,
             documents,
             published.with_indexes(opened(None)),
             app,
             version,
         )
         text = text_of_contract(recording, below)
-    return write_contract(content, recording, text)
+    return write_contract(content.shelf.folder, recording, text)
 
 
 def calendar(
-    interface: Interface,
-    content: Path,
-    documents: Documents,
+    content: OpenedContent,
     *,
     start: str | None = None,
     end: str | None = None,
 ) -> Calendar:
-    """Return what goes live, ends, starts and expires in checked documents.
+    """Return what goes live, ends, starts and expires in a content folder.
 
     ``start`` and ``end`` are instants, as `moment_of` reads them; by default now, and
     CALENDAR_DAYS after the start. Raises Misuse where the end is not after the start.
     """
+    documents = content.documents
     first = moment_of(start, documents)
     last = (
         first + timedelta(days=CALENDAR_DAYS)
@@ -127,8 +121,7 @@ def calendar(
     )
     if last <= first:
         raise Misuse("to", f"{end}: must be after {start or 'now'}")
-    kinds = declared(interface, content).interface.kinds
-    return calendar_of(documents, kinds, first, last)
+    return calendar_of(documents, content.interface.kinds, first, last)
 
 
 def rule_pages(interface: Interface) -> Pages:

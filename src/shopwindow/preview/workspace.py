@@ -18,7 +18,6 @@ from typing import Any
 
 from shopwindow import library
 from shopwindow.content.check.folder import Checked
-from shopwindow.content.check.remembered import RememberedFiles
 from shopwindow.content.documents.documents import (
     Content,
     Document,
@@ -37,8 +36,9 @@ from shopwindow.content.reading.listing import (
 from shopwindow.content.reading.revision import commit_of, exported
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
+from shopwindow.library import ContentAtFault
 from shopwindow.preview.index_builds import IndexBuilds
-from shopwindow.problems import Failure, Misuse, Problem, sentence
+from shopwindow.problems import Failure, Misuse, Problem
 from shopwindow.release.changes import content_of
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.program import program_digest
@@ -168,7 +168,7 @@ class Workspace:
         if against:
             commit_of(folder, against)
         self._index_builds: dict[str, IndexBuilds] = {}
-        self._remembered = RememberedFiles()
+        self._memory = library.memory_of(interface, folder, cache)
         self._checking = threading.Lock()
         self._checked_at: tuple[tuple[int, datetime], Checked] | None = None
         self._drawing = threading.Lock()  # pages are drawn in threads
@@ -206,7 +206,7 @@ class Workspace:
                         self.folder,
                         at=moment.isoformat(),
                         jobs=1,
-                        remembered=self._remembered,
+                        memory=self._memory,
                     )
                 except (Failure, Misuse, OSError):
                     return snapshot.checked
@@ -239,7 +239,7 @@ class Workspace:
                 self.interface,
                 self.folder,
                 jobs=None if previous is None else 1,
-                remembered=self._remembered,
+                memory=self._memory,
             )
         except (Failure, Misuse) as error:
             failure = str(error)
@@ -274,7 +274,9 @@ class Workspace:
         It uses this process alone, for the reason that `_check` names.
         """
         checked = snapshot.checked
-        return library.fixes(self.interface, self.folder, checked, jobs=1, only=only)
+        return library.fixes(
+            self.interface, self.folder, checked, jobs=1, memory=self._memory, only=only
+        )
 
     # -- what pages read ---------------------------------------------------------------
 
@@ -326,16 +328,11 @@ class Workspace:
     def _exported(self, name: str, commit: str) -> Revision:
         """Return a commit's content, checked in a folder that exists only meanwhile."""
         with exported(self.folder, commit) as folder:
-            declared = library.declared(self.interface, folder)
-            checked = library.check(self.interface, folder, jobs=1)
-        if checked.documents is None:
-            count = len(checked.problems) + checked.more
-            problems = f"{count} problem{'s' * (count != 1)}"
-            raise Failure(
-                f"{name} has {problems}, so nothing can be compared with it; the first: "
-                f"{checked.problems[0].path}: {sentence(checked.problems[0])}"
-            )
-        return Revision(commit, declared.interface, checked.documents)
+            try:
+                content = library.opened(self.interface, folder, jobs=1)
+            except ContentAtFault as fault:
+                raise Failure(f"nothing can be compared with {name}: {fault}") from None
+        return Revision(commit, content.interface, content.documents)
 
     def purge(self, snapshot: Snapshot, moment: datetime) -> Purge | None:
         """Return the URLs to purge if the documents were built as of ``moment``.

@@ -7,22 +7,21 @@ would publish (`breaches`), and refuse it with the place of every value that bre
 A check that is repeated answers again only what would read something else. Each answer
 is recorded with what it has read (`reads`), so the state of what was asked, the program
 and the schemas, and the digests of what the content returns now say which answers would
-be the same: see `Kept`. Only content that breaks nothing is recorded.
+be the same. The memory of the folder has the records, of content that breaks nothing alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 import orjson
 
 from shopwindow.content.check.locating import Locator
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.check.places import Files
-from shopwindow.content.check.remembered import RememberedFiles
 from shopwindow.content.documents.documents import Content, Document, Documents, live
 from shopwindow.content.reading import listing
 from shopwindow.content.schemas.schema import Schemas
@@ -36,39 +35,8 @@ from shopwindow.release.order import OpenIndexes
 from shopwindow.release.reads import Digests, ReadRecord, Recorded
 from shopwindow.release.value_origins import with_origins
 
-
-class Kept(NamedTuple):
-    """Where a check leaves what contracts have read, for the next one.
-
-    ``load`` returns the records that were stored under a state, none where there are
-    none; ``store`` stores records under one. `reads` explains both.
-    """
-
-    load: Callable[[Sequence[str]], list[ReadRecord]]
-    store: Callable[[Sequence[str], list[bytes]], None]
-
-
-def not_kept() -> Kept:
-    """Return what remembers nothing, so that every request is answered."""
-    return Kept(lambda state: [], lambda state, records: None)
-
-
-def kept_in_file(path: Path) -> Kept:
-    """Return what remembers in a file, which may be deleted at any time."""
-    return Kept(partial(reads.load, path), partial(reads.save, path))
-
-
-def kept_in_memory(remembered: RememberedFiles) -> Kept:
-    """Return what remembers beside the files of a folder that is checked repeatedly."""
-
-    def load(state: Sequence[str]) -> list[ReadRecord]:
-        before, records = remembered.contracts
-        return [ReadRecord.decode(record) for record in records if before == [*state]]
-
-    def store(state: Sequence[str], records: list[bytes]) -> None:
-        remembered.contracts = [*state], records
-
-    return Kept(load, store)
+RECORDS = "contracts"
+"""The file of the memory with what answers have read."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +46,8 @@ class Examined:
     ``folder``: the content folder, whose ``unread`` folders are passed over.
     ``documents``: what its check returned. ``content``: those that are live at
     ``moment``, with their indexes; ``digests``: the indexes' digests, by name; ``open``
-    opens them once more. ``program``: a digest of the program, on which answers depend.
-    ``kept``: what was read by an earlier check. ``most``: how many breaches are traced
-    to their places.
+    opens them once more. ``memory``: that of the folder, with what the answers have read
+    in an earlier check. ``most``: how many breaches are traced to their places.
     """
 
     interface: Interface
@@ -92,8 +59,7 @@ class Examined:
     content: Content
     digests: Mapping[str, str]
     open: OpenIndexes
-    program: str
-    kept: Kept
+    memory: Memory
     most: int
 
     @cached_property
@@ -153,10 +119,12 @@ def _breaches(examined: Examined) -> list[Breach]:
     ]
     values = [contract.value for contract in examined.contracts]
     contracts = sha256(orjson.dumps(values)).hexdigest()
-    state = examined.program, examined.schemas.digest, contracts
+    memory = examined.memory
+    state = memory.program, examined.schemas.digest, contracts
+    stored = memory.file(RECORDS)
     digests = Digests(examined.content, examined.digests)
     record, new_record = ReadRecord(), ReadRecord()
-    for loaded in examined.kept.load(state):
+    for loaded in reads.load(stored, state) if stored else ():
         loaded.forget(digests)
         record.merge(loaded)
     held = {number for numbers in record.readers.values() for number in numbers}
@@ -169,7 +137,7 @@ def _breaches(examined: Examined) -> list[Breach]:
         recorded.seen = set()
         found += breaches(interface, one, recorded)
         new_record.note(number, recorded.seen, digests)
-    if not found:
+    if stored and not found:
         record.merge(new_record)
-        examined.kept.store(state, [record.encode()])
+        reads.save(stored, state, [record.encode()])
     return found

@@ -17,7 +17,7 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure, Misuse, Pointer, nearest
-from shopwindow.starter.existing import Existing, existing
+from shopwindow.starter.existing import Existing
 from shopwindow.starter.skeleton import UNSTATED, Places, skeleton
 
 LONGEST_NAME = 60
@@ -78,9 +78,9 @@ def id_is_counted(kind: Kind, schemas: Schemas) -> bool:
 
 
 def new_document(
-    interface: Interface, schemas: Schemas, content: Path, kind: Kind, name: str | None
+    interface: Interface, there: Existing, kind: Kind, name: str | None
 ) -> NewDocument:
-    """Return a new document of a kind, for a content folder.
+    """Return a new document of a kind, beside those that are there.
 
     ``name`` is what people call it, by default "new" and the kind; where ids are not
     counted, it is the id, and has to be there. Raises Misuse where it is missing,
@@ -88,7 +88,7 @@ def new_document(
     """
     if name is not None and not name.isprintable():
         raise Misuse("", f"{name!a}: NAME has to be one line of text")
-    there = existing(content, interface.kinds, schemas)
+    schemas = there.schemas
     values = _OwnValues(there, interface, kind, name, id_is_counted(kind, schemas))
     places = Places(schemas.shapes(kind.schema))
     base_name = values.base_name

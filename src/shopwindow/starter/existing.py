@@ -6,20 +6,24 @@ is read as well: a file that cannot be read counts as if it were not there, and 
 reports it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
+from shopwindow.content.check.folder import CheckOptions, files_of
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.check.tree import Parsed
 from shopwindow.content.documents.layers import merge
 from shopwindow.content.kinds import Kind
 from shopwindow.content.lookup.shelf import nested_in
 from shopwindow.content.reading.files import loaded, text_of
-from shopwindow.content.reading.listing import Source, scan
+from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
 from shopwindow.content.schemas.schema import Schemas
+from shopwindow.interface.interface import Interface
 
 MOST_BASES = 20
 """Bases that build on each other: enough for any shop, and an end where they form a
@@ -29,11 +33,16 @@ ring.
 
 @dataclass(frozen=True)
 class Existing:
-    """The documents of a content folder, by kind, as they are written."""
+    """The documents of a content folder, by kind.
+
+    ``parsed``: the files whose documents a check has read, by path. Others are read as
+    they are written: those of streamed kinds, and those of which something is lost.
+    """
 
     folder: Path
     sources: Sequence[Source]
     schemas: Schemas
+    parsed: Mapping[str, Parsed]
 
     def documents(self, kind: Kind) -> Iterator[Json]:
         """Yield the documents of a kind, without their bases, in the order of the
@@ -41,7 +50,8 @@ class Existing:
         """
         for source in self.sources:
             if source.kind.name == kind.name and not source.is_base:
-                yield from _documents(self.folder, source)
+                file = self.parsed.get(source.path)
+                yield from file.documents if file else _documents(self.folder, source)
 
     def values(self, kind: Kind, name: str) -> Iterator[Json]:
         """Yield the values of a property in the documents of a kind.
@@ -88,10 +98,13 @@ class Existing:
         return value
 
 
-def existing(folder: Path, kinds: Sequence[Kind], schemas: Schemas) -> Existing:
-    """Return what a content folder holds; ``kinds`` are those that it may hold."""
-    sources, _ = scan(folder, kinds)
-    return Existing(folder, sources, schemas)
+def existing(
+    folder: Path, interface: Interface, schemas: Schemas, memory: Memory
+) -> Existing:
+    """Return what a content folder holds. ``memory`` is that of the folder."""
+    sources, files = files_of(folder, schemas, interface, CheckOptions(memory=memory))
+    parsed = {file.source.path: file for file in files if not file.lost}
+    return Existing(folder, sources, schemas, parsed)
 
 
 def _documents(folder: Path, source: Source) -> Iterator[Json]:

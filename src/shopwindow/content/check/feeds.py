@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.documents import expressions
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding
@@ -35,8 +36,8 @@ class Unstreamed:
     ``names`` are those of site.yaml, which expressions use; None where site.yaml gives
     none. ``case`` holds the other documents. ``limit`` is the number of problems that
     are listed with their places. ``jobs`` is how many processes share the work; None:
-    one a processor. ``cached`` is the file that stores what had no problem at the
-    previous check, by the program with the digest ``program``.
+    one a processor. ``memory`` is that of the folder, in which an index notes the state
+    of its feeds once there was no problem.
     """
 
     folder: Path
@@ -46,8 +47,7 @@ class Unstreamed:
     limit: int
     jobs: int | None
     progress: Progress | None = None
-    cached: Path | None = None
-    program: str = ""
+    memory: Memory = field(default_factory=Memory)
 
     def ids(self, kind: str, name: str) -> frozenset[int] | None:
         """Return the values of a property among all documents of a kind.

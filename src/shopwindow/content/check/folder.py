@@ -23,6 +23,7 @@ already. Four words keep these apart:
 - A broken document has a finding or a flaw. Rules do not see it among the valid ones.
 """
 
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -37,7 +38,7 @@ import orjson
 from shopwindow.content.check import gone, tree
 from shopwindow.content.check.feeds import FeedReport, Feeds, Unstreamed
 from shopwindow.content.check.folder_reading import FolderReading
-from shopwindow.content.check.remembered import RememberedFiles
+from shopwindow.content.check.memory import SOUND, Memory, state_of
 from shopwindow.content.check.tree import Parsed
 from shopwindow.content.documents import expressions, schedule
 from shopwindow.content.documents.documents import Documents
@@ -77,6 +78,8 @@ class Checked:
     the files that were read. ``more``: how many problems there are besides those
     listed; ``at_least``: there may be even more than that. ``warnings``: sorted by
     place, each a Problem of that level; ``more_warnings``: how many are not listed.
+    ``state``: a digest of all that the problems follow from; empty where a file was
+    changed just before it was read.
     """
 
     documents: Documents | None
@@ -87,17 +90,18 @@ class Checked:
     at_least: bool = False
     warnings: list[Problem] = field(default_factory=list)
     more_warnings: int = 0
+    state: str = ""
 
 
 @dataclass
 class CheckOptions:
     """How to check.
 
-    ``jobs``: how many processes share the work; None: one a processor. ``cached``: the
-    file of the parse cache; ``program``: the digest of this program, without which the
-    cache is void. ``remembered``: what an earlier check of this folder has read, used
-    instead of the cache. ``released``: kind → identity → document of a release to
-    compare with; None: of none. ``most``: how many problems are listed one by one.
+    ``jobs``: how many processes share the work; None: one a processor. ``memory``: what
+    earlier checks of this folder have read. ``warns``: look for warnings and notices,
+    too; it takes longer than all else. ``released``: kind → identity → document of a
+    release to compare with; None: of none. ``most``: how many problems are listed one
+    by one.
     ``unsaved``: path → bytes that
     a YAML file would hold if they were written. ``problems``: those of
     `collections.yaml`; ``unread``: the folders of collections that are declared with
@@ -107,13 +111,12 @@ class CheckOptions:
 
     jobs: int | None = None
     progress: Progress | None = None
-    cached: Path | None = None
-    program: str = ""
+    memory: Memory = field(default_factory=Memory)
+    warns: bool = True
     released: Mapping[str, Mapping[Any, Json]] | None = None
     most: int = MAX_PROBLEMS
     problems: Sequence[Problem] = ()
     unread: Sequence[str] = ()
-    remembered: RememberedFiles | None = None
     unsaved: Mapping[str, bytes] = field(default_factory=dict)
     at: str | None = None
 
@@ -156,6 +159,17 @@ def check(
     return _Check(folder, schemas, interface, options or CheckOptions()).run()
 
 
+def files_of(
+    folder: Path, schemas: Schemas, interface: Checkable, options: CheckOptions
+) -> tuple[list[Source], list[Parsed]]:
+    """Return all files of documents, and what those hold that are not streamed, whatever
+    is wrong with them.
+    """
+    work = _Check(folder, schemas, interface, options)
+    _, names = work.reading.site()
+    return work.sources, work.read(names)
+
+
 class _Check:
     """One check: what has been read (`FolderReading`), and what follows from all of it."""
 
@@ -170,6 +184,7 @@ class _Check:
         self.schemas = schemas
         self.interface = interface
         self.options = options
+        self.read_at = time.time_ns()
         listed, unusable = listing.scan(folder, interface.kinds, options.unread)
         self.sources = [
             source.with_unsaved(options.unsaved[source.path])
@@ -181,41 +196,56 @@ class _Check:
         self.reading = FolderReading(folder, self.sources, interface.kinds, schemas)
         self.reading.problems += (*schemas.problems, *options.problems, *unusable)
         self.locator = self.reading.locator
+        self.key = ""
 
     def run(self) -> Checked:
         reading, kinds = self.reading, self.interface.kinds
         site_document, names = reading.site()
-        documents = reading.documents(site_document, self._read(names))
+        documents = reading.documents(site_document, self.read(names))
         read = Case(documents, kinds, reading.broken, reading.incomplete_kinds)
         case = resolved(read)
-        reading.findings += engine_rules.findings(case, self.interface.rules)
-        reading.findings += engine_rules.lifetimes(case, self.interface.cached)
+        state = self._state()
+        if not state or state != self.options.memory.noted(SOUND):
+            reading.findings += engine_rules.findings(case, self.interface.rules)
+            reading.findings += engine_rules.lifetimes(case, self.interface.cached)
         reports = [
             self._streamed(index, names, case) for index in self.interface.indexes
         ]
         problems, unlisted = self._problems(case, reports)
-        warnings = self._warnings(case, reports, is_sound=not problems)
         most = self.options.most
         more = sum(report.more for report in reports) + unlisted
-        return Checked(
+        checked = Checked(
             documents=None if problems[:most] else case.documents,
             problems=[self.locator.described(problem) for problem in problems[:most]],
-            placeholders=self.locator.placeholders(case),
             sources=self.sources,
             more=max(0, len(problems) - most) + more,
             at_least=reading.at_least or any(report.at_least for report in reports),
-            warnings=[self.locator.described(warning) for warning in warnings[:most]],
-            more_warnings=max(0, len(warnings) - most),
+            state=state,
         )
+        if self.options.warns:
+            warnings = self._warnings(case, reports, is_sound=not problems)
+            checked.warnings = [
+                self.locator.described(warning) for warning in warnings[:most]
+            ]
+            checked.more_warnings = max(0, len(warnings) - most)
+            checked.placeholders = self.locator.placeholders(case)
+        return checked
+
+    def _state(self) -> str:
+        """Return a digest of everything that the problems of this folder follow from."""
+        if not self.key:
+            return ""
+        files = [*self.sources, *listing.own_files(self.folder)]
+        return state_of(files, self.read_at, self.key)
 
     # -- reading -----------------------------------------------------------------------
 
-    def _read(self, names: expressions.Names | None) -> list[Parsed]:
-        """Read every other file, or take it from what an earlier check has stored.
+    def read(self, names: expressions.Names | None) -> list[Parsed]:
+        """Read every other file, or remember what an earlier check has read.
 
-        A stored file is valid for one program, one set of schemas and one set of names;
-        ``key`` stands for these. Without names no expression can be evaluated, so
-        nothing is stored then; the files' YAML is still checked.
+        That holds for one program, one set of schemas and one set of names; ``key``
+        stands for these. Without names no expression can be evaluated, so
+        nothing is remembered then; the files' YAML is still checked.
         """
         sources = [
             source
@@ -224,11 +254,11 @@ class _Check:
         ]
         if names is None:
             return self._read_files(sources, names)
-        state = [self.options.program, self.schemas.digest, sorted(names.items())]
-        key = sha256(orjson.dumps(state)).hexdigest()
-        remembered = self.options.remembered or RememberedFiles(self.options.cached)
-        return remembered.read(
-            sources, key, lambda files: self._read_files(files, names)
+        memory = self.options.memory
+        state = [memory.program, self.schemas.digest, sorted(names.items())]
+        self.key = sha256(orjson.dumps(state)).hexdigest()
+        return memory.read(
+            sources, self.key, lambda files: self._read_files(files, names)
         )
 
     def _read_files(
@@ -254,8 +284,7 @@ class _Check:
             options.most,
             options.jobs,
             options.progress,
-            options.cached and options.cached.with_name(index.name),
-            options.program,
+            options.memory,
         )
         sources = [source for source in self.sources if source.kind.name in kinds]
         feeds, report = index.check(sources, beside)

@@ -9,6 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,6 +77,10 @@ class Source(NamedTuple):
     def with_unsaved(self, data: bytes) -> "Source":
         """Return the file as if it held these bytes, written just now."""
         return Source(self.path, self.kind, len(data), time.time_ns(), 0, data)
+
+
+def _source(path: str, kind: Kind, status: os.stat_result) -> Source:
+    return Source(path, kind, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def scan(
@@ -235,9 +240,7 @@ class _Scan:
             found = f"a file of {status.st_size:,} bytes, of which {status.st_blocks * 512:,} are there"
             self._report("tree.sparse", path, found, "a file without holes")
         elif claimed is not None:
-            self.sources.append(
-                Source(path, claimed, status.st_size, status.st_mtime_ns, status.st_ino)
-            )
+            self.sources.append(_source(path, claimed, status))
 
     def _claim(self, path: str, kind: Kind | None) -> Kind | None:
         """Return the kind of the documents in a file, or None.
@@ -353,12 +356,13 @@ def _endings(kind: Kind) -> tuple[str, ...]:
     return (*_ENDINGS, *COMPRESSED) if kind.streamed else _ENDINGS
 
 
-def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the schemas and templates of a content folder, each with its status."""
+def own_files(folder: Path) -> Iterator[Source]:
+    """Yield the schemas and templates of a content folder. They hold no documents."""
     for name in OWN_FOLDERS:
         for path in below(folder / name):
-            if (found := folder / name / path).is_file():
-                yield f"{name}/{path}", found.stat()
+            with suppress(OSError):
+                status = (folder / name / path).stat()
+                yield _source(f"{name}/{path}", SITE, status)
 
 
 def below(folder: Path, ending: str = "") -> list[str]:

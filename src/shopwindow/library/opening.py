@@ -1,0 +1,150 @@
+"""Opening a content folder: its collections, its memory, and its checked documents."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from shopwindow.content.check.folder import Checked, CheckOptions
+from shopwindow.content.check.folder import check as check_folder
+from shopwindow.content.check.memory import SOUND, Memory
+from shopwindow.content.documents import schedule
+from shopwindow.content.documents.documents import Documents
+from shopwindow.content.lookup.shelf import Shelf
+from shopwindow.content.reading.listing import COLLECTIONS
+from shopwindow.content.reading.steps import Steps, no_steps
+from shopwindow.content.schemas.schema import Schemas
+from shopwindow.interface.collections import Declared
+from shopwindow.interface.collections import declared as declared_in
+from shopwindow.interface.contracts import with_rules
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.loading import program_schemas
+from shopwindow.problems import Failure, Misuse, Problem, sentence
+from shopwindow.release.program import program_digest
+
+
+@dataclass(frozen=True)
+class OpenedContent:
+    """A content folder in which nothing is wrong, for whoever looks into it.
+
+    ``interface`` has the collections of the folder. ``shelf``: its files, documents and
+    schemas.
+    """
+
+    interface: Interface
+    shelf: Shelf
+
+    @property
+    def documents(self) -> Documents:
+        return self.shelf.documents
+
+
+class ContentAtFault(Failure):
+    """A content folder has problems, so nobody can look into it. ``checked`` has them."""
+
+    def __init__(self, checked: Checked) -> None:
+        super().__init__(first_problem(checked))
+        self.checked = checked
+
+
+def opened(
+    interface: Interface,
+    content: Path,
+    *,
+    jobs: int | None = None,
+    memory: Memory | None = None,
+    steps: Steps = no_steps,
+) -> OpenedContent:
+    """Return a content folder as `show`, `why`, `uses`, `retire` and `calendar` take it.
+
+    Warnings and contracts are not looked at. ``jobs`` and ``memory`` are as for `check`.
+    Raises ContentAtFault where something is wrong, and Misuse where there is no such
+    folder.
+    """
+    prepared = declared(interface, content)
+    options = CheckOptions(jobs, steps("checking"), memory or Memory(), warns=False)
+    checked = checked_content(prepared, content, options)
+    if checked.documents is None:
+        raise ContentAtFault(checked)
+    shelf = Shelf(content, checked.sources, checked.documents, prepared.schemas)
+    return OpenedContent(prepared.interface, shelf)
+
+
+def memory_of(interface: Interface, content: Path, folder: Path | None) -> Memory:
+    """Return the memory of a content folder, which holds for this program alone.
+
+    ``folder``: where it is between runs, such as below a user's cache; it need not exist.
+    None: it ends with this process.
+    """
+    collections = content / COLLECTIONS
+    program = program_digest(interface, collections, without=(content,))
+    return Memory(folder.absolute() if folder else None, program)
+
+
+def schemas(interface: Interface, content: Path) -> Schemas:
+    """Return the schemas of an interface, with those of a content folder, if any, on
+    top.
+
+    Raises Failure for a fault in the interface's schemas; one in the folder's is among
+    the problems of `check`.
+    """
+    return program_schemas(interface, content / "schemas")
+
+
+def declared(interface: Interface, content: Path) -> Declared:
+    """Return an interface and its schemas with the collections that a content folder
+    declares.
+
+    What is wrong with a declaration is among the problems of `check`.
+    """
+    return declared_in(content, interface, schemas(interface, content))
+
+
+def checked_content(
+    declared: Declared, content: Path, options: CheckOptions
+) -> Checked:
+    """Check a folder's documents, and its own templates of mails, where it has some."""
+    require_folder(content)
+    options = replace(options, problems=declared.problems, unread=declared.unread)
+    interface = with_contract_rules(declared)
+    checked = check_folder(content, declared.schemas, interface, options)
+
+    memory, templates = options.memory, content / "templates"
+    if templates.is_dir() and not (
+        checked.state and checked.state == memory.noted(SOUND)
+    ):
+        from shopwindow.service import trial  # here: few folders have templates
+
+        if problems := trial.problems(declared.interface, templates):
+            all_problems = sorted([*checked.problems, *problems], key=Problem.order)
+            return replace(checked, documents=None, problems=all_problems)
+    if checked.documents is not None:
+        memory.note(SOUND, checked.state)
+    return checked
+
+
+def with_contract_rules(declared: Declared) -> Interface:
+    """Return the interface of a content folder with the rules of its contracts."""
+    is_complete = not (declared.problems or declared.schemas.problems)
+    return with_rules(declared.interface, declared.schemas, is_complete=is_complete)
+
+
+def require_folder(content: Path) -> None:
+    if not content.is_dir():
+        raise Misuse("content", f"{content}: there is no such folder")
+
+
+def moment_of(at: str | None, documents: Documents) -> datetime:
+    """Return the instant that a text names, in the content's time zone.
+
+    ``at`` is RFC 3339, or a local time or a day; None is now. Raises Misuse for any
+    other text.
+    """
+    return schedule.moment_of(at, documents.zone)
+
+
+def first_problem(checked: Checked) -> str:
+    """Return the problems of a content folder in one sentence."""
+    first, count = checked.problems[0], len(checked.problems) + checked.more
+    where = f"{first.path}:{first.place.line}" if first.place else first.path
+    problems = f"{count} problem{'s' * (count > 1)} in the content"
+    return f"{problems}, the first in {where}: {sentence(first)}"
