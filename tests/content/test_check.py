@@ -381,9 +381,9 @@ def test_a_long_text_is_no_reason_to_wait(minimal: Path, schemas: Schemas) -> No
         ("apps/one.yaml", "https://apps.example/one", "https://" + "a." * 20_000 + "/"),
         ("stores/one.yaml", "hours:", "features: [" + "a, 1, " * 2000 + "]\nhours:"),
     )
-    started = time.monotonic()
+    started = time.process_time()
     assert len(problems(minimal, schemas, CheckOptions(most=5000))) > 4000
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 SAMPLE = ROOT / "content"

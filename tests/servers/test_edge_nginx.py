@@ -678,7 +678,7 @@ def test_a_switch_and_a_rollback_under_load_fail_no_answer_and_mix_none(
         for thread in threads:
             thread.start()
         begin = time.monotonic()
-        while time.monotonic() < begin + 1 or (bodies() != whole and time.monotonic() < begin + 30):
+        while time.monotonic() < begin + 1 or (bodies() != whole and time.monotonic() < begin + PATIENCE):
             switch(out, first, "rollback")
             switch(out, second, "switch")
         stop.set()

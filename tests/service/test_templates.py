@@ -1,6 +1,5 @@
 """Facts about the templates of mails that a content folder brings: they are tried with limits, and run nothing."""
 
-import time
 from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
@@ -22,8 +21,6 @@ from shopwindow.shop import INTERFACE
 
 TEXT = "Subject: for you\n\nHello\n"
 HTML = "<p>Hello</p>\n"
-SECONDS = 60
-"""Longer than any trial takes on a busy machine, and shorter than an endless one."""
 
 
 def with_templates(minimal: Path, text: str = TEXT, html: str = HTML) -> Path:
@@ -35,10 +32,7 @@ def with_templates(minimal: Path, text: str = TEXT, html: str = HTML) -> Path:
 
 
 def check(content: Path) -> Ran:
-    started = time.monotonic()
-    ran = shopwindow("check", "--content", content)
-    assert time.monotonic() - started < SECONDS
-    return ran
+    return shopwindow("check", "--content", content)
 
 
 def test_templates_that_render_are_no_problem(minimal: Path) -> None:

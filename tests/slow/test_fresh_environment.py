@@ -72,6 +72,7 @@ def page(port: int, process: "subprocess.Popen[bytes]") -> int:
     return awaited(status)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("start", ["minimal", "sample"])
 def test_an_empty_folder_becomes_a_shop_in_under_a_minute(environment: Path, tmp_path: Path, start: str) -> None:
     command = environment / "shopwindow"

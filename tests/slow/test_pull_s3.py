@@ -122,9 +122,7 @@ def test_a_source_that_lies_leaves_the_release_and_is_bounded(
     second = published(tmp_path, at(prefix), "Second")
     with lying(there.port) as liar:
         liar.way = lambda number, path: way if where in path.partition("?")[0] else ""
-        started = time.monotonic()
         ran = pull(prefix, host.out, there.at(liar.port))
-        assert time.monotonic() - started < 120
     assert (ran.status, ran.out, ran.err.count("\n")) == (4, "", 1), ran
     assert (host.current(), host.ids()) == (first, [first])
     assert liar.sent < 3_000_000_000  # what the kernel and 32 connections take before they hang up, several times

@@ -106,6 +106,7 @@ def test_it_writes_the_configuration_of_the_edge(installed: Path, tmp_path: Path
     assert "server {" in run(installed / "shopwindow", "edge", "nginx", "--keys", keys, cwd=tmp_path)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("start", ["minimal", "sample"])
 def test_it_begins_a_shop_in_an_empty_folder_in_under_a_minute(installed: Path, tmp_path: Path, start: str) -> None:
     began = time.monotonic()

@@ -4,7 +4,6 @@ import json
 import resource
 import subprocess
 import threading
-import time
 from collections import Counter
 from contextlib import suppress
 from http.client import HTTPException
@@ -49,10 +48,8 @@ def test_a_service_that_is_stopped_loses_nothing_that_it_acknowledged(
         for thread in threads:
             thread.start()
         awaited(lambda: len(acknowledged) > 100)
-        started = time.monotonic()
         server.process.terminate()
         assert server.process.wait(PATIENCE) == 0
-        seconds = time.monotonic() - started
         stop.set()
         for thread in threads:
             thread.join(PATIENCE)
@@ -61,7 +58,6 @@ def test_a_service_that_is_stopped_loses_nothing_that_it_acknowledged(
     gone = {"ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError", "RemoteDisconnected"}
     assert told.keys() <= {"200", "503", *gone}
     assert sum(found.values()) - len(acknowledged) <= 24
-    assert seconds < 10
 
 
 def metric(server: Server, name: str) -> float:
