@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,7 @@ from facts import conformance
 from harness.content import MINIMAL, USUAL, write_files
 from harness.databases import database, engine, postgresql
 from harness.program import Schemas, built, program_schemas
+from harness.run import adopt_orphans, begin, left_in_memory, left_running, memory
 
 __all__ = ["database", "engine", "postgresql"]
 
@@ -81,7 +83,24 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def pytest_configure() -> None:
+LEFT = pytest.StashKey[list[str]]()
+FOLDER = pytest.StashKey[Path]()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses a folder
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin the run: its folder is in memory, unless another one is named by `--basetemp`."""
+    _keep_to_a_processor()
+    adopt_orphans()
+    config.stash[LEFT] = []
+    if not hasattr(config, "workerinput"):
+        name, there = begin(), memory()
+        if there and config.option.basetemp is None:
+            config.stash[FOLDER] = there / name
+            config.option.basetemp = str(there / name)
+
+
+def _keep_to_a_processor() -> None:
     """With `-n auto`, keep each process, and what it starts, to a processor of its own.
 
     Commands so share their work only where a test says `--jobs`: the other processors have tests to run.
@@ -114,6 +133,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
         drawn = random.Random(seed)
         order = {item.path: drawn.random() for item in items}  # a module's tests together, for they share fixtures
         items.sort(key=lambda item: (order[item.path], drawn.random()))
+
+
+@pytest.hookimpl(trylast=True)  # when fixtures have given back what they had, and workers have ended
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that leaves a process, a port or a file in memory: the next one would meet it."""
+    config = session.config
+    if folder := config.stash.get(FOLDER, None):
+        shutil.rmtree(folder, ignore_errors=True)
+    left = config.stash[LEFT]
+    left += (*left_running(), *left_in_memory())
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left"] = left
+    elif left and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_testnodedown(node: Any) -> None:
+    """A worker has ended: take from it what it saw left."""
+    node.config.stash[LEFT] += getattr(node, "workeroutput", {}).get("left", [])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if left := config.stash[LEFT]:
+        terminalreporter.section("FAILED: this run has left", red=True)
+        for line in left:
+            terminalreporter.line(line)
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ import pytest
 from facts.conformance import PHONE
 from harness.commands import ends_with_us
 from harness.program import Answer, Database
+from harness.run import memory, run_name
 from harness.servers import ADDRESS, Server, free_port
 from harness.waits import PATIENCE, awaited
 from shopwindow.interface.operation import Outcome
@@ -150,7 +151,8 @@ class PostgresServer:
         """Start it, and wait until it takes connections."""
         settings = [f"--{name}={value}" for name, value in self.settings.items()]
         command = [f"{self.programs}/postgres", "-D", f"{self.folder}/data", "-k", str(self.folder)]
-        command += ["-h", ADDRESS, "-p", str(self.port), *settings]
+        # processes share what is in files of its folder, which are gone with it: those in memory outlive a kill
+        command += ["-h", ADDRESS, "-p", str(self.port), "--dynamic_shared_memory_type=mmap", *settings]
         with (self.folder / "log").open("ab") as log:
             process = subprocess.Popen(
                 command, stdout=log, stderr=log, cwd=self.folder, preexec_fn=ends_with_us, **_account()
@@ -212,7 +214,7 @@ def postgresql_server(settings: Mapping[str, str] | None = None) -> Iterator[Pos
     """A server that is stopped and deleted at the end."""
     programs = required_postgresql()
     # not below a test's own folder, which is root's alone
-    folder = Path(tempfile.mkdtemp(prefix="shopwindow-postgresql-", dir=_memory()))
+    folder = Path(tempfile.mkdtemp(prefix=f"{run_name()}-postgresql-", dir=memory()))
     server = PostgresServer(programs, folder, free_port(), settings or {})
     try:
         if account := _account():
@@ -226,15 +228,6 @@ def postgresql_server(settings: Mapping[str, str] | None = None) -> Iterator[Pos
     finally:
         server.stop(IMMEDIATE)
         shutil.rmtree(folder, ignore_errors=True)
-
-
-MEMORY = Path("/dev/shm")
-"""A file system in memory, as Linux has it: a database of some hundred files is copied and deleted quickly there."""
-
-
-def _memory() -> Path | None:
-    """Where a server's files go: into memory, where there is room for a hundred databases."""
-    return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 2_000_000_000 else None
 
 
 def required_postgresql() -> Path:

@@ -1,10 +1,8 @@
 """What really runs on loopback: the service, nginx and other edges, systemd's part, and who asks them."""
 
 import atexit
-import itertools
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -12,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ import pytest
 
 from harness.commands import ends_with_us
 from harness.program import BESIDE_THE_POINT, JSON, PHONE, Answer
+from harness.run import SERVICES, made_by
 from harness.waits import PATIENCE, awaited
 
 # -- a real nginx on loopback, what stands behind it, and how it is asked ----------------------------------------------
@@ -64,36 +64,23 @@ def required_nginx() -> str:
     pytest.skip(reason)
 
 
-GIVEN_TO_NOBODY = range(20_000, 32_768)
-"""Ports that the kernel chooses for no connection: its own begin at 32,768 (net.ipv4.ip_local_port_range).
-
-So nobody else takes one between the moment when it was free and the start of the server that shall listen there.
-"""
+_BOUND: deque[socket.socket] = deque(maxlen=200)
+"""Sockets of the ports that were given last: more than one test uses, and fewer than a process may have open."""
 
 
-def _of_this_process() -> Iterator[int]:
-    """The ports that are this test process's own, one after the other, in an order that differs each time.
+def free_port(port: int = 0, address: str = ADDRESS) -> int:
+    """A port on loopback that nobody listens at, and that the kernel gives to nobody else: it is bound here.
 
-    A server listens some time after its port was chosen. So no other process of this run chooses from the same ports,
-    and this one comes back to a port as late as can be.
+    A server that is told its number listens there all the same, now and when it is started again: Linux lets two
+    sockets have an address of which none listens and both have SO_REUSEADDR, as all servers do. ``port``: this one;
+    OSError where somebody else has it.
     """
-    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    ports = list(GIVEN_TO_NOBODY[number::processes])
-    random.shuffle(ports)
-    return itertools.cycle(ports)
-
-
-_PORTS = _of_this_process()
-
-
-def free_port() -> int:
-    """A port that nobody listens at, on loopback, and that nobody else is given."""
-    while True:
-        port = next(_PORTS)
-        with closing(socket.socket()) as probe, suppress(OSError):
-            probe.bind((ADDRESS, port))
-            return port
+    bound = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.bind((address, port))
+    _BOUND.append(bound)
+    number: int = bound.getsockname()[1]
+    return number
 
 
 def written(folder: Path, configuration: str, user: str = "root") -> list[str]:
@@ -303,6 +290,7 @@ def running(folder: Path, command: list[str], port: int, admin: int = 0, **env: 
         process = subprocess.Popen(
             command, stdout=stdout, stderr=stderr, env=environment(**env), preexec_fn=ends_with_us
         )
+    SERVICES.append(process.pid)
     server = Server(port, admin, process, out, err)
     try:
         _await(server)
@@ -315,6 +303,7 @@ def running(folder: Path, command: list[str], port: int, admin: int = 0, **env: 
         except subprocess.TimeoutExpired:
             process.kill()
             raise
+        _forget(process)
 
 
 def _await(server: Server) -> None:
@@ -396,6 +385,7 @@ def in_a_group(folder: Path, out: Path, *options: str, **env: str) -> Iterator[S
         process = subprocess.Popen(
             [*command, *options], stdout=stdout, stderr=stderr, env=environment(**env), start_new_session=True
         )
+    SERVICES.append(process.pid)
     server = Server(port, 0, process, folder / "stdout", folder / "stderr")
     try:
         awaited(lambda: process.poll() is not None or answers(server), server.err.read_text)
@@ -404,6 +394,14 @@ def in_a_group(folder: Path, out: Path, *options: str, **env: str) -> Iterator[S
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(PATIENCE)
+        _forget(process)
+
+
+def _forget(service: "subprocess.Popen[bytes]") -> None:
+    """Delete what a service that was killed could not delete; what others leave is found at the end of the run."""
+    if service.returncode == -signal.SIGKILL:
+        for folder in made_by(service.pid):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

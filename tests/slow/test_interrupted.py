@@ -1,6 +1,7 @@
 """A test run that is interrupted or killed leaves no server behind, and no process that commands were forked from."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from facts.conformance import AT, documents
 from harness.content import write_files
 from harness.databases import required_postgresql as postgresql_required
 from harness.program import built
+from harness.run import MEMORY, NAME, run_name
 from harness.servers import required_nginx as nginx_required
 from harness.waits import PATIENCE, awaited
 
@@ -86,20 +88,27 @@ def test_no_process_outlives_a_run_that_is_cut_off(tmp_path: Path, how: signal.S
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis"]
     command += ["-n", workers, "--rootdir", str(test.parent), "--basetemp", str(tmp_path / "base"), str(test)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment = {**kept, "PYTHONPATH": str(TESTS)}
+    name = f"{run_name()}-{os.getpid()}-cut-off"
+    environment = {**kept, "PYTHONPATH": str(TESTS), NAME: name}
     with (tmp_path / "printed").open("wb") as printed:
         run = subprocess.Popen(
             command, stdout=printed, stderr=printed, env=environment, cwd=test.parent, preexec_fn=interruptible
         )
-    awaited(lambda: begun.exists() or run.poll() is not None, (tmp_path / "printed").read_text)
-    assert begun.exists(), (tmp_path / "printed").read_text()
-    started = descendants(run.pid)
-    commands = b"".join(map(command_line, started))
-    assert [name for name in (b"serve", b"nginx", b"postgres", b"commands.py") if name not in commands] == []
-    run.send_signal(how)
-    run.wait(PATIENCE)
+    try:
+        awaited(lambda: begun.exists() or run.poll() is not None, (tmp_path / "printed").read_text)
+        assert begun.exists(), (tmp_path / "printed").read_text()
+        started = descendants(run.pid)
+        commands = b"".join(map(command_line, started))
+        assert [name for name in (b"serve", b"nginx", b"postgres", b"commands.py") if name not in commands] == []
+        run.send_signal(how)
+        run.wait(PATIENCE)
+    finally:
+        run.kill()
+        run.wait(PATIENCE)
 
     def left() -> list[Path]:
         return [folder for folder, since in started.items() if since and began(folder) == since]
 
     awaited(lambda: not left(), left)
+    for folder in MEMORY.glob(f"{name}-*"):  # of a server that could not delete it
+        shutil.rmtree(folder)

@@ -17,6 +17,7 @@ import pytest
 from facts.conformance import PHONE
 from harness.content import as_content, as_value
 from harness.program import Schemas, called, served
+from harness.run import made_by
 from harness.servers import ADDRESS, Server, environment, granian, printed
 from harness.waits import PATIENCE, awaited
 from shopwindow import library
@@ -102,7 +103,7 @@ def test_what_a_killed_worker_counted_goes_on_counting_and_its_files_are_removed
         awaited(lambda: (metrics(server).get(name), metrics(server).get(seconds)) == (7, 7))
         (worker,) = server.workers()
         os.kill(worker, signal.SIGKILL)
-        (folder,) = Path("/dev/shm").glob(f"shopwindow-metrics-{server.process.pid}-*")
+        (folder,) = made_by(server.process.pid)
         awaited(lambda: not [path for path in folder.iterdir() if str(worker) in path.name])
         awaited(lambda: server.workers() not in ([], [worker]))
         awaited(lambda: ready(server)[0] == 200)

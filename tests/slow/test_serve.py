@@ -22,6 +22,7 @@ from facts.conformance import AT, CODES, METHODS, OLD_TABLET, PHONE, TABLET, doc
 from harness.content import app, as_content, as_value, edit, small, write_files
 from harness.content import write as write_documents
 from harness.program import Answer, built, called, current, served, shopwindow
+from harness.run import made_by
 from harness.servers import (
     ADDRESS,
     AS_INSTALLED,
@@ -225,7 +226,7 @@ def test_it_ends_and_leaves_nothing_behind(out: Path, tmp_path: Path, ended: sig
 
 def metrics_of(server: Server) -> list[Path]:
     """The folder of a service's metrics, where it lies in memory."""
-    return list(Path("/dev/shm").glob(f"shopwindow-metrics-{server.process.pid}-*"))
+    return made_by(server.process.pid)
 
 
 # -- the admin address -------------------------------------------------------------------------------------------
@@ -254,8 +255,7 @@ def test_connections_on_which_nothing_comes_keep_no_one_from_the_admin_address(s
 
 def test_the_admin_address_may_be_of_ip_version_6(tmp_path: Path, out: Path) -> None:
     try:
-        with socket.create_server(("::1", 0), family=socket.AF_INET6) as free:
-            port = free.getsockname()[1]
+        port = free_port(address="::1")
     except OSError:
         pytest.skip("the system has no loopback of IP version 6")
     with granian(tmp_path / "server", out, "--workers", "1", "--admin", f"[::1]:{port}"):
