@@ -34,7 +34,35 @@ def digest(key: str) -> str:
 
 def documents(base: str = "") -> dict[str, str]:
     """The content folder as texts by path. ``base``: the path of base_url."""
-    texts = {path: json.dumps(value, ensure_ascii=False) for path, value in _documents(base).items()}
+    return _texts(_documents(base))
+
+
+def in_several_files() -> dict[str, str]:
+    """The same documents with those of each kind in two files, of which the second has the first half, and banners.
+
+    Those are a collection, whose schema is the sample's; the last one is published in the evening of the next day.
+    """
+    files: dict[str, Json] = {
+        "banners/first.yaml": [_banner(1), _banner(2, applications=["phone"])],
+        "banners/second.yaml": [_banner(11), _banner(12, publish={"from": "2026-11-25 18:00"})],
+    }
+    for path, value in _documents("").items():
+        if not isinstance(value, list):
+            files[path] = value
+            continue
+        folder, half = path.removesuffix("/all.yaml").removesuffix(".yaml"), len(value) // 2
+        files |= {f"{folder}/first.yaml": value[half:], f"{folder}/second.yaml": value[:half]}
+    return _texts(files)
+
+
+def _banner(id: int, **more: Json) -> Json:
+    image, link = f"https://i.example/{id}.png", f"https://www.example/{id}"
+    words = {"headline": f"Gift {id}", "placement": "home", "image": image, "link": link}
+    return {"bannerId": id, "priority": -id % 5, **words, **more}
+
+
+def _texts(documents: Mapping[str, Json]) -> dict[str, str]:
+    texts = {path: json.dumps(value, ensure_ascii=False) for path, value in documents.items()}
     return {path: text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029") for path, text in texts.items()}
 
 

@@ -55,6 +55,12 @@ def sampled(sample_out: Path) -> Path:
     return sample_out / "releases" / current(sample_out)
 
 
+@pytest.fixture(scope="module")
+def of_each(each_out: Path) -> Path:
+    """A release of two files of each kind, in a fresh output directory."""
+    return each_out / "releases" / current(each_out)
+
+
 def mtime(digest: str) -> int:
     """The modification time of a file with this SHA-256 (design 4, ETag)."""
     return int(digest[:8], 16) >> 1
@@ -241,9 +247,9 @@ SAME: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 
 @pytest.mark.parametrize(("more", "env"), SAME.values(), ids=SAME.keys())
 def test_the_same_content_gives_the_same_release(
-    sampled: Path, out: Path, more: tuple[str, ...], env: dict[str, str]
+    each: Path, of_each: Path, out: Path, more: tuple[str, ...], env: dict[str, str]
 ) -> None:
-    same_release(sampled, out / "releases" / built(SAMPLE, out, *more, env=env))
+    same_release(of_each, out / "releases" / built(each, out, *more, env=env))
 
 
 def same_release(expected: Path, release: Path) -> None:
@@ -267,34 +273,36 @@ def memory(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-def test_a_copy_of_the_content_gives_the_same_release(sampled: Path, out: Path, memory: Path, backwards: bool) -> None:
-    copy = copied(SAMPLE, memory / "a copy", backwards=backwards)
-    same_release(sampled, out / "releases" / built(copy, out))
+def test_a_copy_of_the_content_gives_the_same_release(
+    each: Path, of_each: Path, out: Path, memory: Path, backwards: bool
+) -> None:
+    copy = copied(each, memory / "a copy", backwards=backwards)
+    same_release(of_each, out / "releases" / built(copy, out))
 
 
-def test_where_it_is_built_makes_no_difference(sampled: Path, tmp_path: Path) -> None:
-    copied(SAMPLE, tmp_path / "content")
+def test_where_it_is_built_makes_no_difference(each: Path, of_each: Path, tmp_path: Path) -> None:
+    copied(each, tmp_path / "content")
     assert shopwindow("build", "--at", AT, cwd=tmp_path).status == 0
-    same_release(sampled, tmp_path / "dist" / "releases" / current(tmp_path / "dist"))
+    same_release(of_each, tmp_path / "dist" / "releases" / current(tmp_path / "dist"))
 
 
-def test_what_was_built_before_makes_no_difference(sampled: Path, tmp_path: Path, out: Path) -> None:
-    content = copied(SAMPLE, tmp_path / "content")
-    event_file = content / "events" / "windows-light-up.yaml"
+def test_what_was_built_before_makes_no_difference(each: Path, of_each: Path, tmp_path: Path, out: Path) -> None:
+    content = copied(each, tmp_path / "content")
+    event_file = content / "events" / "first.yaml"
     text = event_file.read_text()
-    event_file.write_text(text.replace("name: ", "name: Not yet "))
+    event_file.write_text(text.replace('"name": "', '"name": "Not yet '))
     before = built(content, out)
     event_file.write_text(text)
     after = built(content, out, "--jobs", "3")
     assert before != after
-    same_release(sampled, out / "releases" / after)
+    same_release(of_each, out / "releases" / after)
 
 
-def test_build_py_is_the_command(sampled: Path, out: Path) -> None:
+def test_build_py_is_the_command(each: Path, of_each: Path, out: Path) -> None:
     script = SAMPLE.parent / "build.py"
-    command = [sys.executable, str(script), "--content", str(SAMPLE), "--out", str(out), "--at", AT]
+    command = [sys.executable, str(script), "--content", str(each), "--out", str(out), "--at", AT]
     subprocess.run(command, check=True, capture_output=True)
-    same_release(sampled, out / "releases" / current(out))
+    same_release(of_each, out / "releases" / current(out))
 
 
 def test_nothing_of_clock_host_or_path_is_in_a_release(sampled: Path) -> None:
@@ -337,8 +345,8 @@ def inodes(release: Path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("jobs", ["1", "4"])
-def test_identical_bytes_are_stored_once(out: Path, jobs: str) -> None:
-    release = out / "releases" / built(SAMPLE, out, "--jobs", jobs)
+def test_identical_bytes_are_stored_once(each: Path, out: Path, jobs: str) -> None:
+    release = out / "releases" / built(each, out, "--jobs", jobs)
     by_bytes: dict[bytes, set[int]] = {}
     for path in files_of(release):
         by_bytes.setdefault(path.read_bytes(), set()).add(path.stat().st_ino)
