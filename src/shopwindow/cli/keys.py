@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -84,21 +84,8 @@ def _require_libraries() -> None:
     metavar="N",
     help="How many of them have to sign a change of keys.",
 )
-@click.option(
-    "--expires",
-    multiple=True,
-    metavar="ROLE=DAYS",
-    help="For how many days a role's signatures are good; may be repeated. Default: "
-    f"{', '.join(f'{role}={days}' for role, days in DEFAULT_DAYS.items())}.",
-)
 @ENCRYPTED
-def init(
-    folder: Path,
-    root_keys: int,
-    threshold: int,
-    expires: Sequence[str],
-    encrypted: bool,
-) -> None:
+def init(folder: Path, root_keys: int, threshold: int, encrypted: bool) -> None:
     """Write DIR/root.json, and a private key for each role beside it.
 
     root.json is what hosts are given. The private keys (ROLE-ID.pem) are for their
@@ -111,7 +98,6 @@ def init(
         folder,
         keys=root_keys,
         threshold=threshold,
-        days=dict(map(_days_of, expires)),
         passphrase=_new_passphrase(encrypted),
         moment=datetime.now(UTC),
     )
@@ -138,7 +124,8 @@ def init(
     "--expires",
     type=click.IntRange(1, MOST_DAYS),
     metavar="DAYS",
-    help="For how many days a signature of ROLE is good.",
+    help="For how many days a signature of ROLE is good. Default: "
+    f"{', '.join(f'{role} {days}' for role, days in DEFAULT_DAYS.items())}.",
 )
 @HELD
 @KEY_COMMAND
@@ -230,17 +217,6 @@ def signing_of(folder: str, key_command: str) -> "Signing":
     from shopwindow.delivery.signing import Signing
 
     return Signing(Path(folder), _source(Path(folder), key_command))
-
-
-def _days_of(text: str) -> tuple[str, int]:
-    """Return the role and the days of ROLE=DAYS."""
-    role, _, days = text.partition("=")
-    if role not in ROLES or not (days.isascii() and days.isdigit()):
-        raise click.UsageError(
-            f"--expires {text}: is to be ROLE=DAYS, such as timestamp=7; roles are "
-            f"{', '.join(ROLES)}"
-        )
-    return role, int(days)
 
 
 def _source(folder: Path, command: str) -> "KeySource":

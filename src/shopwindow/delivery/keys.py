@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from securesystemslib.signer import CryptoSigner, Key, Signer, SSlibKey
 
+from shopwindow.content.durable import synchronize
 from shopwindow.problems import Failure
 
 KEY_VARIABLE = "SHOPWINDOW_KEY_"
@@ -89,13 +90,14 @@ class KeySource:
         if not data.strip():
             return None
         private = self._decoded(_in_lines(data), where)
-        if SSlibKey.from_crypto(private.public_key()).keyid != public.keyid:
+        own = SSlibKey.from_crypto(private.public_key())
+        if own.keyid != public.keyid:
             if where == variable:
                 return None  # a role may have several keys, and a variable has one
             raise Failure(
                 f"{where}: is not the key {public.keyid[:KEY_ID_DIGITS]} of {role}"
             )
-        return CryptoSigner(private, _with_scheme(public))
+        return CryptoSigner(private, own)
 
     def _decoded(self, data: bytes, where: str) -> Ed25519PrivateKey:
         try:
@@ -139,20 +141,10 @@ def create(folder: Path, role: str, passphrase: str) -> Key:
         encryption = BestAvailableEncryption(passphrase.encode())
         data = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
     path = key_path(folder, role, signer.public_key.keyid)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with open(os.open(path, flags, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    path.touch(0o600, exist_ok=False)
+    path.write_bytes(data)
+    synchronize(path)
     return signer.public_key
-
-
-def _with_scheme(public: Key) -> SSlibKey:
-    if not isinstance(public, SSlibKey):
-        raise Failure(
-            f"key {public.keyid[:KEY_ID_DIGITS]} is of a type that cannot sign"
-        )
-    return public
 
 
 def _in_lines(data: bytes) -> bytes:

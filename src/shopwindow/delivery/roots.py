@@ -15,7 +15,6 @@ the root keys of its predecessor as well as by its own.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,6 +24,7 @@ from tuf.api.exceptions import RepositoryError
 from tuf.api.metadata import Metadata, Root
 from tuf.api.serialization import DeserializationError
 
+from shopwindow.content.durable import synchronize
 from shopwindow.delivery.keys import KEY_ID_DIGITS, KeySource, create, key_path
 from shopwindow.problems import Failure, Misuse
 
@@ -149,18 +149,14 @@ def init(
     threshold: int,
     passphrase: str,
     moment: datetime,
-    days: Mapping[str, int] | None = None,
 ) -> KeyChange:
     """Make a root of trust with one key for each role, and several for the root.
 
-    ``threshold``: how many of the root's ``keys`` have to sign a change. ``days``: role
-    → days for which its signatures are good, where that is not the default. A
-    passphrase that is not empty encrypts the root's keys. Raises Misuse, Failure.
+    ``threshold``: how many of the root's ``keys`` have to sign a change. A passphrase
+    that is not empty encrypts the root's keys. Raises Misuse, Failure.
     """
     _require_enough(keys, threshold)
     root = Root()
-    for role, number in (days or {}).items():
-        _set_days(root, role, number)
     root.expires = expiry(root, "root", moment)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if (folder / ROOT).exists() or any(folder.glob("*.pem")):
@@ -214,7 +210,7 @@ def change(
     needed = threshold or root.roles[role].threshold
     _require_enough(len(root.roles[role].keyids) + add - len(removed), needed)
     if days is not None:
-        _set_days(root, role, days)
+        root.unrecognized_fields.setdefault(ROLE_DAYS, {})[role] = days
         root.expires = expiry(root, "root", moment)
     created = []
     if add:
@@ -234,17 +230,6 @@ def _require_enough(keys: int, threshold: int) -> None:
     """Raise Misuse where a role has fewer keys than have to sign."""
     if not 0 < threshold <= keys:
         raise Misuse("threshold", f"{threshold} of {keys} keys cannot sign")
-
-
-def _set_days(root: Root, role: str, days: int) -> None:
-    """Let a root say for how many days a role's signatures are good. Raises Misuse."""
-    if role not in ROLES or not 0 < days <= MOST_DAYS:
-        raise Misuse(
-            "expires",
-            f"{role}={days}: a role is one of {', '.join(ROLES)}, and its signatures are "
-            f"good for 1 to {MOST_DAYS} days",
-        )
-    root.unrecognized_fields.setdefault(ROLE_DAYS, {})[role] = days
 
 
 def sign(
@@ -294,8 +279,7 @@ def _signed(
         _write(folder, DRAFT, draft.to_bytes())
         return KeyChange(version, missing)
     _publish(folder, draft)
-    with suppress(FileNotFoundError):
-        os.unlink(folder / DRAFT)
+    (folder / DRAFT).unlink(missing_ok=True)
     return KeyChange(version)
 
 
@@ -327,16 +311,10 @@ def _publish(folder: Path, root: RootMetadata) -> None:
 
 
 def _write(folder: Path, name: str, data: bytes) -> None:
-    draft = folder / f".{name}-{os.getpid()}"
-    try:
-        with open(draft, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, folder / name)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(draft)
+    draft = folder / f".{name}"
+    draft.write_bytes(data)
+    synchronize(draft)
+    os.replace(draft, folder / name)
 
 
 # -- what is due -----------------------------------------------------------------------
