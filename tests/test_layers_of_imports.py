@@ -92,6 +92,7 @@ def test_each_library_has_one_home() -> None:
         "psycopg_pool": {"service/database/postgresql.py"},
         "prometheus_client": {f"service/{name}.py" for name in ("admin", "figures", "metrics", "worker_notes")},
         "starlette": {"preview/application.py"},
+        "urllib3": {"delivery/purging.py"},
         "uvicorn": {"preview/server.py"},
         "watchfiles": {"library/following.py"},
         "yaml": {"content/reading/yaml.py"},

@@ -15,14 +15,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import pairwise
 from urllib.parse import urlsplit
 
 import orjson
+from urllib3 import PoolManager, Retry
+from urllib3.exceptions import HTTPError
 
 from shopwindow.delivery import layout, pointer
-from shopwindow.delivery.bucket import Bucket, concurrently
+from shopwindow.delivery.bucket import CONNECTIONS, Bucket, concurrently
 from shopwindow.problems import Failure, Misuse
 
 WAYS = "fastly, cloudflare, http://HOST:PORT, or command:PROGRAM ARGUMENTS"
@@ -34,6 +35,12 @@ back by then, and a pipeline does not wait for one that is not.
 
 TIMEOUT_SECONDS = 30.0
 """How long a cache may take to answer. They take well under a second."""
+
+REPEATED = (429, 500, 502, 503, 504)
+"""Answers after which a request is sent again: too many, or the server is at fault."""
+
+POOL = PoolManager(maxsize=CONNECTIONS, timeout=TIMEOUT_SECONDS)
+"""Connections to caches. One is used for many requests."""
 
 CONFIRMED_TWICE = (404, 410)
 """What nginx's caches answer to PURGE where they do not hold the URL."""
@@ -276,21 +283,23 @@ def _answered(
     A request that fails on the way, or meets 429 or 5xx, is sent again. Raises Failure
     where the server cannot be reached.
     """
-    parts = urlsplit(server)
-    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    for attempt in range(attempts):
-        is_last = attempt == attempts - 1
-        connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_SECONDS)
-        try:
-            connection.request(method, target, body, dict(headers))
-            response = connection.getresponse()
-            answer = " ".join(response.read(2000).decode(errors="replace").split())
-            if is_last or not (response.status == 429 or response.status >= 500):
-                return response.status, answer[:200]
-        except (OSError, HTTPException) as error:
-            if is_last:
-                raise Failure(f"{server} is not reached: {error}") from None
-        finally:
-            connection.close()
-        time.sleep(2.0**attempt)
-    raise AssertionError("the last attempt returns or raises")
+    again = Retry(
+        attempts - 1,
+        allowed_methods=None,  # every one: what was purged twice is purged
+        status_forcelist=REPEATED,
+        backoff_factor=1,
+        raise_on_status=False,
+    )
+    try:
+        answer = POOL.request(
+            method,
+            f"{server.rstrip('/')}{target}",
+            body,
+            headers=headers,
+            retries=again,
+            redirect=False,
+        )
+    except HTTPError as error:
+        raise Failure(f"{server} is not reached: {error}") from None
+    text = " ".join(answer.data.decode(errors="replace").split())
+    return answer.status, text[:200]
