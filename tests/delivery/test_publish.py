@@ -21,7 +21,6 @@ from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.problems import Failure
 from shopwindow.release.current import POINTER_FORMAT
-from shopwindow.release.history import activation
 from shopwindow.release.manifest import MANIFEST_FORMAT
 from shopwindow.starter import begin
 
@@ -136,7 +135,7 @@ def test_a_killed_run_is_finished_by_the_next(bucket: Bucket, tmp_path: Path) ->
     going = outgoing(tmp_path / "dist")
     half = list(going.files.values())[::2]
     for item in half:
-        bucket.create(layout.object_key(item.digest), item.checked(), item.headers)
+        bucket.create(layout.object_key(item.digest), item.body(), item.headers)
     publish(going, bucket)
     assert current(bucket)["id"] == second
     assert read(bucket, second) == on_disk(tmp_path / "dist", second)
@@ -171,8 +170,8 @@ def test_of_two_publishers_one_wins_and_the_other_says_so(bucket: Bucket, tmp_pa
     assert start.pointer is not None
     second = release(tmp_path, "Second")
     publish(outgoing(tmp_path / "dist"), bucket)
-    entry = activation(datetime.now(UTC), "f" * 64, None, "", "publish", by="other")
-    assert not pointer.move(bucket, start.version, start.pointer.moved("f" * 64, "", entry, pin=False))
+    other = start.pointer.moved("f" * 64, "", action="publish", reason="", pin=False, purges=False)
+    assert not pointer.move(bucket, start.version, other)
     assert current(bucket)["id"] == second
 
 
@@ -207,13 +206,13 @@ class Overtaken:
         return self._bucket.replace(key, data, headers, version)  # type: ignore[arg-type] # as it came
 
 
-def test_who_is_overtaken_says_by_whom(bucket: Bucket, tmp_path: Path) -> None:
+def test_who_is_overtaken_says_by_whom(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release(tmp_path)
     publish(outgoing(tmp_path / "dist"), bucket)
     read_before = pointer.read(bucket).pointer
     assert read_before is not None
-    entry = activation(datetime.now(UTC), "f" * 64, read_before.id, "", "publish", by="Robin")
-    other = read_before.moved("f" * 64, "", entry, pin=False)
+    monkeypatch.setenv("SHOPWINDOW_ACTOR", "Robin")
+    other = read_before.moved("f" * 64, "", action="publish", reason="", pin=False, purges=False)
     late = release(tmp_path, "Second")
     with pytest.raises(Failure, match=rf"Robin was faster, and f{{12}} is current; {late[:12]} is there"):
         publish(outgoing(tmp_path / "dist"), Overtaken(bucket, other))  # type: ignore[arg-type] # all else is the same

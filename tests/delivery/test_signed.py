@@ -132,6 +132,23 @@ def test_a_rollback_is_new_metadata_that_names_the_old_release(shop: Shop) -> No
     assert (shop.pull(), shop.host.current()) == (first, first)
 
 
+def test_hosts_follow_what_0_2_0_signed_which_names_one_release(shop: Shop) -> None:
+    """Its targets list the current release alone, and have no property that says so."""
+    first, second = shop.publish(), shop.publish("Second")
+    path = layout.release_key(second)
+    listing = TargetFile.from_data(path, (shop.work / "target" / path).read_bytes(), ["sha256"])
+    signed(shop, "targets", targets={path: listing}, unrecognized_fields={})
+    data = (shop.metadata / "2.targets.json").read_bytes()
+    signed(shop, "snapshot", meta={"targets.json": MetaFile.from_data(2, data, ["sha256"])})
+    data = (shop.metadata / "2.snapshot.json").read_bytes()
+    signed(shop, "timestamp", snapshot_meta=MetaFile.from_data(2, data, ["sha256"]))
+    assert (shop.pull(), shop.host.current()) == (second, second)
+    third = shop.publish("Third")
+    assert (shop.pull(), signed_roll_back(shop.bucket, None, shop.signing())[0].id) == (third, second)
+    with pytest.raises(Failure, match=f"today's keys have signed names release {first[:12]}"):
+        signed_roll_back(shop.bucket, first[:12], shop.signing())
+
+
 def test_publishing_again_signs_nothing_and_a_renewal_the_timestamp_alone(shop: Shop) -> None:
     shop.publish()
     before = {path.name: path.read_bytes() for path in shop.metadata.iterdir()}
@@ -403,44 +420,6 @@ def test_metadata_that_nobody_signed_lets_a_prune_spare_a_release_and_delete_non
     assert upkeep.verify(shop.bucket) == (third, [])
 
 
-def test_a_prune_deletes_metadata_that_leads_to_no_release_any_more(shop: Shop) -> None:
-    for name in ("First", "Second", "Third"):
-        shop.publish(name)
-    roots.change(shop.keys, "timestamp", KeySource(shop.keys, {}), add=True, remove="", moment=datetime.now(UTC))
-    fourth = shop.publish("Fourth")
-    (shop.metadata / "5.targets.json").write_bytes(b"of a publisher that was killed")
-    (shop.metadata / "note.txt").write_bytes(b"somebody's")
-    aged(shop)
-    assert len(upkeep.prune(shop.bucket, 2).deleted) == 2
-    kept = {f"{number}.{role}.json" for number in (3, 4) for role in ("targets", "snapshot")}
-    assert names(shop) == {"1.root.json", "2.root.json", "timestamp.json", "note.txt", *kept}
-    assert shop.pull() == fourth  # a host with the first root
-    moved, signature = signed_roll_back(shop.bucket, None, shop.signing())
-    assert (moved.id, signature.targets, shop.pull()) == (release(shop.work, "Third"), 5, moved.id)
-
-
-def test_a_prune_spares_metadata_that_is_younger_than_a_day(shop: Shop) -> None:
-    for name in ("First", "Second", "Third"):
-        shop.publish(name)
-    aged(shop)
-    for young in ("1.targets.json", "2.snapshot.json", "7.snapshot.json"):
-        (shop.metadata / young).touch()
-    assert len(upkeep.prune(shop.bucket, 1).deleted) == 2
-    leads_on = {"2.targets.json", "3.snapshot.json", "3.targets.json"}  # what is current, and what was before
-    unaged = {"1.targets.json", "2.snapshot.json", "7.snapshot.json"}
-    assert names(shop) == {"1.root.json", "timestamp.json", *leads_on, *unaged}
-
-
-def test_a_prune_deletes_no_metadata_where_the_timestamp_leads_nowhere(shop: Shop) -> None:
-    shop.publish()
-    shop.publish("Second")
-    (shop.metadata / "2.snapshot.json").unlink()
-    aged(shop)
-    before = names(shop)
-    upkeep.prune(shop.bucket, 1)
-    assert names(shop) == before
-
-
 def test_a_host_in_the_middle_of_an_update_does_not_notice_a_prune(shop: Shop) -> None:
     class Slow(FolderBucket):
         """A host between whose first two requests somebody publishes and prunes."""
@@ -459,10 +438,11 @@ def test_a_host_in_the_middle_of_an_update_does_not_notice_a_prune(shop: Shop) -
     shop.publish("Third")
     first = shop.publish()
     aged(shop)
+    before = names(shop)
     slow = Slow(shop.work / "target")
     source = SignedSource(slow, (shop.keys / "1.root.json").read_bytes(), shop.host.out / "trusted")
     assert (pull(source, shop.host).id, slow.pruned) == (first, True)
-    assert "1.targets.json" not in names(shop)  # of the third, which nobody needs
+    assert names(shop) == before | {"3.targets.json", "3.snapshot.json"}  # nobody verifies it, so none is deleted
 
 
 # -- what attackers do -----------------------------------------------------------------------------------------------

@@ -140,13 +140,11 @@ class Target:
 
     def verify(self, id: str) -> tuple[str, list[str], str]:
         from shopwindow.delivery import signing, upkeep
-        from shopwindow.delivery.layout import OBJECTS, release_key
+        from shopwindow.delivery.layout import release_key
 
-        indexes, progress = interface().indexes, progress_bar("reading")
         chosen = None if id == "current" else id
-        release, wrong = upkeep.verify(self.bucket, chosen, indexes, progress)
-        # An index whose rows are wrong came so from the build: no object is at fault.
-        mend = any(line.startswith(OBJECTS) for line in wrong) * (
+        release, wrong = upkeep.verify(self.bucket, chosen, progress_bar("reading"))
+        mend = bool(wrong) * (
             f"to mend it, delete what is listed and {release_key(release)} there, and "
             f"publish release {release[:12]} again: objects that exist are never overwritten"
         )

@@ -183,9 +183,14 @@ class Bucket:
             for bit in result.stream(min_chunk_size=BIT_BYTES):
                 yield bytes(bit)
 
-    def create(self, key: str, body: bytes, headers: Headers) -> bool:
-        """Store an object that does not exist; return False where it does."""
-        return self._put(key, body, headers, "create")
+    def create(self, key: str, body: bytes | Path, headers: Headers) -> bool:
+        """Store an object that does not exist; return False where it does.
+
+        A file is sent in parts, which stores do not do on a condition. So its name has
+        to be its digest: then nobody overwrites it with anything else.
+        """
+        mode = None if isinstance(body, Path) else "create"
+        return self._put(key, body, headers, mode)
 
     def replace(
         self, key: str, data: bytes, headers: Headers, version: Version | None
@@ -202,7 +207,7 @@ class Bucket:
         """Store an object, whatever stands in its place."""
         self._put(key, body, headers, None)
 
-    def _put(self, key: str, body: bytes, headers: Headers, mode: Any) -> bool:
+    def _put(self, key: str, body: Any, headers: Headers, mode: Any) -> bool:
         attributes: Any = {
             "Content-Type": headers.content_type,
             "Cache-Control": headers.cache_control,
@@ -222,15 +227,6 @@ class Bucket:
                 for meta in batch:
                     key = meta["path"].removeprefix(self._prefix)
                     yield Listed(key, meta["size"], meta["last_modified"])
-
-    def folders(self, prefix: str) -> list[str]:
-        """Return the names that follow a prefix before the next slash, sorted."""
-        with refused(self.where, "list"):
-            place = (self._prefix + prefix) or None
-            result = obstore.list_with_delimiter(self._store, place)
-            paths = [str(path) for path in result["common_prefixes"]]
-            paths += [meta["path"] for meta in result["objects"]]
-        return sorted(path.rstrip("/").rpartition("/")[2] for path in paths)
 
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects. One that does not exist is no mistake."""
@@ -282,7 +278,7 @@ class FolderBucket(Bucket):
             raise Failure(f"{path}: is no file, so no publisher wrote it; delete it")
         return super()._get(store, key, options)
 
-    def _put(self, key: str, body: bytes, headers: Headers, mode: Any) -> bool:
+    def _put(self, key: str, body: Any, headers: Headers, mode: Any) -> bool:
         path, draft = self._folder / key, f"{DRAFTS_FOLDER}/{uuid4()}"
         if mode == "create" and path.exists():
             return False
@@ -314,9 +310,6 @@ class FolderBucket(Bucket):
 
     def listing(self, prefix: str) -> Iterator[Listed]:
         return (one for one in super().listing(prefix) if not one.key.startswith("."))
-
-    def folders(self, prefix: str) -> list[str]:
-        return [name for name in super().folders(prefix) if not name.startswith(".")]
 
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects, and what killed publishers have left."""

@@ -29,7 +29,7 @@ import orjson
 
 from shopwindow.content.reading.processes import Progress
 from shopwindow.delivery import layout
-from shopwindow.delivery.bucket import Bucket, concurrently
+from shopwindow.delivery.bucket import Bucket, Returned, concurrently
 from shopwindow.delivery.chunks import Chunk, cut, groups
 from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published
 from shopwindow.interface.index import Index
@@ -152,9 +152,8 @@ def fetch(
     _require_room(releases.out, sum(sizes[digest] for digest in missing))
 
     def fetch_file(digest: str) -> Fetched:
-        data = _object(bucket, digest, sizes[digest])
-        stage.write(paths[digest][0], data, digest)
-        return Fetched(1, len(data))
+        _fetch_object(bucket, digest, sizes[digest], stage, paths[digest][0])
+        return Fetched(1, sizes[digest])
 
     fetched = sum(concurrently(fetch_file, missing, progress), fetched)
     for first, *equal in paths.values():
@@ -183,34 +182,36 @@ def _is_taken(stage: Stage, name: str, path: str, digest: str) -> bool:
     return False
 
 
-def _object(bucket: Bucket, digest: str, size: int) -> bytes:
-    """Return the bytes of an object, of which no more than ``size`` are read."""
-    key = layout.object_key(digest)
+def _fetch_object(
+    bucket: Bucket, digest: str, size: int, stage: Stage, name: str
+) -> None:
+    """Stage an object as a file, of which no more than ``size`` bytes are read. It may
+    be larger than the memory.
+    """
+    key, path = layout.object_key(digest), Path(stage.path(name))
 
-    def read() -> bytes | None:
+    def read() -> str | None:
         bits = bucket.stream(key)
-        return None if bits is None else up_to(bits, size)
+        if bits is None:
+            return None
+        path.unlink(missing_ok=True)  # of the reading before
+        with open(path, "xb") as file:
+            for bit in bits:
+                file.write(bit)
+                if file.tell() > size:
+                    break
+        return stage.seal(name)
 
-    return _right(bucket, key, read, lambda data: sha256(data).hexdigest() == digest)
-
-
-def up_to(bits: Iterator[bytes], size: int) -> bytes:
-    """Return the bytes of a stream; where they are more than ``size``, some more."""
-    data = bytearray()
-    for bit in bits:
-        data += bit
-        if len(data) > size:
-            break
-    return bytes(data)
+    _right(bucket, key, read, digest.__eq__)
 
 
 def _right(
     bucket: Bucket,
     key: str,
-    read: Callable[[], bytes | None],
-    is_right: Callable[[bytes], bool],
-) -> bytes:
-    """Return bytes of an object that are right, after several readings at most.
+    read: Callable[[], Returned | None],
+    is_right: Callable[[Returned], bool],
+) -> Returned:
+    """Return what is read of an object and is right, after several readings at most.
 
     The pause before the second reading is the bucket's; it doubles. ``read`` returns
     None where there is no such object. Raises PullFault.

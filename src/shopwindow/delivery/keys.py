@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from securesystemslib.signer import CryptoSigner, Key, Signer, SSlibKey
 
-from shopwindow.content.durable import synchronize
+from  import synchronize
 from shopwindow.problems import Failure
 
 KEY_VARIABLE = "SHOPWINDOW_KEY_"

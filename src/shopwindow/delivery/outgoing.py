@@ -1,15 +1,15 @@
 """A release of an output directory, as what has to lie at a target: its objects."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 import orjson
 
-from shopwindow.delivery.bucket import Headers
+from shopwindow.delivery.bucket import MAX_READ_BYTES, Headers
 from shopwindow.delivery.chunks import Chunk, cut, groups
 from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published
 from shopwindow.interface.answer import cache_control
@@ -47,33 +47,40 @@ class Object:
     chunks: Sequence[Chunk]
     headers: Headers
 
-    def checked(self) -> bytes:
-        """Return what to send. Raises Failure where a file is not what was built."""
-        data = b"".join(self._pieces())
-        self.require(sha256(data).hexdigest())
+    @property
+    def size(self) -> int:
+        """Bytes of all chunks."""
+        return sum(chunk.size for chunk in self.chunks)
+
+    def body(self) -> bytes | Path:
+        """Return what to send: bytes, or a file that is too large for memory.
+
+        Raises Failure where a file is not what was built.
+        """
+        path, data = self.chunks[0].holder, b""
+        if self.size > MAX_READ_BYTES:
+            require_built(path, self.digest)
+            return Path(path)
+        with suppress(FileNotFoundError):
+            data = b"".join(chunk.read() for chunk in self.chunks)
+        if sha256(data).hexdigest() != self.digest:
+            raise _not_built(path)
         return data
 
-    def require(self, digest: str = "") -> None:
-        """Raise Failure where the files are not what was built.
 
-        ``digest``: what their bytes have; empty: they are read, and not all at once.
-        """
-        if not digest:
-            whole = sha256()
-            for piece in self._pieces():
-                whole.update(piece)
-            digest = whole.hexdigest()
-        if digest != self.digest:
-            where = self.chunks[0].holder if self.chunks else "a file"
-            raise Failure(
-                f"{where}: missing, or not what was built, so nothing leads to this "
-                "release; `shopwindow verify` lists all that is damaged"
-            )
+def require_built(path: str, digest: str) -> None:
+    """Raise Failure where a file does not have this digest."""
+    with suppress(FileNotFoundError), open(path, "rb") as file:
+        if file_digest(file, "sha256").hexdigest() == digest:
+            return
+    raise _not_built(path)
 
-    def _pieces(self) -> Iterator[bytes]:
-        with suppress(FileNotFoundError):
-            for chunk in self.chunks:
-                yield chunk.read()
+
+def _not_built(path: str) -> Failure:
+    return Failure(
+        f"{path}: missing, or not what was built, so nothing leads to this release; "
+        "`shopwindow verify` lists all that is damaged"
+    )
 
 
 def require_secret_keys(out: Path, interface: Interface) -> None:
@@ -162,7 +169,7 @@ def outgoing(out: Path) -> Outgoing:
     for name, entry in listed.private.items():
         stated = entry.get("sha256") or index_note(note, Path(name).stem).get("sha256")
         if stated:
-            Object(stated, parts[name], PRIVATE_HEADERS).require()
+            require_built(f"{folder}/{name}", stated)
     files: dict[str, Object] = {}
     for path, line in listed.files.items():
         digest, size = manifest.digest_of(line), manifest.size_of(line)

@@ -7,7 +7,7 @@ that somebody is pruning. The format is that of current.json in an output direct
 with more entries.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -58,20 +58,30 @@ class TargetPointer:
     history: tuple[Activation, ...] = ()
 
     def moved(
-        self, id: str, built: str, activation: Activation, *, pin: bool
+        self, id: str, built: str, *, action: str, reason: str, pin: bool, purges: bool
     ) -> "TargetPointer":
         """Return the pointer after an activation, which goes into the history.
 
         ``built`` is a build's instant; the latest of all is kept, so that after a
-        rollback no build returns that is older than what was rolled back.
+        rollback no build returns that is older than what was rolled back. ``purges``:
+        somebody purges, so the release of before is listed as still to be purged. Where
+        nobody does, only a list that somebody has begun is continued.
         """
-        return replace(
-            self,
+        previous = self.id or None
+        # With microseconds, so that no two publishers write the same pointer.
+        entry = history.activation(
+            datetime.now(UTC), id, previous, reason, action, precision="microseconds"
+        )
+        unpurged = self.unpurged
+        if previous not in (None, id) and (purges or unpurged):
+            unpurged = (*unpurged, self.id)
+        return TargetPointer(
             id=id,
-            switched=str(activation["when"]),
+            switched=str(entry["when"]),
             built=max(self.built, built),
             pinned=pin,
-            history=(*self.history, activation)[-HISTORY:],
+            unpurged=unpurged,
+            history=(*self.history, entry)[-HISTORY:],
         )
 
     def to_roll_back_to(self) -> str | None:
@@ -103,12 +113,13 @@ def read(bucket: Bucket) -> ReadPointer:
 def _require_ours(bucket: Bucket) -> None:
     """Raise Failure where a target without a pointer holds what no publisher wrote."""
     ours = (layout.OBJECTS, layout.RELEASES, layout.METADATA)
-    others = [name for name in bucket.folders("") if f"{name}/" not in ours]
-    if others:
-        raise Failure(
-            f"{bucket.where}: holds something else ({', '.join(others[:3])}); "
-            "publish to a prefix of its own"
-        )
+    for item in bucket.listing(""):
+        if not item.key.startswith(ours):
+            name = item.key.partition("/")[0]
+            raise Failure(
+                f"{bucket.where}: holds something else ({name}); "
+                "publish to a prefix of its own"
+            )
 
 
 def _decode(data: bytes, where: str) -> TargetPointer:
@@ -182,29 +193,6 @@ def move(bucket: Bucket, version: Version | None, pointer: TargetPointer) -> boo
         return True
     present = bucket.read(layout.POINTER)
     return present is not None and present.data == data
-
-
-def activation(id: str, previous: str | None, why: str, action: str) -> Activation:
-    """Return an entry of the history, of now.
-
-    Its instant has microseconds, so that no two publishers write the same pointer.
-    """
-    moment = datetime.now(UTC)
-    return history.activation(
-        moment, id, previous, why, action, precision="microseconds"
-    )
-
-
-def with_unpurged(
-    moved: TargetPointer, previous: str | None, *, purges: bool
-) -> TargetPointer:
-    """Return a pointer that lists the previous release as still to be purged.
-
-    Where nobody purges, only a list that somebody has begun is continued.
-    """
-    if previous is None or not (purges or moved.unpurged):
-        return moved
-    return replace(moved, unpurged=(*moved.unpurged, previous))
 
 
 def require(bucket: Bucket, present: TargetPointer | None) -> TargetPointer:

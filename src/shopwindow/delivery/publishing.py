@@ -29,7 +29,6 @@ from shopwindow.delivery.pointer import (
     TargetPointer,
     overtaken,
     require_nobody_prunes,
-    with_unpurged,
 )
 from shopwindow.delivery.signing import Chain, Signature, Signing
 from shopwindow.problems import Failure
@@ -106,7 +105,15 @@ def publish(
         done = Publication(release.id, sent, size, previous, False, is_pinned)
         if is_current or is_pinned:
             break
-        moved = _next(present, release, options)
+        # Whoever finished a killed prune's work may have left its mark: it goes, too.
+        moved = (present or TargetPointer("", "", "")).moved(
+            release.id,
+            release.last_built,
+            action="publish",
+            reason=options.reason,
+            pin=False,
+            purges=options.purges,
+        )
         if pointer.move(bucket, start.version, moved):
             done = replace(done, activated=True)
             break
@@ -127,18 +134,6 @@ def publish(
             "run it again"
         )
     return replace(done, signature=signing.sign(bucket, signs, release.id, listed))
-
-
-def _next(
-    present: TargetPointer | None, release: Outgoing, options: PublishOptions
-) -> TargetPointer:
-    """Return the pointer that leads to a release."""
-    start = present or TargetPointer("", "", "")
-    previous = start.id or None
-    entry = pointer.activation(release.id, previous, options.reason, "publish")
-    moved = start.moved(release.id, release.last_built, entry, pin=False)
-    moved = replace(moved, pruning="")
-    return with_unpurged(moved, previous, purges=options.purges)
 
 
 # -- what is refused -------------------------------------------------------------------
@@ -186,7 +181,7 @@ def _require_right(
     stored = bucket.read(key)
     if stored is None or _is_of(stored.data, release, bucket.where):
         return
-    if signed.listings.get(release.id) == signing.listed_by(bucket, release.id):
+    if signed.listings.get(key) == signing.listed_by(bucket, release.id):
         return
     if not force:
         raise Failure(
@@ -239,8 +234,8 @@ def send(
     missing = [item for item in every if item.digest not in objects]
 
     def create(item: Object) -> int:
-        body, name = item.checked(), layout.object_key(item.digest)
-        return bucket.create(name, body, item.headers) * len(body)
+        name = layout.object_key(item.digest)
+        return bucket.create(name, item.body(), item.headers) * item.size
 
     sizes = concurrently(create, missing, progress)
     listing = layout.encode(published)

@@ -175,12 +175,8 @@ def pull(
         done = _bring(
             source, wanted, releases, indexes, progress, clock, thorough=thorough
         )
-    except PullFault as fault:
-        _record(releases, failed(note, fault, clock()))
-        raise
-    except Exception as error:  # the host's checks say that it does not follow
-        unforeseen = PullFault("program", f"{type(error).__name__}: {error}")
-        _record(releases, failed(note, unforeseen, clock()))
+    except Exception as error:  # whatever it is, the host's checks say so
+        _record(releases, failed(note, error, clock()))
         raise
     _record(releases, _succeeded(note, clock(), wanted.memory))
     return done
@@ -196,11 +192,14 @@ def prune(releases: Releases, keep: int, moment: datetime) -> list[str]:
         return releases.prune(keep, moment)
 
 
-def failed(note: PullNote, fault: PullFault, moment: datetime) -> PullNote:
+def failed(note: PullNote, error: Exception, moment: datetime) -> PullNote:
     """Return the note after an attempt that failed."""
-    faults = {**note.faults, fault.kind: note.faults.get(fault.kind, 0) + 1}
+    kind, fault = "program", f"{type(error).__name__}: {error}"
+    if isinstance(error, PullFault):
+        kind, fault = error.kind, str(error)
+    faults = {**note.faults, kind: note.faults.get(kind, 0) + 1}
     since = note.since or moment.isoformat(timespec="seconds")
-    return replace(note, kind=fault.kind, fault=str(fault), since=since, faults=faults)
+    return replace(note, kind=kind, fault=fault, since=since, faults=faults)
 
 
 def _succeeded(note: PullNote, moment: datetime, memory: Mapping[str, Any]) -> PullNote:

@@ -24,7 +24,7 @@ from tuf.api.exceptions import RepositoryError
 from tuf.api.metadata import Metadata, Root
 from tuf.api.serialization import DeserializationError
 
-from shopwindow.content.durable import synchronize
+from  import synchronize
 from shopwindow.delivery.keys import KEY_ID_DIGITS, KeySource, create, key_path
 from shopwindow.problems import Failure, Misuse
 

@@ -74,8 +74,6 @@ REPLACEMENTS = 10
 publishers, and each of them replaces it once.
 """
 
-_NUMBERED_NAME = re.compile(r"([1-9][0-9]{0,8})\.([a-z]+)\.json")
-
 Named = tuple[dict[str, TargetFile], dict[str, Any]]
 """What targets are to say: the lists of releases, by name, and CURRENT."""
 
@@ -91,8 +89,8 @@ class Chain:
 
     ``version``: of the timestamp's object, whoever signed it; None: there is none. A
     part is None where it is missing or not signed by the keys of today, and what it
-    leads to then, too. ``listings``: id → digest and size of what lists a release, as
-    the last targets have it that the keys of today have signed.
+    leads to then, too. ``listings``: name → digest and size of what lists a
+    release, as the last targets have it that the keys of today have signed.
     """
 
     version: Version | None
@@ -112,15 +110,9 @@ def current_of(targets: Targets) -> str | None:
     id = targets.unrecognized_fields.get(CURRENT)
     if id is None and len(targets.targets) == 1:  # of 0.2.0: it listed the current one
         (path,) = targets.targets
-        id = id_of(path)
+        id = path.removeprefix(layout.RELEASES).partition("/")[0]
     is_named = isinstance(id, str) and layout.release_key(id) in targets.targets
     return str(id) if is_named and layout.is_digest(str(id)) else None
-
-
-def id_of(path: str) -> str:
-    """Return the id of the release whose list has this name; empty where none has it."""
-    id = path.removeprefix(layout.RELEASES).partition("/")[0]
-    return id if path == layout.release_key(id) and layout.is_digest(id) else ""
 
 
 def chain(bucket: Bucket, root: Root | None) -> Chain:
@@ -140,8 +132,7 @@ def chain(bucket: Bucket, root: Root | None) -> Chain:
     last: Metadata[Targets] | None = targets
     if last is None and root is not None:
         last = _last_targets(bucket, root)
-    files = last.signed.targets if last else {}
-    listings = {id: file for path, file in files.items() if (id := id_of(path))}
+    listings = last.signed.targets if last else {}
     return Chain(stored.version, timestamp, snapshot, targets, listings)
 
 
@@ -149,8 +140,7 @@ def _last_targets(bucket: Bucket, root: Root) -> Metadata[Targets] | None:
     """Return the last targets that the keys of today have signed, although no timestamp
     leads to them: another key was replaced.
     """
-    numbers = [number for role, number in _numbered(bucket) if role == Targets.type]
-    for number in sorted(numbers, reverse=True)[:SEARCHED]:
+    for number in sorted(_numbers(bucket, Targets.type), reverse=True)[:SEARCHED]:
         stored = bucket.read(metadata_key(Targets.type, number))
         targets = _verified(stored.data, Targets, root) if stored else None
         if targets:
@@ -193,13 +183,11 @@ def metadata_key(role: str, number: int) -> str:
     return f"{layout.METADATA}{number}.{role}.json"
 
 
-def _numbered(bucket: Bucket) -> dict[tuple[str, int], datetime]:
-    """Return (role, number) → when it was stored, whoever wrote it."""
-    numbered = {}
-    for item in bucket.listing(layout.METADATA):
-        if match := _NUMBERED_NAME.fullmatch(item.key.removeprefix(layout.METADATA)):
-            numbered[match[2], int(match[1])] = item.modified
-    return numbered
+def _numbers(bucket: Bucket, role: str) -> list[int]:
+    """Return the numbers of a role's files at a target, whoever wrote them."""
+    names = re.compile(rf"{layout.METADATA}([1-9][0-9]{{0,8}})\.{role}\.json")
+    keys = (item.key for item in bucket.listing(layout.METADATA))
+    return [int(match[1]) for match in map(names.fullmatch, keys) if match]
 
 
 def signed_at(timestamp: Timestamp) -> datetime | None:
@@ -231,30 +219,6 @@ def ends(bucket: Bucket, root: Root) -> dict[str, tuple[int, datetime]]:
     }
 
 
-def superfluous(bucket: Bucket, present: Chain, before: datetime) -> list[str]:
-    """Return the names of the metadata at a target that nobody needs any more.
-
-    What the timestamp leads to stays, and what it led to before: a host may be reading
-    it. So does what was stored after ``before``: its publisher may be about to let the
-    timestamp name it. The root's versions stay for ever: a host that was given the first
-    one follows them all.
-    """
-    if present.targets is None or present.snapshot is None:
-        return []  # nobody can follow it, so nobody knows
-    numbered = _numbered(bucket)
-    names = []
-    for part in (present.snapshot, present.targets):
-        role, version = part.signed.type, part.signed.version
-        numbers = sorted(number for name, number in numbered if name == role)
-        earlier = [number for number in numbers if number < version][-1:]
-        names += [
-            metadata_key(role, number)
-            for number in numbers
-            if number not in (version, *earlier) and numbered[role, number] < before
-        ]
-    return names
-
-
 def listed_by(bucket: Bucket, id: str) -> TargetFile | None:
     """Return the digest and size of what lists a release at a target."""
     path = layout.release_key(id)
@@ -272,9 +236,9 @@ def faults(bucket: Bucket, id: str, folder: Path) -> list[str]:
     present = chain(bucket, roots.read(folder).signed)
     current = pointer.require(bucket, pointer.read(bucket).pointer).id
     path, lines = layout.release_key(id), []
-    if id not in present.listings:
+    if path not in present.listings:
         lines.append(f"{path}: no metadata that these keys have signed names it")
-    elif present.listings[id] != listed_by(bucket, id):
+    elif present.listings[path] != listed_by(bucket, id):
         lines.append(f"{path}: not what was signed")
     if id == current != present.current:
         lines.append(
@@ -411,11 +375,11 @@ def sign(bucket: Bucket, signing: Signing, id: str, listed: TargetFile) -> Signa
         read = pointer.read(bucket).pointer
         if read is None or read.id != id:
             raise Failure(pointer.overtaken(bucket.where, id, read, "was not signed"))
-        named = {**present.listings, id: listed}
+        named = {**present.listings, listed.path: listed}
         if len(named) > LISTED:
-            ids = {*layout.ids(bucket), id}
-            named = {one: file for one, file in named.items() if one in ids}
-        return {file.path: file for file in named.values()}, {CURRENT: id}
+            there = {listed.path, *map(layout.release_key, layout.ids(bucket))}
+            named = {path: file for path, file in named.items() if path in there}
+        return named, {CURRENT: id}
 
     return _replace(bucket, signing, wanted, renew=False)
 
@@ -532,10 +496,7 @@ class _Writer:
             part.version = last + 1
             return self._with_signatures(part)
         if not there:
-            numbers = [
-                number for name, number in _numbered(self.bucket) if name == role
-            ]
-            last = max(numbers, default=0)
+            last = max(_numbers(self.bucket, role), default=0)
         for part.version in range(last + 1, last + 1 + ABANDONED):
             metadata = self._with_signatures(part)
             key = metadata_key(role, part.version)

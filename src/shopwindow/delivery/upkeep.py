@@ -9,25 +9,20 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from shopwindow.content.reading.processes import Progress
-from shopwindow.content.reading.scratch import scratch
 from shopwindow.delivery import layout, pointer, signing
-from shopwindow.delivery.bucket import DELETED_AT_ONCE, Bucket, Version, concurrently
-from shopwindow.delivery.fetching import fetch_part
+from shopwindow.delivery.bucket import DELETED_AT_ONCE, Bucket, concurrently
 from shopwindow.delivery.layout import (
     OBJECTS,
     POINTER,
     RELEASES,
-    Published,
     object_key,
     release_key,
 )
 from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.signing import Signature, Signing
-from shopwindow.interface.index import Index
 from shopwindow.problems import Failure, number_of
-from shopwindow.release.manifest import ManifestLines, digest_of
+from shopwindow.release.manifest import digest_of
 from shopwindow.release.releases import Release
-from shopwindow.release.verify import index_faults
 
 SPARED = timedelta(days=1)
 """How long `prune` leaves alone what was sent, or was current: hosts that pull and
@@ -57,17 +52,13 @@ def listing(bucket: Bucket) -> list[Release]:
 
 
 def verify(
-    bucket: Bucket,
-    id: str | None = None,
-    indexes: Sequence[Index] = (),
-    progress: Progress | None = None,
+    bucket: Bucket, id: str | None = None, progress: Progress | None = None
 ) -> tuple[str, list[str]]:
     """Return a release's id, and a line for each of its objects that is not as it was
     sent.
 
-    ``id`` is the beginning of an id; None: the current one. Every object is read.
-    ``indexes``: whose rows are compared with the manifest, where all objects are right.
-    Raises Failure.
+    ``id`` is the beginning of an id; None: the current one. Every object is read. Raises
+    Failure.
     """
     present = pointer.require(bucket, pointer.read(bucket).pointer)
     chosen = layout.find(bucket, id) if id else present.id
@@ -84,29 +75,7 @@ def verify(
         faults += concurrently(
             fault, [(object_key(one), one) for one in served], progress
         )
-    if not any(faults):
-        faults += _index_faults(bucket, release, listed, indexes)
     return chosen, sorted(filter(None, faults))
-
-
-def _index_faults(
-    bucket: Bucket,
-    release: Published,
-    listed: ManifestLines,
-    indexes: Sequence[Index],
-) -> list[str]:
-    """Return a line for each index of a release whose rows its manifest does not name.
-
-    An index is fetched to this machine's folder for temporary files, as a whole.
-    """
-    there = [index for index in indexes if index.file in listed.private]
-    if not there:
-        return []
-    with scratch() as folder:
-        for index in there:
-            part = release.parts[index.file]
-            fetch_part(bucket, part, folder / index.file)
-        return list(index_faults(folder, listed.private, there))
 
 
 @dataclass(frozen=True)
@@ -122,11 +91,13 @@ class Pruned:
 
 
 def prune(bucket: Bucket, keep: int) -> Pruned:
-    """Delete releases of a target, and the objects and metadata that no other needs.
+    """Delete releases of a target, and the objects that no other needs.
 
     The newest ``keep`` stay, the current one, those whose URLs are still to be purged,
-    and what was sent or was current within a day, by the store's clock. The pointer
-    says meanwhile that somebody prunes, and no publisher moves it. Raises Failure.
+    and what was sent or was current within a day, by the store's clock. So does what the
+    metadata names as current, whoever has signed that: what nobody verifies may only
+    spare. Metadata itself stays, 10 KB a publication. The pointer says meanwhile that
+    somebody prunes, and no publisher moves it. Raises Failure.
     """
     started = time.monotonic()
     present = _mark(bucket, datetime.now(UTC).isoformat(timespec="microseconds"))
@@ -146,13 +117,12 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
             return sent[id], id == present.id, id
 
         newest = sorted(sent, key=recency, reverse=True)
-        signed = signing.chain(bucket, None)
-        spared = {*newest[:keep], *_spared(present, now), signed.current}
+        signed = signing.chain(bucket, None).current
+        spared = {*newest[:keep], *_spared(present, now), signed}
         spared |= {id for id in sent if now - sent[id] < SPARED}
         deleted = [id for id in newest if id not in spared]
         kept = [id for id in newest if id in spared]
 
-        bucket.delete(signing.superfluous(bucket, signed, now - SPARED))
         bucket.delete(map(release_key, deleted))
         needed = _needed(bucket, kept)
         unneeded = (
@@ -259,7 +229,9 @@ def activate(
     changed.
     """
     signed = signing.ready(bucket, signs) if signs else None
-    present, version = _present(bucket)
+    read = pointer.read(bucket)
+    pointer.require_nobody_prunes(bucket, read)
+    present = pointer.require(bucket, read.pointer)
     chosen = present.to_roll_back_to()
     if id:
         chosen = present.id if id == "current" else layout.find(bucket, id)
@@ -268,7 +240,7 @@ def activate(
             f"{bucket.where}: the history names no release to roll back to; "
             "`shopwindow releases` lists what there is"
         )
-    if signed and chosen not in signed.listings:
+    if signed and release_key(chosen) not in signed.listings:
         raise Failure(
             f"{bucket.where}: no metadata that today's keys have signed names release "
             f"{chosen[:12]}, so it may be anybody's, and nothing was changed; build it "
@@ -279,12 +251,10 @@ def activate(
     if signs:
         pointer.require_right_clock(bucket, signs.clock())
     action = "rollback" if pin else "activate"
-    entry = pointer.activation(chosen, present.id, reason or action, action)
-    moved = present.moved(chosen, "", entry, pin=pin)
-    if chosen != present.id:
-        moved = pointer.with_unpurged(moved, present.id, purges=purges)
-    # Whoever finished a killed prune's work may have left its mark.
-    if not pointer.move(bucket, version, replace(moved, pruning="")):
+    moved = present.moved(
+        chosen, "", action=action, reason=reason or action, pin=pin, purges=purges
+    )
+    if not pointer.move(bucket, read.version, moved):
         raise Failure(
             f"{bucket.where}: somebody moved {POINTER} meanwhile, and nothing "
             "was changed; look at `shopwindow releases`, and run it again"
@@ -292,14 +262,8 @@ def activate(
     done = MovedPointer(chosen, present.id)
     if not signs or not signed:
         return done
-    listed = signed.listings[chosen]
+    listed = signed.listings[release_key(chosen)]
     return replace(done, signature=signing.sign(bucket, signs, chosen, listed))
-
-
-def _present(bucket: Bucket) -> tuple[TargetPointer, Version | None]:
-    read = pointer.read(bucket)
-    pointer.require_nobody_prunes(bucket, read)
-    return pointer.require(bucket, read.pointer), read.version
 
 
 def _require_complete(bucket: Bucket, id: str) -> None:

@@ -21,8 +21,8 @@ from tuf.api.metadata import Metadata, TargetFile, Targets, Timestamp
 from tuf.ngclient import FetcherInterface, Updater, UpdaterConfig
 
 from shopwindow.delivery import layout, roots
-from shopwindow.delivery.bucket import MAX_READ_BYTES, Bucket, Version
-from shopwindow.delivery.fetching import PullFault, faults, up_to
+from shopwindow.delivery.bucket import Bucket, Version
+from shopwindow.delivery.fetching import PullFault, faults
 from shopwindow.delivery.layout import Published
 from shopwindow.delivery.pointer import CLOCKS_DIFFER
 from shopwindow.delivery.pulling import WantedRelease
@@ -45,28 +45,20 @@ snapshot, 5 MB of targets. A source that sends more is interrupted.
 
 
 class MetadataReader(FetcherInterface):
-    """Reads metadata of a bucket for the library, bit by bit, so that it can stop."""
+    """Reads metadata of a bucket for the library, bit by bit, so that it can stop.
+
+    The library words what fails before the first bit, and nothing after that. So the
+    request is sent with it, and a Failure of the bucket comes out as it is.
+    """
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
-        self.failure: Failure | None = None
 
     def _fetch(self, url: str) -> Iterator[bytes]:
-        try:
-            bits = self._bucket.stream(url)
-        except Failure as failure:
-            self.failure = failure
-            raise
+        bits = self._bucket.stream(url)
         if bits is None:
             raise exceptions.DownloadHTTPError(f"{url} is missing", 404)
-        return self._bits(bits)
-
-    def _bits(self, bits: Iterator[bytes]) -> Iterator[bytes]:
-        try:
-            yield from bits
-        except Failure as failure:
-            self.failure = failure
-            raise exceptions.DownloadError(str(failure)) from failure
+        yield from bits
 
 
 class SignedSource:
@@ -130,26 +122,27 @@ class SignedSource:
         target, path = self._target, layout.release_key(id)
         if target is None or target.path != path:
             raise PullFault("unsigned", f"{self.bucket.where}: {path} is not signed")
-        bits = self.bucket.stream(path)
-        if bits is None:
+        with faults("unsigned"):
+            stored = self.bucket.read(path)
+        if stored is None:
             raise PullFault("damaged", f"{self.bucket.where}: {path} is missing")
-        data = up_to(bits, min(target.length, MAX_READ_BYTES))
         try:
-            target.verify_length_and_hashes(data)
+            target.verify_length_and_hashes(stored.data)
         except exceptions.LengthOrHashMismatchError:
             raise PullFault(
                 "unsigned", f"{self.bucket.where}: {path} is not what was signed"
             ) from None
-        return layout.decode(data, id, self.bucket.where)
+        return layout.decode(stored.data, id, self.bucket.where)
 
     def _refreshed(self, timestamp: bytes) -> Targets:
         """Verify what is signed at the target; return the targets.
 
         ``timestamp``: as it was just read, for messages. Raises PullFault.
         """
-        reader = MetadataReader(self.bucket)
         try:
-            refresh(self._state, self._root, reader, layout.METADATA)
+            with faults("source"):
+                reader = MetadataReader(self.bucket)
+                refresh(self._state, self._root, reader, layout.METADATA)
             believed = (
                 Metadata[Timestamp].from_file(f"{self._state}/timestamp.json").signed
             )
@@ -157,8 +150,6 @@ class SignedSource:
         except exceptions.ExpiredMetadataError as error:
             raise PullFault("expired", self._expired(str(error), timestamp)) from None
         except (exceptions.RepositoryError, exceptions.DownloadError) as error:
-            if reader.failure is not None:
-                raise PullFault("source", str(reader.failure)) from None
             kind = KIND.get(type(error), "unsigned")
             said = f"{self.bucket.where}: what is signed there is refused: {error}"
             raise PullFault(kind, f"{said}; {_REMEDY[kind]}") from None
