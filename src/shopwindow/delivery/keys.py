@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from securesystemslib.signer import CryptoSigner, Key, Signer, SSlibKey
 
-from  import synchronize
 from shopwindow.problems import Failure
+from shopwindow.release.durable import synchronize
 
 KEY_VARIABLE = "SHOPWINDOW_KEY_"
 """Before a role in capitals: the variable that has the role's key."""

@@ -24,9 +24,9 @@ from tuf.api.exceptions import RepositoryError
 from tuf.api.metadata import Metadata, Root
 from tuf.api.serialization import DeserializationError
 
-from  import synchronize
 from shopwindow.delivery.keys import KEY_ID_DIGITS, KeySource, create, key_path
 from shopwindow.problems import Failure, Misuse
+from shopwindow.release.durable import synchronize
 
 ROOT, DRAFT, IGNORED = "root.json", "draft.root.json", ".gitignore"
 
