@@ -25,6 +25,7 @@ from shopwindow.catalog.index.file import PAGE_SIZE
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.content.reading import yaml
 from shopwindow.interface.validators import modified
+from shopwindow.problems import Failure
 from shopwindow.release import indexes
 from shopwindow.release.build_notes import last_build
 from shopwindow.release.indexes import PreviousIndex
@@ -79,6 +80,21 @@ def test_a_release_has_the_catalog_by_the_digest_of_its_rows(small: Path, out: P
     index = content.index("catalog")
     assert index.product(501)["name"] == "Paddock Boot"
     assert index.availability(["4006381333931"], [100]) == {("4006381333931", 100): "LIMITED"}
+
+
+FEEDS: dict[str, tuple[str, str, str]] = {
+    "categories": (FILES["categories"], "name: Loafers", "name: Flats"),
+    "brands": (FILES["brands"], "id: 7", "id: 8"),
+    "products": (PRODUCTS, "description: A boot.", "description: A warm boot."),
+    "inventory": (INVENTORY, '"100":2', '"100":3'),
+    "reviews": (FILES["reviews"], '"Feet."', '"Dry feet."'),
+    "recommendations": (FILES["recommendations"], "{product: 501, products: [502]}", "{product: 502, products: [501]}"),
+}
+
+
+def test_the_release_id_covers_every_document(small: Path, out: Path) -> None:
+    ids = [built(small, out), *(built(changed(small, each), out) for each in FEEDS.values())]
+    assert len(set(ids)) == 1 + len(FEEDS)
 
 
 def test_the_same_content_gives_the_same_catalog_in_any_number_of_processes(small: Path, tmp_path: Path) -> None:
@@ -287,6 +303,28 @@ def test_a_build_upon_a_catalog_that_lost_a_page_and_has_its_time_ends_in_advice
     assert (ran.status, ran.err[: len(said)], current(out)) == (4, said, first)
     built(small, out, "--no-cache")
     assert shopwindow("verify", "--out", out).status == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("UPDATE meta SET value = 99 WHERE name = 'format'", f"its format is 99, not {CATALOG.format}"),
+        ("DROP TABLE meta", "no such table: meta"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_once_with_the_next_step(
+    small: Path, out: Path, statement: str, why: str
+) -> None:
+    path = catalog(out, built(small, out))
+    path.chmod(0o644)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(statement)
+        database.commit()
+    with pytest.raises(Failure) as refused:
+        library.released_content(INTERFACE, out).index("catalog")
+    build = "`shopwindow build --no-cache` writes it again"
+    pull = "where releases are pulled, `shopwindow pull SOURCE` fetches it again"
+    assert str(refused.value) == f"{path}: cannot be read as a catalog: {why}; {build}; {pull}"
 
 
 MISSING, ALL = "missing, or not what a build wrote", "does not tell the digest of catalog.sqlite"

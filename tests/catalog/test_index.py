@@ -1,21 +1,14 @@
 """catalog.sqlite: what its verbs answer, that its bytes follow from the content, and who may read it at one time."""
 
 import os
-import sqlite3
 import threading
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.catalogs import TREE, URL, Document, category, index, product, review
-from shopwindow.catalog.index import building
-from shopwindow.catalog.index.indexing import INDEX_FORMAT, write
-from shopwindow.catalog.index.opened import OpenedCatalog
-from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.protocol import Catalog, Facet, Page, ProductQuery, Reviews
-from shopwindow.problems import Failure
 
 SITE = {
     "catalog": {
@@ -54,7 +47,7 @@ CATALOG: dict[str, Any] = {
 
 
 @pytest.fixture
-def catalog(tmp_path: Path) -> OpenedCatalog:
+def catalog(tmp_path: Path) -> Catalog:
     return index(tmp_path, *PRODUCTS, **CATALOG)
 
 
@@ -93,12 +86,7 @@ def test_what_can_be_picked_up_is_in_stock_sold_and_handed_out(tmp_path: Path) -
     assert len(found.browse(1, ProductQuery()).ids) == 7
 
 
-def test_it_is_the_port(catalog: OpenedCatalog) -> None:
-    port: Catalog = catalog
-    assert port.roots() == [1, 5]
-
-
-def test_products_have_what_is_worked_out(catalog: OpenedCatalog) -> None:
+def test_products_have_what_is_worked_out(catalog: Catalog) -> None:
     shirt = PRODUCTS[0]
     first, second = shirt["upcs"]
     worked_out = {"reviewCount": 3, "available": False, "onsale": True, "priceLow": 45.5, "priceHigh": 45.5}
@@ -112,12 +100,12 @@ def test_products_have_what_is_worked_out(catalog: OpenedCatalog) -> None:
     assert catalog.product(2**60) is None
 
 
-def test_what_is_sold_no_more_cannot_be_sent(catalog: OpenedCatalog) -> None:
+def test_what_is_sold_no_more_cannot_be_sent(catalog: Catalog) -> None:
     product, upc = catalog.product_of_sku(99) or ({}, {})
     assert (product["available"], upc["available"]) == (False, False)
 
 
-def test_upcs_and_skus_lead_to_products(catalog: OpenedCatalog) -> None:
+def test_upcs_and_skus_lead_to_products(catalog: Catalog) -> None:
     assert catalog.product_of_upc([UPC, "12345678905", "17", "x", "", "1" * 40]) == {
         UPC: 30,
         "12345678905": 30,
@@ -129,7 +117,7 @@ def test_upcs_and_skus_lead_to_products(catalog: OpenedCatalog) -> None:
     assert (catalog.product_of_sku(9), catalog.product_of_sku(2**70)) == (None, None)
 
 
-def test_the_index_of_products(catalog: OpenedCatalog) -> None:
+def test_the_index_of_products(catalog: Catalog) -> None:
     assert catalog.product_ids() == (3, [10, 20, 30])
     assert catalog.product_ids(offset=1, limit=1) == (3, [20])
     assert catalog.product_ids("2013-06-21T12:00:00.000Z") == (2, [20, 30])
@@ -137,7 +125,7 @@ def test_the_index_of_products(catalog: OpenedCatalog) -> None:
     assert catalog.featured() == [30]
 
 
-def test_numbers_that_no_row_can_hold_are_not_there(catalog: OpenedCatalog) -> None:
+def test_numbers_that_no_row_can_hold_are_not_there(catalog: Catalog) -> None:
     large = 10**30
     assert catalog.products([large, 30, -large]).keys() == {30}
     assert (catalog.products([large]), catalog.families([large])) == ({}, {})
@@ -145,18 +133,18 @@ def test_numbers_that_no_row_can_hold_are_not_there(catalog: OpenedCatalog) -> N
     assert catalog.reviews(large, 1, 5).total == 0
 
 
-def test_families(catalog: OpenedCatalog) -> None:
+def test_families(catalog: Catalog) -> None:
     assert catalog.families([10, 20, 30, 40]) == {10: ([30, 20], []), 20: ([], [10]), 30: ([], [10])}
 
 
-def test_categories(catalog: OpenedCatalog) -> None:
+def test_categories(catalog: Catalog) -> None:
     clothes = {"id": 2, "name": "Clothes", "url": f"{URL}c/2", "parent": 1, "depth": 2, "children": [4]}
     assert catalog.category(2) == clothes
     assert catalog.category(9) is None
     assert catalog.category(10**30) is None
 
 
-def test_browse(catalog: OpenedCatalog) -> None:
+def test_browse(catalog: Catalog) -> None:
     facets = (
         Facet("BRAND", "Brand", (("Larkspur", 2), ("Vane & Co", 1))),
         Facet("COLOR", "Color", (("BLUE", 1), ("RED", 1))),
@@ -176,14 +164,14 @@ def test_an_attribute_of_a_facets_name_is_no_second_facet(tmp_path: Path) -> Non
     assert [facet.name for facet in found.facets if facet.values or facet.ranges] == ["BRAND", "PRICE", "FIT"]
 
 
-def test_brands(catalog: OpenedCatalog) -> None:
+def test_brands(catalog: Catalog) -> None:
     larkspur, vane = ("Larkspur", f"{URL}larkspur"), ("Vane & Co", f"{URL}b/Vane%20%26%20Co")
     assert catalog.brands([1]) == [larkspur, vane]
     assert catalog.brands([4, 9]) == [larkspur]
     assert catalog.brands([1], 5) == [larkspur]
 
 
-def test_reviews_are_the_newest_first(catalog: OpenedCatalog) -> None:
+def test_reviews_are_the_newest_first(catalog: Catalog) -> None:
     def ids(page: int, number: int) -> list[str]:
         return [each["id"] for each in catalog.reviews(30, page, number).reviews]
 
@@ -192,57 +180,14 @@ def test_reviews_are_the_newest_first(catalog: OpenedCatalog) -> None:
     assert catalog.reviews(10, 1, 10) == Reviews(0.0, 0, (0, 0, 0, 0, 0), ())
 
 
-def test_recommended_are_those_given_then_those_alike(catalog: OpenedCatalog) -> None:
+def test_recommended_are_those_given_then_those_alike(catalog: Catalog) -> None:
     assert catalog.recommended(20, 10) == [30]  # what is not active, itself and what does not exist are left out
     assert catalog.recommended(30, 10) == [10]
     assert catalog.recommended(30, 0) == []
 
 
-def test_availability(catalog: OpenedCatalog) -> None:
+def test_availability(catalog: Catalog) -> None:
     assert catalog.availability([UPC, "8"], [7, 9, 212, 300]) == {(UPC, 7): "AVAILABLE", (UPC, 212): "LIMITED"}
-
-
-def test_the_same_content_gives_the_same_bytes_with_any_number_of_processes(tmp_path: Path) -> None:
-    many = [product(id, f"Thing {id % 17}", bestSeller=1 + id % 5) for id in range(1, 1800)]
-    digests = [write(tmp_path / f"{jobs}", Sources(**CATALOG, products=many), jobs=jobs) for jobs in (1, 2, 3)]
-    files = [(tmp_path / f"{jobs}").read_bytes() for jobs in (1, 2, 3)]
-    assert len(set(digests)) == len(set(files)) == 1
-    assert sorted(os.listdir(tmp_path)) == ["1", "2", "3"]  # nothing else is left
-
-
-def test_each_word_is_counted_once_however_many_words_there_are(tmp_path: Path) -> None:
-    """They are more than a process counts together, and those of two chunks of products."""
-    many = [product(id, description=" ".join(f"w{id}x{number}" for number in range(120))) for id in range(1, 601)]
-    write(tmp_path / "index", Sources(categories=[category(1)], products=many), jobs=1)
-    with closing(sqlite3.connect(tmp_path / "index")) as database:
-        counts = "SELECT products, count(*) FROM {} WHERE {} LIKE 'w%x%' GROUP BY products"
-        for table in ("word", "stem"):
-            assert database.execute(counts.format(table, table)).fetchall() == [(1, 600 * 120)]
-
-
-def test_digests_differ_exactly_where_documents_do(tmp_path: Path) -> None:
-    dearer = [PRODUCTS[0] | {"price": {"regular": 61}}, *PRODUCTS[1:3]]
-    old, new = index(tmp_path, *PRODUCTS, **CATALOG), index(tmp_path, *dearer, **CATALOG)
-    assert list(old.digests("category")) == list(new.digests("category"))
-    was, now = dict(old.digests("product")), dict(new.digests("product"))
-    assert (list(was), {id for id in was if now.get(id) != was[id]}) == ([10, 20, 30, 40], {30, 40})
-
-
-@pytest.mark.parametrize("kind", ["products", "inventory", "reviews", "recommendations", "brands", "categories"])
-def test_the_digest_tells_every_document(tmp_path: Path, kind: str) -> None:
-    sources = CATALOG | {"products": PRODUCTS}
-    whole = write(tmp_path / "whole", Sources(**sources))
-    assert write(tmp_path / "less", Sources(**sources | {kind: sources[kind][:-1]})) != whole
-
-
-def test_a_failing_stream_is_raised_and_leaves_no_temporary_files(tmp_path: Path) -> None:
-    def failing() -> Any:
-        yield PRODUCTS[0]
-        raise ValueError("line 2")
-
-    with pytest.raises(ValueError, match="line 2"):
-        write(tmp_path / "out", Sources(products=failing()))
-    assert os.listdir(tmp_path) in ([], ["out"])
 
 
 def test_an_empty_catalog(tmp_path: Path) -> None:
@@ -251,7 +196,7 @@ def test_an_empty_catalog(tmp_path: Path) -> None:
     assert (empty.search("shirt", ProductQuery()), empty.browse(1, ProductQuery())) == (Page(0), Page(0))
 
 
-def test_threads_read_at_one_time(catalog: OpenedCatalog) -> None:
+def test_threads_read_at_one_time(catalog: Catalog) -> None:
     found: list[Any] = []
 
     def read() -> None:
@@ -265,7 +210,7 @@ def test_threads_read_at_one_time(catalog: OpenedCatalog) -> None:
     assert (len(found), set(found)) == (200, {(20, 30, 10)})
 
 
-def test_processes_forked_from_one_that_has_read_read_on(catalog: OpenedCatalog) -> None:
+def test_processes_forked_from_one_that_has_read_read_on(catalog: Catalog) -> None:
     before = catalog.search("shirt", ProductQuery())
     children = []
     for _ in range(3):
@@ -278,27 +223,9 @@ def test_processes_forked_from_one_that_has_read_read_on(catalog: OpenedCatalog)
     assert catalog.search("shirt", ProductQuery()) == before
 
 
-def test_it_is_never_written_to(catalog: OpenedCatalog, tmp_path: Path) -> None:
-    with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        catalog.file.database.execute("DELETE FROM number")
+def test_it_is_never_written_to(catalog: Catalog, tmp_path: Path) -> None:
+    (path,) = tmp_path.iterdir()
+    before = path.read_bytes()
+    catalog.search("shirt", ProductQuery())
+    assert (catalog.product(30) is not None, path.read_bytes() == before) == (True, True)
     assert len(os.listdir(tmp_path)) == 1  # no journal, no locks
-
-
-@pytest.mark.parametrize(
-    ("statement", "why"),
-    [
-        ("UPDATE meta SET value = 99 WHERE name = 'format'", f"its format is 99, not {INDEX_FORMAT}"),
-        ("DELETE FROM meta WHERE name = 'format'", "it lacks 'format'"),
-        ("DROP TABLE meta", "no such table: meta"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_named_once_with_the_next_step(tmp_path: Path, statement: str, why: str) -> None:
-    path = tmp_path / "catalog.sqlite"
-    write(path, Sources())
-    with sqlite3.connect(path) as database:
-        database.execute(statement)
-    with pytest.raises(Failure) as refused:
-        building.CATALOG.open(path)
-    build = "`shopwindow build --no-cache` writes it again"
-    pull = "where releases are pulled, `shopwindow pull SOURCE` fetches it again"
-    assert str(refused.value) == f"{path}: cannot be read as a catalog: {why}; {build}; {pull}"

@@ -89,6 +89,18 @@ def test_one_process_and_three_give_the_same_rows_and_release(shop: Path, tmp_pa
     assert built(shop, tmp_path / "three", 3) == built(shop, tmp_path / "alone", 1)
 
 
+def test_products_in_one_feed_and_in_five_give_the_same_release(shop: Path, tmp_path: Path) -> None:
+    expected, _ = built(shop, tmp_path / "five", 3)
+    for folder in ("products", "reviews", "inventory"):
+        feeds = sorted((shop / "catalog" / folder).iterdir())
+        (shop / "catalog" / f"{folder}.jsonl").write_bytes(b"".join(feed.read_bytes() for feed in feeds))
+        for feed in feeds:
+            feed.unlink()
+        (shop / "catalog" / folder).rmdir()
+    id, _ = built(shop, tmp_path / "one", 3)
+    assert id == expected
+
+
 def test_a_changed_build_by_three_gives_what_a_fresh_one_does(shop: Path, tmp_path: Path) -> None:
     built(shop, tmp_path / "out", 3)
     edit(shop, ("catalog/products/1.jsonl", '"id": 800, "name": "Thing', '"id": 800, "name": "Another thing'))

@@ -9,7 +9,7 @@ EDITS: dict[str, Edit] = {}
 """Every edit, by its name."""
 
 VALUES_OF_MANY = 1100
-"""Values of an attribute that is no facet for having too many (`indexing.MAX_FACET_VALUES`)."""
+"""Values of an attribute: so many that it is no facet."""
 
 MOST_CATEGORIES = 8
 """Categories of an edited catalog. However they stand below each other, that is no deeper than the check allows."""
@@ -293,7 +293,7 @@ def add_several(shop: EditedCatalog) -> None:
 
 @edit
 def add_in_one_place(shop: EditedCatalog) -> None:
-    """More products between two others than there can be free numbers."""
+    """Several products between two others."""
     best = shop.source.randrange(1, 99)
     for _ in range(14):
         id = shop.new_id()
@@ -314,7 +314,7 @@ def remove_many(shop: EditedCatalog) -> None:
 
 @edit
 def remove_best(shop: EditedCatalog) -> None:
-    """The products with the first ranks."""
+    """The products that stand first."""
     best = sorted(shop.products.values(), key=lambda each: (each.get("bestSeller", 100), each["id"]))
     for each in best[:5]:
         shop.drop(each["id"])
@@ -616,3 +616,22 @@ def everything(shop: EditedCatalog) -> None:
     names = [name for name in EDITS if name != "everything"]
     for name in shop.source.sample(names, len(names)):
         EDITS[name](shop)
+
+
+def empty(shop: EditedCatalog) -> None:
+    """No edit may follow but one that adds products."""
+    for id in list(shop.products):
+        shop.drop(id)
+
+
+def hide(shop: EditedCatalog) -> None:
+    for each in shop.products.values():
+        each["active"] = False
+
+
+TABLE: dict[str, tuple[Edit, ...]] = {
+    **{name: (edit,) for name, edit in EDITS.items()},
+    "emptied, and filled again": (empty, add_several),
+    "hidden, and sold again": (hide, sold_again),
+}
+"""What happens to a catalog, with a build after each edit."""

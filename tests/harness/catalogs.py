@@ -11,9 +11,10 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from harness.content import site, small, store
+from harness.content import app, site, small, store
 from harness.content import write as write_documents
-from shopwindow.catalog.index.indexing import INDEX_FORMAT, write
+from harness.program import PHONE
+from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.opened import OpenedCatalog, open_index
 from shopwindow.catalog.index.sources import Sources
 from shopwindow.catalog.protocol import SORTS, Catalog, Facet, ProductQuery
@@ -456,14 +457,12 @@ class EditedCatalog:
     """The documents of a catalog. The edits of `index_edits` change them.
 
     Whatever `source` draws follows from ``seed``. ``size`` is how many products there are at first.
-    Without ``with_digests`` a build has to compare documents, for it does not learn which files are as they were.
     """
 
-    def __init__(self, seed: int, size: int, with_digests: bool = True) -> None:
-        self.with_digests = with_digests
+    def __init__(self, seed: int, size: int) -> None:
         self.source = random.Random(seed)
         self.size = size
-        self.site = self.built_with = SITES[0]
+        self.site = SITES[0]
         self.tree = copy.deepcopy(TREE)
         self.brands = [self.brand(number, name) for number, name in enumerate(DRAWN_BRANDS[:2], 1)]
         self.synonyms: list[list[str]] = [["woolen", "woolly"]]
@@ -621,7 +620,7 @@ class EditedCatalog:
             ids |= more
         return ids
 
-    # -- its index, and its files
+    # -- its files
 
     def feeds(self) -> Mapping[str, list[Any]]:
         """All documents, by kind."""
@@ -635,34 +634,12 @@ class EditedCatalog:
             "synonym": self.synonyms,
         }
 
-    def sources(self) -> Sources:
-        feeds = copy.deepcopy(self.feeds())
-        digests = {kind: sha256(orjson.dumps(documents)).hexdigest() for kind, documents in feeds.items()}
-        return Sources(
-            self.site,
-            feeds["category"],
-            feeds["brand"],
-            feeds["product"],
-            feeds["inventory"],
-            feeds["review"],
-            feeds["recommendation"],
-            feeds["synonym"],
-            digests if self.with_digests else {},
-        )
-
-    def written(self, path: Path, previous: Path | None = None) -> str:
-        """Write the index; return the digest of its rows.
-
-        A build hands on the previous index only where the settings are as they were (`Index.beside`).
-        """
-        previous = previous if self.site == self.built_with else None
-        return write(path, self.sources(), 1, previous=previous).removeprefix(f"{INDEX_FORMAT}:")
-
     def as_content(self, folder: Path) -> Path:
-        """Write a content folder with these documents: a line each, as feeds have them."""
+        """Write a content folder with these documents, a line each, as feeds have them; the phone application reads."""
         settings = {"image_url": f"{URL}i", "product_url": f"{URL}p/{{id}}", **self.site["catalog"]}
         stores = {f"stores/of-feeds-{n}.yaml": store(100 + n, locationNumber=n) for n in (*LOCATIONS, *NEW_LOCATIONS)}
-        write_documents(folder, {**small(), **stores, "site.yaml": site(catalog=settings)})
+        phone = {**app("phone"), "apiKeys": [sha256(PHONE.encode()).hexdigest()]}
+        write_documents(folder, {**small(), **stores, "apps/phone.yaml": phone, "site.yaml": site(catalog=settings)})
         for kind, name in FEED_FILES.items():
             lines = [orjson.dumps(document) + b"\n" for document in self.feeds()[kind]]
             path = folder / "catalog" / name

@@ -1,0 +1,63 @@
+"""A catalog that was edited: a release upon the previous one is that of a build from nothing.
+
+Here it is eight times; every edit alone, and long rows of them, are nightly (tests/nightly/test_catalog_edits.py).
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from facts.index_edits import EDITS
+from harness.catalogs import EditedCatalog
+from harness.indexes import REQUESTS, answer, follow, release, requests
+from harness.program import served
+from shopwindow.shop import INTERFACE
+
+SIZE = 120
+EVERY_RUN: dict[str, tuple[str, ...]] = {
+    "prices": ("price", "sale", "best_seller"),
+    "words": ("unheard_name", "other_synonyms", "facet_values"),
+    "products that come": ("add_in_one_place", "best_of_all", "flags"),
+    "products that go": ("remove_best", "remove_many", "active"),
+    "UPCs and stock": ("upc_moved", "upc_removed", "store_opened", "one_stock"),
+    "brands and categories": ("name_of_brand", "id_of_brand", "category_name", "category_removed"),
+    "what belongs to products": ("members", "member_added", "unreviewed", "reviewed_otherwise", "recommended"),
+    "other facets": ("attribute_becomes_common",),
+}
+"""Edits that are made at once."""
+
+
+@pytest.fixture(scope="module")
+def unedited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the release that each edit follows upon."""
+    folder = tmp_path_factory.mktemp("unedited")
+    release(EditedCatalog(1, SIZE), folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", EVERY_RUN)
+def test_a_release_upon_a_previous_one_is_that_of_a_build_from_nothing(
+    unedited: Path, tmp_path: Path, name: str
+) -> None:
+    folder = Path(shutil.copytree(unedited, tmp_path / "edited", symlinks=True))
+    follow(EditedCatalog(1, SIZE), folder, [[EDITS[edit] for edit in EVERY_RUN[name]]], 60)
+
+
+# -- the comparison itself ---------------------------------------------------------------------------------------
+
+
+def test_every_operation_of_the_catalog_is_asked() -> None:
+    words = {"catalog", "recommendations"}
+    operations = {each.name for each in INTERFACE.operations if words.intersection(each.path.split("/"))}
+    assert operations == set(REQUESTS)
+
+
+def test_requests_have_answers(unedited: Path) -> None:
+    """Of every operation one at least that is no error; and lists that differ much."""
+    service = served(unedited / "dist")
+    answers = [(name, answer(service, target)) for name, target in requests(EditedCatalog(1, SIZE), 1, 400)]
+    assert {name for name, came in answers if came.status == 200} == set(REQUESTS)
+    lists = [came.body for name, came in answers if name in ("search", "browse_products") and came.status == 200]
+    assert len(set(lists)) > len(lists) * 3 / 4
+    assert len([body for body in lists if b"didyoumean" in body]) > 3
