@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.databases import forget, open_database
 from harness.program import Request, answered, manifest, served, shopwindow
 from harness.servers import SOURCES
 from shopwindow.interface.loading import load as load_interface
-from shopwindow.service.database.forget import forget
-from shopwindow.service.database.opening import open_database
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "library"
 NAME = "library.interface:INTERFACE"

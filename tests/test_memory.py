@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from harness.content import edit, event, small, write
+from harness.content import Document, Memory, edit, event, small, write
 from harness.program import shopwindow
 from shopwindow import library
 from shopwindow.cli.steps import MOST_CACHES
-from shopwindow.content.check.memory import FILES, SOUND, Memory
-from shopwindow.content.documents.documents import Document
+from shopwindow.content.check.memory import FILES, SOUND
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.rules.case import Case
 from shopwindow.problems import sentence

@@ -14,16 +14,25 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.content import MINIMAL, SITE, edit, found, problems, unmark, write_files
-from harness.program import Schemas, shopwindow
+from harness.content import (
+    MINIMAL,
+    SITE,
+    CheckOptions,
+    check,
+    declared,
+    edit,
+    found,
+    problems,
+    scan,
+    unmark,
+    write_files,
+)
+from harness.program import Checked, Schemas, shopwindow
 from shopwindow.catalog import categories
 from shopwindow.catalog import rules as catalog_rules
 from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.columns import ColumnWriter, NumberColumns
 from shopwindow.content.check import records
-from shopwindow.content.check.folder import Checked, CheckOptions, check
-from shopwindow.content.reading.listing import scan
-from shopwindow.interface.collections import declared
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from harness.content import AT, SAMPLE
+from harness.content import AT, SAMPLE, Memory
 from harness.program import build, built
 from shopwindow import library
-from shopwindow.content.check.memory import Memory
 from shopwindow.problems import sentence
 from shopwindow.shop import INTERFACE
 

@@ -15,7 +15,6 @@ from catalog.test_catalog_content import SETTINGS
 from harness.content import ROOT, SITE, write_files
 from harness.program import Ran, checked, shopwindow
 from shopwindow.catalog.rules import check_digit
-from shopwindow.content.reading.listing import shipped
 
 EXAMPLES = ROOT / "examples" / "import"
 DATA = Path(os.environ.get("SHOPWINDOW_DATA", ROOT.parent / "shared" / "data"))
@@ -130,7 +129,7 @@ def test_a_bar_code_has_its_check_digit(tmp_path: Path) -> None:
 
 
 def test_a_schema_of_the_content_folder_counts(tmp_path: Path) -> None:
-    schema = json.loads((shipped("schemas") / "catalog/brand.json").read_bytes())
+    schema = json.loads((ROOT / "schemas" / "catalog/brand.json").read_bytes())
     schema["properties"]["founded"] = {"description": "The year.", "type": "integer"}
     write_files(tmp_path, {"shop/schemas/catalog/brand.json": json.dumps(schema)})
     sql = BRANDS.replace(" AS url", " AS url, 1907 AS founded")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from harness.catalogs import SETTINGS, indexed
 from harness.content import app, as_content, examples, site, store
+from harness.program import Content
 from interface.test_oracles import asked
-from shopwindow.content.documents.documents import Content
 
 Json = Any
 MONDAY = "2026-11-23"

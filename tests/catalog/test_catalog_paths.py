@@ -11,8 +11,7 @@ from facts.conformance import AT, documents
 from facts.conformance_catalog import BLACK, RED, table
 from harness.catalogs import indexed
 from harness.content import live, write_files
-from harness.program import Schemas
-from shopwindow.content.documents.documents import Content
+from harness.program import Content, Schemas
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request

@@ -11,9 +11,8 @@ from facts.conformance import AT, documents
 from harness.catalogs import PUMP, SETTINGS, indexed
 from harness.content import app, as_content, as_value, live, promotion, site, store, write_files
 from harness.content import write as write_tree
-from harness.program import Schemas, built, manifest
+from harness.program import Content, Schemas, built, manifest
 from shopwindow import library
-from shopwindow.content.documents.documents import Content
 from shopwindow.interface.answer import value_of
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from catalog.test_catalog_content import FILES, SMALL, checked
 from harness.content import edit, write_files
-from harness.program import Schemas
+from harness.program import Checked, Schemas
 from shopwindow.catalog.checked_chunks import (
     MAX_CHUNK_LINES,
     NumberedLine,
@@ -22,7 +22,6 @@ from shopwindow.catalog.checked_chunks import (
     digest_of,
 )
 from shopwindow.catalog.rules import check_digit
-from shopwindow.content.check.folder import Checked
 
 Json = Any
 PRODUCTS, INVENTORY, REVIEWS = "catalog/products.jsonl", "catalog/inventory.jsonl", "catalog/reviews.jsonl"

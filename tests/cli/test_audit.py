@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
+from harness.databases import declared, open_database
 from harness.program import release_of_writes
 from harness.servers import environment
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.opening import open_database
-from shopwindow.service.database.tables import declared
 from shopwindow.shop import INTERFACE
 
 ENV = {"SHOPWINDOW_ACTOR": "alex", "SHOPWINDOW_CODE_SECRET": "c" * 64}

@@ -20,10 +20,10 @@ import pytest
 from lxml import etree
 
 from harness.content import APP, ROOT, edit, unmark, write_files
+from harness.content import live_documents as live
 from harness.program import checked
 from harness.waits import PATIENCE, awaited
 from shopwindow.cli import main
-from shopwindow.content.documents.documents import live
 from shopwindow.interface import formats
 from shopwindow.shop import INTERFACE
 

@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.databases import NOW, Engine, choose, devices
+from harness.databases import NOW, STORED_RESPONSES, Engine, Retry, choose, devices, open_database
 from harness.program import Database, Ran, shopwindow
 from shopwindow.cli.optins import NOT_REACHED
 from shopwindow.problems import Failure
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.opening import open_database
-from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.service.database.sqlite_file import NETWORK, file_system
 from shopwindow.service.proxies import LOOPBACK, proxies
 from shopwindow.shop import INTERFACE

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.content import Document, Layer
 from harness.program import shopwindow
 from shopwindow.content.check.places import Files
-from shopwindow.content.documents.documents import Document, Layer
 from shopwindow.content.kinds import Kind
 from shopwindow.content.lookup.shelf import Held, pointer_in
 from shopwindow.content.reading.listing import Source

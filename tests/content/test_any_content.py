@@ -10,13 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.content import MINIMAL, SITE, examples, write_files
+from harness.content import MINIMAL, SITE, check, examples, write_files
+from harness.program import program_schemas
 from shopwindow.cli import report
 from shopwindow.cli.report import ProblemReport
-from shopwindow.content.check.folder import check
 from shopwindow.content.reading import yaml
-from shopwindow.content.reading.listing import shipped
-from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Pointer
 from shopwindow.shop import INTERFACE
 
@@ -63,7 +61,7 @@ DOCUMENTS: dict[str, Any] = {
 }
 """A document of every kind."""
 
-SCHEMAS = Schemas([shipped("schemas")])
+SCHEMAS = program_schemas()
 
 VALUES: list[Any] = [
     None,

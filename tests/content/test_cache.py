@@ -11,12 +11,10 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.content import EVENT, EVERYWHERE, MINIMAL, ROOT, edit, write_files
-from shopwindow.content.check.folder import CheckOptions, check
-from shopwindow.content.check.memory import FILES, Memory
+from harness.content import EVENT, EVERYWHERE, MINIMAL, ROOT, CheckOptions, Memory, check, edit, scan, write_files
+from harness.program import Schemas
+from shopwindow.content.check.memory import FILES
 from shopwindow.content.kinds import SITE
-from shopwindow.content.reading.listing import scan
-from shopwindow.content.schemas.schema import Schemas
 from shopwindow.shop import INTERFACE
 
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from shopwindow.content.documents.documents import Document, Documents, Layer
+from harness.content import Document, Documents, Layer
 from shopwindow.content.kinds import EACH, Kind, Reference
 from shopwindow.content.lookup.calendar import Happening, Stretch, calendar
 

@@ -23,23 +23,24 @@ from harness.content import (
     MINIMAL,
     ROOT,
     STORE,
+    CheckOptions,
+    Memory,
+    check,
+    declared,
     edit,
     examples,
     found,
+    live_documents,
     place,
     problems,
+    scan,
     unmark,
     write_files,
 )
+from harness.program import Schemas
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
-from shopwindow.content.check.folder import CheckOptions, check
-from shopwindow.content.check.memory import Memory
-from shopwindow.content.documents.documents import live as live_documents
 from shopwindow.content.reading import yaml
-from shopwindow.content.reading.listing import scan
-from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.collections import declared
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem
 from shopwindow.retail.storefront import events_by_store

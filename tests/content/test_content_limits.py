@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from harness.content import edit, problems, write_files
+from harness.content import edit, problems, scan, write_files
+from harness.program import Schemas
 from shopwindow.cli import main
 from shopwindow.content.check import records
 from shopwindow.content.check.records import FeedLines, blocks
 from shopwindow.content.documents import expressions
 from shopwindow.content.documents.expressions import MAX_COMPILED, MAX_EXPRESSION, MAX_IN_TEXT, Unreadable, evaluate
 from shopwindow.content.reading.files import MAX_LINE
-from shopwindow.content.reading.listing import Source, scan
+from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Malformed
-from shopwindow.content.schemas.schema import Schemas
 from shopwindow.release.released import NoRelease, documents
 from shopwindow.retail.sharing.addresses import address
 from shopwindow.shop import INTERFACE

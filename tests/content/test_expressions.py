@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.content import edit, found, place, problems, write_files
+from harness.program import Schemas
 from shopwindow.content.documents import expressions, site
 from shopwindow.content.documents.expressions import Unreadable, Unrendered
-from shopwindow.content.schemas.schema import Schemas
 
 NAMES = {"www": "https://www.example", "brand": "Lark & Vane", "self_service": "é", "if": "odd"}
 KNOWN = "the names of site.yaml: brand, if, self_service, www"

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from harness.content import edit, problems
+from harness.program import Schemas
 from shopwindow.content.editing.fixing import fix, fixed
 from shopwindow.content.reading.text import YamlText
 from shopwindow.content.schemas import meant
-from shopwindow.content.schemas.schema import Schemas
 
 FIXED = {
     "a number where text is wanted": (

@@ -9,21 +9,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.content import AT, event, examples, live, place, promotion, site, small, store, write
-from harness.program import built, manifest, shopwindow
-from shopwindow.content.check.folder import Checked, CheckOptions, check
+from harness.content import (
+    AT,
+    CheckOptions,
+    Document,
+    Documents,
+    Shape,
+    check,
+    event,
+    examples,
+    live,
+    place,
+    promotion,
+    site,
+    small,
+    store,
+    write,
+)
+from harness.program import Checked, built, manifest, program_schemas, shopwindow
 from shopwindow.content.documents import groups
-from shopwindow.content.documents.documents import Document, Documents
 from shopwindow.content.kinds import values_at
-from shopwindow.content.reading.listing import shipped
-from shopwindow.content.schemas.schema import Schemas
-from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import pointer_text
 from shopwindow.retail.stores.kind import STORE, STORE_GROUPS
 from shopwindow.shop import INTERFACE
 
 Json = Any
-SCHEMAS = Schemas([shipped("schemas")])
+SCHEMAS = program_schemas()
 NEW_YORK, CHICAGO, PACIFIC = "America/New_York", "America/Chicago", "America/Los_Angeles"
 
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 
 from content.test_yaml import values
-from harness.content import APP, CONFIG, DIGEST, edit, found, place, problems, unmark, write_files
-from shopwindow.content.check.folder import check
+from harness.content import APP, CONFIG, DIGEST, check, edit, found, place, problems, unmark, write_files
+from harness.program import Schemas
 from shopwindow.content.documents.layers import merge
-from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE
 

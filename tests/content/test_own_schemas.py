@@ -11,17 +11,15 @@ from typing import Any
 
 import pytest
 
-from harness.content import edit, write_files
-from shopwindow.content.check.folder import CheckOptions, check
-from shopwindow.content.reading.listing import shipped
+from harness.content import ROOT, CheckOptions, check, edit, write_files
+from harness.program import Schemas
 from shopwindow.content.schemas.own_schemas import MAX_SCHEMA_BYTES, Own, WritingOut
-from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Problem, pointer_text
 from shopwindow.shop import INTERFACE
 
 
 def own(folder: Path) -> Schemas:
-    return Schemas([shipped("schemas"), folder / "schemas"])
+    return Schemas([ROOT / "schemas", folder / "schemas"])
 
 
 def schema_problems(folder: Path, text: str, name: str = "event.json") -> list[Problem]:
@@ -181,7 +179,7 @@ def test_a_key_that_a_pattern_names_is_known(minimal: Path) -> None:
 
 
 def test_a_pattern_of_the_program_may_be_copied(minimal: Path) -> None:
-    programs = json.loads((shipped("schemas") / "config.json").read_text())
+    programs = json.loads((ROOT / "schemas" / "config.json").read_text())
     assert any("(?!" in text for text in re.findall(r'"pattern": "([^\n]*)"', json.dumps(programs, indent=1)))
     assert schema_problems(minimal, json.dumps(programs), "config.json") == []
     allowed = json.dumps({"properties": {"name": {"pattern": "^[A-Za-z ]+(?!\\n)$"}}})

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.content import ROOT
-from shopwindow.content.check.folder import CheckOptions, check
-from shopwindow.content.reading.listing import shipped
-from shopwindow.content.schemas.schema import Schemas
+from harness.content import ROOT, CheckOptions, check
+from harness.program import program_schemas
 from shopwindow.problems import Pointer, Problem
 from shopwindow.shop import INTERFACE
 
@@ -41,7 +39,7 @@ def raw(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def problems(folder: Path) -> list[Problem]:
-    return check(folder, Schemas([shipped("schemas")]), INTERFACE, CheckOptions(most=10_000)).problems
+    return check(folder, program_schemas(), INTERFACE, CheckOptions(most=10_000)).problems
 
 
 @pytest.fixture(scope="module")

@@ -6,18 +6,14 @@ from typing import Any
 
 import pytest
 
-from harness.content import ROOT
-from shopwindow.content.check.folder import check
+from harness.content import ROOT, Shape, check, declared
+from harness.program import Schemas, program_schemas
 from shopwindow.content.check.records import Records
-from shopwindow.content.reading.listing import shipped
 from shopwindow.content.reading.yaml import at
-from shopwindow.content.schemas.schema import Schemas
-from shopwindow.content.schemas.shape import Shape
-from shopwindow.interface.collections import declared
 from shopwindow.problems import Pointer
 from shopwindow.shop import INTERFACE
 
-SCHEMAS = Schemas([shipped("schemas")])
+SCHEMAS = program_schemas()
 OTHER = "zzz"
 
 Place = tuple[str, Pointer]
@@ -56,7 +52,7 @@ def present(shape: Shape | None, value: Any, way: Pointer = (), at: Pointer = ()
 def documents() -> Iterator[tuple[str, Any]]:
     """The sample's documents, layers merged, with the names of their schemas."""
     sample = ROOT / "content"
-    known = declared(sample, INTERFACE, Schemas([shipped("schemas"), sample / "schemas"]))
+    known = declared(sample, INTERFACE, Schemas([ROOT / "schemas", sample / "schemas"]))
     checked = check(sample, known.schemas, known.interface)
     assert checked.documents is not None
     for kind in INTERFACE.kinds:

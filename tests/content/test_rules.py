@@ -11,7 +11,9 @@ from harness.content import (
     EVENT,
     PROMOTION,
     STORE,
+    CheckOptions,
     Edit,
+    check,
     edit,
     found,
     problems,
@@ -20,8 +22,7 @@ from harness.content import (
     warnings,
     write_files,
 )
-from shopwindow.content.check.folder import CheckOptions, check
-from shopwindow.content.schemas.schema import Schemas
+from harness.program import Schemas
 from shopwindow.problems import pointer_text
 from shopwindow.shop import INTERFACE
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.content import as_value
+from harness.content import Document, Documents, Layer, as_value
+from harness.program import Content
 from shopwindow.content.documents import documents as content_documents
 from shopwindow.content.documents import schedule
-from shopwindow.content.documents.documents import Content, Document, Documents, Layer
 from shopwindow.content.documents.schedule import END, Window
 from shopwindow.content.kinds import Kind
 from shopwindow.retail.places import distance as geo

@@ -14,14 +14,12 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from content.test_yaml import pointers, values
-from harness.content import EVENT, MINIMAL, ROOT, edit, examples, place, problems, unmark, write_files
-from shopwindow.content.check.folder import check
+from harness.content import EVENT, MINIMAL, ROOT, check, declared, edit, examples, place, problems, unmark, write_files
+from harness.program import Schemas, program_schemas
 from shopwindow.content.reading import yaml
-from shopwindow.content.reading.listing import shipped
 from shopwindow.content.reading.yaml import at
-from shopwindow.content.schemas.schema import BASE, Schemas
+from shopwindow.content.schemas.schema import BASE
 from shopwindow.content.schemas.wording import pointer_of as error_place
-from shopwindow.interface.collections import declared
 from shopwindow.problems import Failure, pointer_text
 from shopwindow.shop import INTERFACE
 
@@ -446,14 +444,14 @@ def test_many_documents_of_a_list_with_one_mistake_are_one_problem(
 # -- both validators ---------------------------------------------------------------------------------------------
 
 SAMPLE = ROOT / "content"
-SHIPPED = Schemas([shipped("schemas")])
+SHIPPED = program_schemas()
 WITNESSED = Registry().with_resources(
     [(BASE + name, DRAFT202012.create_resource(SHIPPED[name])) for name in SHIPPED.names]
 )
 
 
 def _documents() -> list[tuple[str, Any]]:
-    known = declared(SAMPLE, INTERFACE, Schemas([shipped("schemas"), SAMPLE / "schemas"]))
+    known = declared(SAMPLE, INTERFACE, Schemas([ROOT / "schemas", SAMPLE / "schemas"]))
     documents = check(SAMPLE, known.schemas, known.interface).documents
     assert documents is not None
     kinds = (
@@ -537,7 +535,7 @@ def test_a_content_folder_may_bring_its_own_schema(tmp_path: Path) -> None:
     own = copy.deepcopy(SHIPPED["store.json"])
     own["properties"]["parking"] = {"description": "Number of cars.", "type": "integer"}
     write_files(tmp_path, {"store.json": json.dumps(own)})
-    both = Schemas([shipped("schemas"), tmp_path])
+    both = Schemas([ROOT / "schemas", tmp_path])
     (store, *_) = (value | {"parking": 5} for name, value in DOCUMENTS if name == "store.json")
     assert (SHIPPED.valid("store.json", store), both.valid("store.json", store)) == (False, True)
     assert both.names == SHIPPED.names
@@ -550,7 +548,7 @@ def test_a_schema_of_ones_own_adds_keys_and_asks_for_more(minimal: Path) -> None
     own["properties"]["name"]["maxLength"] = 4
     own["required"].append("parking")
     write_files(minimal, {"schemas/store.json": json.dumps(own)})
-    both = Schemas([shipped("schemas"), minimal / "schemas"])
+    both = Schemas([ROOT / "schemas", minimal / "schemas"])
     assert [(pointer_text(each.pointer), each.found, each.allowed) for each in problems(minimal, both)] == [
         ("", "'parking' is missing", "a whole number"),
         ("name", "'First' is too long: 5 characters", "at most 4"),
@@ -622,7 +620,7 @@ def test_a_schema_of_ones_own_asks_for_no_less(
         at(own, tuple(way))[last] = less
     write_files(minimal, {f"schemas/{name}": json.dumps(own)})
     edit(minimal, change)
-    told = problems(minimal, Schemas([shipped("schemas"), minimal / "schemas"]))
+    told = problems(minimal, Schemas([ROOT / "schemas", minimal / "schemas"]))
     assert [(pointer_text(each.pointer), each.found) for each in told] == expected
 
 

@@ -12,7 +12,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from harness.content import ROOT
-from shopwindow.content.schemas.schema import Schemas
+from harness.program import Schemas
 
 FOLDER = ROOT / "schemas"
 BASE = "https://shopwindow.example/schemas/"

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator
 
+from harness.content import Shape
 from shopwindow.content.documents.finding import NumberAt
 from shopwindow.content.reading import yaml
 from shopwindow.content.schemas.meant import Readings
-from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import Pointer
 
 

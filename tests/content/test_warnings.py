@@ -15,15 +15,26 @@ from typing import Any
 
 import pytest
 
-from harness.content import EVENT, ROOT, STORE, edit, found, unmark, warned, warnings, write_files
+from harness.content import (
+    EVENT,
+    ROOT,
+    STORE,
+    CheckOptions,
+    Document,
+    Memory,
+    check,
+    edit,
+    found,
+    unmark,
+    warned,
+    warnings,
+    write_files,
+)
+from harness.program import Schemas
 from shopwindow import library
-from shopwindow.content.check.folder import CheckOptions, check
-from shopwindow.content.check.memory import Memory
-from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading import slips
 from shopwindow.content.rules import open_maps
-from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import sentence
 from shopwindow.shop import INTERFACE
 

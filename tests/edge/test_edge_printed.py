@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.content import ROOT
-from harness.program import program_schemas, shopwindow
+from harness.program import Content, program_schemas, shopwindow
 from shopwindow import library
-from shopwindow.content.documents.documents import Content
 from shopwindow.edge import worker
 from shopwindow.edge.rules import APPLICATION, Rules, place, rules
 from shopwindow.interface.bind import bind

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from harness.content import ROOT, as_content, as_value
-from harness.program import program_schemas
+from harness.program import Content, program_schemas
 from shopwindow import library
-from shopwindow.content.documents.documents import Content
 from shopwindow.edge.keys import read_keys
 from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import APPLICATION, FileTarget, Rules, digest, rules

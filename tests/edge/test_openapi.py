@@ -11,12 +11,11 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from facts.conformance import AT, PHONE, documents
-from harness.content import SAMPLE, Json, write_files
+from harness.content import ROOT, SAMPLE, Json, write_files
+from harness.databases import open_database
 from harness.program import Application, built, called, served, shopwindow
-from shopwindow.content.reading.listing import shipped
 from shopwindow.interface.operation import FromContent
 from shopwindow.interface.parameter_rules import AnyOf, OnlyOne
-from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -185,7 +184,7 @@ def test_the_path_of_base_url_is_honoured(tmp_path: Path) -> None:
 
 
 def test_a_schema_of_the_content_folder_is_told(out: Path, tmp_path: Path) -> None:
-    schema = {**json.loads((shipped("schemas") / "config.json").read_bytes()), "description": "Of this shop."}
+    schema = {**json.loads((ROOT / "schemas" / "config.json").read_bytes()), "description": "Of this shop."}
     write_files(tmp_path, {"schemas/config.json": json.dumps(schema)})
     printed = json.loads(shopwindow("edge", "openapi", "--out", out, "--content", tmp_path).out)
     assert printed["components"]["schemas"]["Config"]["description"] == "Of this shop."

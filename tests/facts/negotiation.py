@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from urllib.parse import quote
 
-from shopwindow.content.documents.documents import Content
+from harness.program import Content
 from shopwindow.edge.rules import ACCEPTS
 from shopwindow.interface.call import make
 from shopwindow.interface.formats import JSON

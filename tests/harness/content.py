@@ -12,13 +12,32 @@ from hypothesis import settings
 
 from shopwindow import library
 from shopwindow.content.check.folder import Checked, CheckOptions, check
-from shopwindow.content.documents.documents import Content, Documents
+from shopwindow.content.check.memory import Memory
+from shopwindow.content.documents.documents import Content, Document, Documents, Layer
+from shopwindow.content.documents.documents import live as live_documents
 from shopwindow.content.documents.schedule import NEVER, PUBLISHED
+from shopwindow.content.reading.listing import scan
 from shopwindow.content.schemas.schema import Schemas
+from shopwindow.content.schemas.shape import Shape
 from shopwindow.interface.collections import declared
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Level, Problem, pointer_text
 from shopwindow.shop import INTERFACE
+
+# The room's own doors, for what the library does not take: other schemas, a cache, bytes that are not saved.
+__all__ = [
+    "CheckOptions",
+    "Document",
+    "Documents",
+    "Layer",
+    "Memory",
+    "Shape",
+    "check",
+    "declared",
+    "live_documents",
+    "program_schemas",
+    "scan",
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 

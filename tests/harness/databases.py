@@ -30,10 +30,32 @@ from harness.waits import PATIENCE, awaited
 from shopwindow.interface.operation import Outcome
 from shopwindow.interface.table import Tables
 from shopwindow.retail.consents.table import CONSENTS, Choice
-from shopwindow.service.database.migrate import STEPS_TABLE
+from shopwindow.service.database.database import lacking
+from shopwindow.service.database.forget import By, forget
+from shopwindow.service.database.migrate import STEPS_TABLE, left_alone, reached, statements
 from shopwindow.service.database.opening import open_database
+from shopwindow.service.database.prune import prune
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry
+from shopwindow.service.database.tables import ENGINE_TABLES, declared
+from shopwindow.service.letters import Letters
 from shopwindow.shop import INTERFACE
+
+# The room's own doors: a database is opened, brought to a form, and looked after by these alone.
+__all__ = [
+    "ENGINE_TABLES",
+    "STORED_RESPONSES",
+    "By",
+    "Letters",
+    "Retry",
+    "declared",
+    "forget",
+    "lacking",
+    "left_alone",
+    "open_database",
+    "prune",
+    "reached",
+    "statements",
+]
 
 # -- both engines of the store, real ones: a SQLite file, and a PostgreSQL server that the tests start for themselves --
 

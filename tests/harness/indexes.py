@@ -27,7 +27,11 @@ class RequestSource:
         products = [*shop.products.values(), *shop.gone]
         entries = [entry for product in products for entry in product.get("upcs", ())]
         self.all_ids = [*(str(product["id"]) for product in products), str(10**9)]
-        self.all_upcs: list[str] = [*(entry["upc"] for entry in entries), *(str(entry["sku"]) for entry in entries), "96385074"]
+        self.all_upcs: list[str] = [
+            *(entry["upc"] for entry in entries),
+            *(str(entry["sku"]) for entry in entries),
+            "96385074",
+        ]
         self.all_categories = [*(str(each["id"]) for each in shop.tree for _ in range(3)), "99"]
         self.names = [*(str(product["name"]) for product in products), "Nothing"]
         self.other_words = [*(str(each["name"]) for each in shop.tree), *OTHER_WORDS]

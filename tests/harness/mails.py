@@ -20,16 +20,17 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from harness.databases import DOCUMENT, Engine
+from harness.databases import DOCUMENT, Engine, Letters
 from harness.program import Database
 from harness.servers import ADDRESS, environment, free_port
 from harness.waits import PATIENCE
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
-from shopwindow.service.letters import Letters
-from shopwindow.service.mail import Patience, Senders
-from shopwindow.service.smtp import SmtpServer
+from shopwindow.service.mail import SENDERS, Patience, Senders
+from shopwindow.service.smtp import SmtpServer, smtp_server
 from shopwindow.shop import INTERFACE
+
+__all__ = ["SENDERS", "Patience", "Senders", "SmtpServer", "smtp_server"]  # the room's own doors
 
 # -- a real SMTP server on loopback, which takes mails, refuses, delays and drops them as it is told -------------------
 

@@ -39,7 +39,14 @@ from shopwindow.service.serving import load
 from shopwindow.service.wsgi import Application, application
 from shopwindow.shop import INTERFACE
 
-__all__ = ["Application", "Checked", "Database", "Schemas"]  # types that tests name and do not look into
+__all__ = [
+    "Application",
+    "Checked",
+    "Content",
+    "Database",
+    "LogFile",
+    "Schemas",
+]  # types that tests name and do not look into
 
 
 BESIDE_THE_POINT = ("date", "server", "connection", "x-request-id")

@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facts.conformance import xml
-from harness.content import SAMPLE, live
-from harness.program import program_schemas
+from harness.content import SAMPLE, Shape, live
+from harness.program import Content, program_schemas
 from shopwindow.catalog.parameters import FacetValues, IdsSelected, IdsWithMask, Phrase, Quality, Ranges, ZipCode
-from shopwindow.content.documents.documents import Content
-from shopwindow.content.schemas.shape import Shape
 from shopwindow.interface import fields
 from shopwindow.interface.bind import bind
 from shopwindow.interface.body import Bodies

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from shopwindow.content.schemas.schema import Schemas
-from shopwindow.content.schemas.shape import Shape
+from harness.content import Shape
+from harness.program import Schemas
 from shopwindow.interface.formats import JSON, XML, Undecodable
 
 Json = Any

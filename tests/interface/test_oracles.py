@@ -15,8 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.content import Json, app, as_content, coupon, event, examples, promotion, site, store
-from harness.program import program_schemas
-from shopwindow.content.documents.documents import Content
+from harness.program import Content, program_schemas
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request

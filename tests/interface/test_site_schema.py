@@ -8,18 +8,16 @@ from typing import Any
 
 import pytest
 
-from harness.content import site, write
-from harness.program import program_schemas
+from harness.content import ROOT, site, write
+from harness.program import Schemas, program_schemas
 from shopwindow import library
-from shopwindow.content.reading.listing import shipped
-from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromContent
 from shopwindow.problems import Failure
 from shopwindow.shop import INTERFACE
 
 READS = [operation.name for operation in INTERFACE.operations if isinstance(operation.source, FromContent)]
-PARTS = sorted((shipped("schemas") / "site").glob("*.json"))
+PARTS = sorted((ROOT / "schemas" / "site").glob("*.json"))
 
 
 def part_of(path: Path) -> Any:
@@ -44,7 +42,7 @@ def test_what_a_family_says_stands_in_the_schema_of_site_yaml(path: Path) -> Non
 
 
 def test_the_engine_s_part_names_nothing_of_a_family() -> None:
-    engine = part_of(shipped("schemas") / "site.json")["properties"]
+    engine = part_of(ROOT / "schemas" / "site.json")["properties"]
     families = {name for path in PARTS for name in part_of(path)["properties"]}
     assert (engine.keys() & families, engine["limits"]["properties"]) == ({"limits"}, {})
 
@@ -54,7 +52,7 @@ def test_no_part_is_a_schema_of_documents() -> None:
 
 
 def test_parts_that_contradict_each_other_are_a_failure(tmp_path: Path) -> None:
-    shutil.copytree(shipped("schemas"), tmp_path / "schemas")
+    shutil.copytree(ROOT / "schemas", tmp_path / "schemas")
     mine = {"properties": {"bags": {"description": "Something else."}}}
     (tmp_path / "schemas" / "site" / "mine.json").write_text(json.dumps(mine))
     with pytest.raises(Failure, match=r"site/mine\.json: properties/bags/description stands in another part"):
@@ -62,10 +60,10 @@ def test_parts_that_contradict_each_other_are_a_failure(tmp_path: Path) -> None:
 
 
 def test_an_interface_has_the_parts_of_its_own_families_alone(tmp_path: Path) -> None:
-    engine = part_of(shipped("schemas") / "site.json")["properties"].keys()
+    engine = part_of(ROOT / "schemas" / "site.json")["properties"].keys()
     bare = Interface("Bare", "1", kinds=(), operations=())
     with_bags = replace(bare, families=("bags",))
-    bags = part_of(shipped("schemas") / "site" / "bags.json")["properties"].keys()
+    bags = part_of(ROOT / "schemas" / "site" / "bags.json")["properties"].keys()
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "tram.json").write_text(json.dumps({"properties": {"tram": {"type": "string"}}}))
     with_its_own = replace(bare, schemas=tmp_path)

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from facts.witness import canonical, witnessed
-from harness.content import examples
-from harness.program import manifest
+from harness.content import Shape, examples
+from harness.program import Schemas, manifest
 from shopwindow.content.reading.yaml import Json
-from shopwindow.content.schemas.schema import Schemas
-from shopwindow.content.schemas.shape import Shape
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.formats import RESPONSE_FORMATS, XML
 from shopwindow.release.stored import interface_of

@@ -19,8 +19,8 @@ from schemathesis.specs.openapi.checks import (
 
 from facts.conformance import PHONE
 from harness.content import Json
+from harness.databases import open_database
 from harness.program import Application, served, shopwindow
-from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE, "Accept-Encoding": "identity"}  # its WSGI client decodes nothing

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from shopwindow.content.documents.documents import Document, Layer
+from harness.content import Document, Layer
 from shopwindow.interface.answer_paths import parse
 from shopwindow.interface.contracts import ReadField, ReadRequest
 from shopwindow.release.breaches import Asked, breaches_in

@@ -18,11 +18,10 @@ from typing import Any
 
 import pytest
 
-from harness.content import AT, SAMPLE, app, event, promotion, site, small, store, write
+from harness.content import AT, ROOT, SAMPLE, app, event, promotion, site, small, store, write
 from harness.program import aged, build, built, copied, current, history, manifest, program_schemas, shopwindow, tree
 from harness.waits import awaited
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
-from shopwindow.content.reading.listing import shipped
 from shopwindow.interface.answer import answer
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.formats import RESPONSE_FORMATS
@@ -215,7 +214,7 @@ def test_files_are_read_only_with_a_time_from_their_bytes(sampled: Path, content
 
 
 def test_a_field_is_added_in_schemas_and_content_alone(content: Path, out: Path) -> None:
-    config = json.loads((shipped("schemas") / "config.json").read_bytes())
+    config = json.loads((ROOT / "schemas" / "config.json").read_bytes())
     config["properties"]["theme"] = {"description": "Colors of the app.", "type": "string", "enum": ["light", "dark"]}
     write(content, {"schemas/config.json": config, "apps/phone.yaml": app("phone", theme="dark")})
     built(content, out)

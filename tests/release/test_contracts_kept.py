@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.content import AT, small, write
-from harness.program import build, built, shopwindow, tree
+from harness.content import AT, Memory, small, write
+from harness.program import Content, build, built, shopwindow, tree
 from shopwindow import library
 from shopwindow.cli.steps import cache_of
-from shopwindow.content.check.memory import Memory
-from shopwindow.content.documents.documents import Content
 from shopwindow.interface.call import Call
 from shopwindow.interface.contracts import CONTRACT
 from shopwindow.interface.operation import FromContent

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.content import SAMPLE, app, as_content, as_value, coupon, event, live, promotion, site, store, write
-from shopwindow.content.documents.documents import Content
-from shopwindow.content.reading.listing import shipped
-from shopwindow.content.schemas.schema import Schemas
+from harness.content import ROOT, SAMPLE, app, as_content, as_value, coupon, event, live, promotion, site, store, write
+from harness.program import Content, Schemas
 from shopwindow.interface.answer import answer, value_of
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.problems import Failure
@@ -425,12 +423,12 @@ def test_every_file_of_the_sample_is_the_answer_to_its_call_and_satisfies_its_sc
 
 
 def test_an_answer_that_its_schema_refuses_stops_the_build(example: Content, tmp_path: Path) -> None:
-    narrow = json.loads((shipped("schemas") / "responses/promotions_v2.json").read_text())
+    narrow = json.loads((ROOT / "schemas" / "responses/promotions_v2.json").read_text())
     narrow["$defs"]["promotion"]["properties"]["promotionType"] = {"description": "Its kind.", "type": "integer"}
     (tmp_path / "responses").mkdir()
     (tmp_path / "responses/promotions_v2.json").write_text(json.dumps(narrow))
     with pytest.raises(Failure) as raised:
-        prerendered(example, Schemas([shipped("schemas"), tmp_path]))
+        prerendered(example, Schemas([ROOT / "schemas", tmp_path]))
     assert str(raised.value) == (
         "v2/promotions: the answer does not satisfy responses/promotions_v2.json: "
         "promotionDetailsResponse/0/promotionType: 'PERCENT_OFF' is not a whole number"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from harness.content import AT, SAMPLE, documents
+from harness.content import live_documents as live
 from harness.program import built, shopwindow
 from shopwindow import library
-from shopwindow.content.documents.documents import live
 from shopwindow.content.reading.listing import COLLECTIONS
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.program import program_digest

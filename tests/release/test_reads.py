@@ -17,12 +17,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness import catalogs
-from harness.content import AT, app, as_content, coupon, event, examples, live, promotion, site, small, store, write
-from harness.program import program_schemas
-from shopwindow.content.check.folder import CheckOptions, check
-from shopwindow.content.documents.documents import Content
-from shopwindow.content.reading.listing import shipped
-from shopwindow.content.schemas.schema import Schemas
+from harness.content import (
+    AT,
+    ROOT,
+    CheckOptions,
+    app,
+    as_content,
+    check,
+    coupon,
+    event,
+    examples,
+    live,
+    promotion,
+    site,
+    small,
+    store,
+    write,
+)
+from harness.program import Content, Schemas, program_schemas
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.interface.operation import FromContent
 from shopwindow.release import prerender
@@ -42,7 +54,7 @@ def made(
     content: Path, out: Path, at: str = AT, *, fresh: bool = False, jobs: int = 1, program: str = "this program"
 ) -> Built | None:
     """A release of a content folder, switched to; None where the content has faults."""
-    schemas = Schemas([shipped("schemas"), content / "schemas"]) if (content / "schemas").is_dir() else SCHEMAS
+    schemas = Schemas([ROOT / "schemas", content / "schemas"]) if (content / "schemas").is_dir() else SCHEMAS
     documents = check(content, schemas, INTERFACE, CheckOptions(jobs=1)).documents
     if documents is None:
         return None
@@ -115,7 +127,7 @@ def products(draw: st.DrawFn) -> dict[str, Json]:
 
 
 def a_schema() -> Json:
-    schema = json.loads((shipped("schemas") / "responses/stores.json").read_bytes())
+    schema = json.loads((ROOT / "schemas" / "responses/stores.json").read_bytes())
     return {"schemas/responses/stores.json": {**schema, "description": "Of this shop."}}
 
 

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.content import Json
+from harness.databases import prune
 from harness.program import JSON, NOW, PHONE, TABLET, XML, Database, Shopping, release_of_codes, shopping
 from shopwindow.problems import Refusal
 from shopwindow.retail.bags.answers import Price, price_of
 from shopwindow.retail.bags.operations import etag
 from shopwindow.retail.bags.table import BAGS as BAGS_TABLE
 from shopwindow.retail.bags.table import Bag, Line
-from shopwindow.service.database.prune import prune
 
 BAGS = "order/v1/bags"
 MAX = 2**53 - 1

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.content import Json
-from harness.databases import Engine
+from harness.databases import Engine, prune
 from harness.program import (
     JSON,
     NOW,
@@ -32,7 +32,6 @@ from shopwindow.problems import Failure, Refusal
 from shopwindow.retail.codes.issuing import CodesExist, keep, read_lines
 from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import ALPHABET, digest, mark, new_code, spelling
-from shopwindow.service.database.prune import prune
 from shopwindow.service.proxies import proxies
 
 SUPC = "v3/order/supc"

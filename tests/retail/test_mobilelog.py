@@ -23,6 +23,7 @@ from harness.program import (
     SILENT,
     TABLET,
     XML,
+    LogFile,
     Service,
     entry_of,
     reasons,
@@ -34,7 +35,7 @@ from harness.program import (
 from shopwindow.interface.running import LogKeeping
 from shopwindow.retail.mobilelog import line as logline
 from shopwindow.retail.mobilelog.line import LogEntry
-from shopwindow.service.logfile import LogFile, prune
+from shopwindow.service.logfile import prune
 
 Json = Any
 PATH = "/v2/utility/mobilelog"

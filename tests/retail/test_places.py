@@ -6,8 +6,7 @@ import pytest
 import zipcodes
 
 from harness.content import AT, ROOT, SAMPLE, Json, as_content, as_value, store
-from harness.program import shopwindow
-from shopwindow.content.schemas.schema import Schemas
+from harness.program import Schemas, shopwindow
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request

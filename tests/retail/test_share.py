@@ -15,13 +15,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.databases import DOCUMENT
+from harness.databases import DOCUMENT, Letters
 from harness.program import TABLET, XML, Database, Service, reasons, release_of_writes, said
 from shopwindow.interface.outbox import OUTBOX, ClaimedMail
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Failure
 from shopwindow.retail.sharing.addresses import address, addresses
-from shopwindow.service.letters import Letters
 from shopwindow.shop import INTERFACE
 
 Json = Any

@@ -12,13 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.databases import Letters, statements
 from harness.program import Answer, Database, Request, Service, answered, reasons, release_of_writes, served
 from shopwindow.interface.digests import keyed
 from shopwindow.interface.limits import LIMITS
 from shopwindow.interface.mail import unlinked
 from shopwindow.interface.outbox import OUTBOX, ClaimedMail
-from shopwindow.service.database.migrate import statements
-from shopwindow.service.letters import Letters
 from shopwindow.shop import INTERFACE
 
 Json = Any

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.content import AT, app, as_value, coupon, event, live, promotion, site, small, store, write
-from shopwindow.content.documents.documents import Content
+from harness.program import Content
 from shopwindow.interface.answer import value_of
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request

@@ -34,10 +34,9 @@ from edge.test_edge_rules import (
     rules_of,
 )
 from harness import servers
-from harness.program import Answer, built, manifest
+from harness.program import Answer, Content, built, manifest
 from harness.servers import ask, ask_raw
 from harness.waits import PATIENCE
-from shopwindow.content.documents.documents import Content
 from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import Rules, rules
 from shopwindow.interface.validators import etag

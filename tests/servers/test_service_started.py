@@ -16,7 +16,7 @@ from cli.test_maintain import maintain, outcomes, store_of
 from cli.test_maintain import shop as maintained
 from delivery.test_signed import Shop, frozen, shop
 from deploy.test_deploy import DEPLOY
-from harness.databases import DOCUMENT
+from harness.databases import DOCUMENT, open_database
 from harness.mails import mail_server
 from harness.program import PHONE, SILENT
 from harness.servers import free_port, granian, metric, printed
@@ -25,7 +25,6 @@ from interface.test_requests_as_sent import NO_TRACES, TRACE
 from retail.test_mobilelog import ENTRY, dist, get, numbered
 from service.test_codings import KEY, LARGE
 from shopwindow.interface.outbox import OUTBOX
-from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 
 __all__ = ["dist", "maintained", "shop"]

@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from harness.databases import ENGINES, Engine, engine_of
+from harness.content import ROOT
+from harness.databases import ENGINES, Engine, declared, engine_of
 from harness.program import JSON, NOW, ORDERS, SECRET, XML, Database, Shopping, release_of_codes, shopping
-from shopwindow.content.reading.listing import shipped
 from shopwindow.interface.operation import Operation
 from shopwindow.interface.table import Tables
 from shopwindow.retail.bags.table import BAGS, Bag, Line
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.text import digest
-from shopwindow.service.database.tables import declared
 from shopwindow.shop import INTERFACE
 
 MIB = 1024 * 1024
@@ -174,7 +173,7 @@ HURRY_SECONDS = 0.2
 
 def of_wrong_shape(operation: Operation) -> dict[str, tuple[bytes, str]]:
     """1 MB of each wrong shape that a write's schema lets one think of, and its media type."""
-    schema = json.loads((shipped("schemas") / operation.request_schema).read_bytes())
+    schema = json.loads((ROOT / "schemas" / operation.request_schema).read_bytes())
     bodies = {
         f"a list of {part.decode()} at the top": (repeated(part, b"[", b"]", between=b","), JSON)
         for part in (b"{}", b"[]", b"[[]]", b"null", json.dumps(schema["examples"][0]).encode())
@@ -238,7 +237,7 @@ def test_a_megabyte_of_a_wrong_shape_is_refused_soon(shop: Shopping, operation: 
 
 
 def test_a_body_has_no_room_for_more_right_entries_than_the_log_takes() -> None:
-    entries = json.loads((shipped("schemas") / "requests/mobilelog.json").read_bytes())["properties"]["entry"]
+    entries = json.loads((ROOT / "schemas" / "requests/mobilelog.json").read_bytes())["properties"]["entry"]
     shortest = dict.fromkeys(entries["items"]["required"], "x") | {"logLevel": "INFO"}
     assert len(json.dumps(shortest, separators=(",", ":")) + ",") * entries["maxItems"] > MIB
 

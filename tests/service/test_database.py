@@ -10,7 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from harness.databases import ANSWER, NOW, RETRY, Engine, begun, choose, history
+from harness.databases import (
+    ANSWER,
+    NOW,
+    RETRY,
+    STORED_RESPONSES,
+    Engine,
+    Retry,
+    begun,
+    choose,
+    declared,
+    forget,
+    history,
+    prune,
+)
 from harness.program import Database
 from harness.waits import PATIENCE
 from shopwindow.interface.operation import Outcome
@@ -18,10 +31,6 @@ from shopwindow.interface.table import Tables, written
 from shopwindow.problems import Failure, Refusal
 from shopwindow.retail.bags.table import BAGS, Line
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.forget import forget
-from shopwindow.service.database.prune import prune
-from shopwindow.service.database.retries import STORED_RESPONSES, Retry
-from shopwindow.service.database.tables import declared
 from shopwindow.shop import INTERFACE
 
 DAY = timedelta(hours=24)

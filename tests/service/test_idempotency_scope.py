@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from harness.databases import forget
 from harness.program import TABLET, Database, Service, release_of_writes, said
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.forget import forget
 
 Json = Any
 OPT_INS, LOG, BAGS = "/v2/utility/mobileoptinout", "/v2/utility/mobilelog", "/order/v1/bags"

@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.databases import Engine
+from harness.databases import Engine, prune
 from harness.program import PHONE, TABLET, Answer, Database, Service, reasons, release_of_writes, said
 from shopwindow.interface.origins import origins
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.service.allowances import SHARES
 from shopwindow.service.database.clock import ServerClock
-from shopwindow.service.database.prune import prune
 from shopwindow.service.database.rates import RATES as RATES_TABLE
 from shopwindow.service.database.rates import Taken, take
 from shopwindow.shop import INTERFACE
@@ -195,7 +194,7 @@ def test_a_service_without_a_database_limits_its_log_by_itself(narrow: Path, tmp
 
 
 def test_a_log_goes_on_while_the_database_is_away(narrow: Path, tmp_path: Path) -> None:
-    from shopwindow.service.database.opening import open_database
+    from harness.databases import open_database
 
     (tmp_path / "folder.sqlite").mkdir()  # which no database can be opened at
     database = open_database(f"sqlite:///{tmp_path}/folder.sqlite", INTERFACE.tables)
@@ -265,8 +264,8 @@ def off(postgresql: Any) -> Iterator[tuple[Database, Database]]:
     """Two hosts of one PostgreSQL database, whose clocks are a day apart."""
     import time
 
+    from harness.databases import declared
     from shopwindow.service.database.postgresql import PostgreSQL
-    from shopwindow.service.database.tables import declared
 
     url = postgresql.create_database()
     clocks = [ServerClock(lambda: time.time() + 43_200), ServerClock(lambda: time.time() - 43_200)]

@@ -10,18 +10,24 @@ from typing import Any
 
 import pytest
 
-from harness.databases import Engine
+from harness.databases import (
+    ENGINE_TABLES,
+    STORED_RESPONSES,
+    By,
+    Engine,
+    declared,
+    forget,
+    lacking,
+    left_alone,
+    open_database,
+    prune,
+    reached,
+    statements,
+)
 from harness.program import Database, shopwindow
 from shopwindow.interface.table import Aging, Personal, Session, Step, Table, Tables
 from shopwindow.problems import Failure
 from shopwindow.retail.bags.table import BAGS
-from shopwindow.service.database.database import lacking
-from shopwindow.service.database.forget import By, forget
-from shopwindow.service.database.migrate import left_alone, reached, statements
-from shopwindow.service.database.opening import open_database
-from shopwindow.service.database.prune import prune
-from shopwindow.service.database.retries import STORED_RESPONSES
-from shopwindow.service.database.tables import ENGINE_TABLES, declared
 from shopwindow.shop import INTERFACE
 
 NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)

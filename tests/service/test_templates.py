@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from harness.content import ROOT
-from harness.databases import DOCUMENT
+from harness.databases import DOCUMENT, Letters
 from harness.program import Ran, shopwindow
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.mail import Letter, Mailbox, MailTemplate
 from shopwindow.interface.outbox import ClaimedMail
 from shopwindow.problems import Failure
-from shopwindow.service.letters import Letters
 from shopwindow.service.trial import MAX_STEPS, problems
 from shopwindow.shop import INTERFACE
 

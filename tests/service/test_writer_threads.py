@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.content import ROOT
+from harness.databases import declared
 from harness.servers import environment
 from harness.waits import PATIENCE, awaited
 from shopwindow.edge.rules import SERVICE_TIMEOUT_SECONDS
@@ -20,7 +21,6 @@ from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.database import DATABASE_SECONDS, OUTCOME_UNKNOWN, Load
 from shopwindow.service.database.sqlite import UNKNOWN_AFTER, WRITER_CHECK_SECONDS, SQLite
-from shopwindow.service.database.tables import declared
 from shopwindow.shop import INTERFACE
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -142,9 +142,9 @@ import os, shutil, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from shopwindow.service import metrics
-from shopwindow.service.logfile import LogFile
+from harness.program import LogFile
 from shopwindow.interface.running import LogKeeping
-from shopwindow.service.database.opening import open_database
+from harness.databases import open_database
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.shop import INTERFACE
 

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from harness.databases import FAST, IMMEDIATE, PostgresServer, begun, choose, history, postgresql_server
+from harness.databases import FAST, IMMEDIATE, PostgresServer, begun, choose, history, open_database, postgresql_server
 from harness.program import PHONE, Database, release_of_writes
 from harness.servers import granian, opted_in
 from harness.waits import PATIENCE, awaited
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 
 PROMOTIONS, KEY = "/v2/promotions", {"x-svc-webservice-client-id": PHONE}

@@ -28,11 +28,10 @@ from facts import conformance, conformance_catalog
 from facts.negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
 from harness import servers
 from harness.content import ROOT, write_files
-from harness.program import Answer, built, manifest, program_schemas, shopwindow
+from harness.program import Answer, Content, built, manifest, program_schemas, shopwindow
 from harness.servers import ADDRESS, AS_INSTALLED, SOURCES, Server, ask, free_port, granian
 from harness.stores import folder as in_folder
 from harness.waits import PATIENCE
-from shopwindow.content.documents.documents import Content
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.edge import nginx as for_nginx

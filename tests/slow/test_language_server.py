@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness.browser import Server, serving
-from harness.content import SAMPLE
+from harness.content import ROOT, SAMPLE
 from shopwindow import library
-from shopwindow.content.reading.listing import shipped
 from shopwindow.shop import INTERFACE
 from shopwindow.starter.begin import STARTS, Beginning
 
@@ -186,7 +185,7 @@ def test_lists_have_completion_and_hover(shop: Path) -> None:
         seen["values"] = {each.label for each in await server.completed(stores, features + 1, 6)}
 
     driven(shop, steps)
-    schema = json.loads((shipped("schemas") / "event.json").read_text())
+    schema = json.loads((ROOT / "schemas" / "event.json").read_text())
     assert seen["keys"] == {"publish": schema["properties"]["publish"]["description"]}
     assert str(seen["hover"]).startswith("When the event ends, in the local time of the store; after start.")
     assert "2027-05-01 18:00" in str(seen["hover"])

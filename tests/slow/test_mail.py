@@ -11,12 +11,15 @@ from typing import Any
 
 import pytest
 
-from harness.databases import Engine
+from harness.databases import Engine, Letters, prune
 from harness.mails import (
     DROP,
     DROP_AFTER_ACCEPTING,
     QUICK,
     MailServer,
+    Patience,
+    Senders,
+    SmtpServer,
     certificate,
     command,
     counts,
@@ -24,6 +27,7 @@ from harness.mails import (
     plain,
     promise,
     sending,
+    smtp_server,
     surroundings,
 )
 from harness.program import PHONE, Database, release_of_writes
@@ -32,10 +36,6 @@ from harness.waits import PATIENCE, awaited
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Failure
-from shopwindow.service.database.prune import prune
-from shopwindow.service.letters import Letters
-from shopwindow.service.mail import Patience, Senders
-from shopwindow.service.smtp import SmtpServer, smtp_server
 from shopwindow.shop import INTERFACE
 
 Json = Any

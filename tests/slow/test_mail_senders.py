@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from harness.commands import ends_with_us
-from harness.databases import IMMEDIATE, Engine, postgresql_server
+from harness.databases import IMMEDIATE, Engine, open_database, postgresql_server
 from harness.mails import (
+    SENDERS,
     MailServer,
+    Patience,
     command,
     counts,
     mail_server,
@@ -25,8 +27,6 @@ from harness.mails import (
 )
 from harness.program import Database
 from harness.waits import PATIENCE, awaited
-from shopwindow.service.database.opening import open_database
-from shopwindow.service.mail import SENDERS, Patience
 from shopwindow.shop import INTERFACE
 
 
@@ -38,10 +38,10 @@ def server() -> Iterator[MailServer]:
 
 SENDING = """
 import os, signal, threading
-from shopwindow.service.database.opening import open_database
-from shopwindow.service.letters import Letters
-from shopwindow.service.mail import Patience, Senders
-from shopwindow.service.smtp import smtp_server
+from harness.databases import open_database
+from harness.databases import Letters
+from harness.mails import Patience, Senders
+from harness.mails import smtp_server
 from shopwindow.shop import INTERFACE
 
 stopped = threading.Event()

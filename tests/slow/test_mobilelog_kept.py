@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from harness.program import PHONE, entry_of, release_of_writes
+from harness.program import PHONE, LogFile, entry_of, release_of_writes
 from harness.servers import granian, metric
 from shopwindow.interface.running import LogKeeping
 from shopwindow.problems import Refusal
-from shopwindow.service.logfile import LogFile
 
 PATH = "/v2/utility/mobilelog"
 

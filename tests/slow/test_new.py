@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.content import SAMPLE
+from harness.content import ROOT, SAMPLE
 from harness.program import program_schemas, shopwindow
 from shopwindow import library
-from shopwindow.content.reading.listing import shipped
 from shopwindow.content.schemas.schema import BASE
 from shopwindow.problems import Failure, Misuse, sentence
 from shopwindow.shop import INTERFACE
@@ -242,7 +241,7 @@ def test_each_comment_is_a_line_that_checks_clean(minimal: Path, kind: str) -> N
 
 def test_every_property_is_explained(sample: Path) -> None:
     text = library.new(INTERFACE, sample, "event").read_text()
-    schema = json.loads((shipped("schemas") / "event.json").read_text())
+    schema = json.loads((ROOT / "schemas" / "event.json").read_text())
     comments = " ".join(line.strip(" #") for line in text.splitlines() if line.lstrip().startswith("# "))
     for name, place in schema["properties"].items():
         assert f"\n{name}:" in text or f"\n#{name}:" in text

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from harness.browser import browser, opened, preview
+from harness.program import Checked
 from shopwindow import library
-from shopwindow.content.check.folder import Checked
 from shopwindow.preview.workspace import Workspace
 from shopwindow.shop import INTERFACE
 
