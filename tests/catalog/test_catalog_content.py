@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import os
-import time
 from array import array
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +21,7 @@ from harness.content import (
     edit,
     found,
     problems,
+    program_schemas,
     scan,
     unmark,
     write_files,
@@ -33,7 +32,6 @@ from shopwindow.catalog import rules as catalog_rules
 from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.columns import ColumnWriter, NumberColumns
 from shopwindow.content.check import records
-from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE
 
@@ -578,29 +576,6 @@ def test_columns_tell_what_is_twice_what_is_missing_and_where(
     counts = {place: sum(number in twice for number in block) for place, block in enumerate(blocks)}
     by_block = {block: found.total() for block, found in columns.where("a", twice).items()}
     assert by_block == {place: count for place, count in counts.items() if count}
-
-
-def test_what_was_without_fault_is_not_read_again(small: Path, schemas: Schemas, tmp_path: Path) -> None:
-    options = {"cached": tmp_path / "cache" / "documents", "program": "one"}
-    for path in small.rglob("*"):
-        os.utime(path, (time.time() - 3600,) * 2)
-    first = catalog(small, schemas, **options)
-    noted = tmp_path / "cache" / "catalog"
-    state = noted.read_text()
-    assert catalog(small, schemas, **options) == first
-    edit(small, ("stores/one.yaml", "locationNumber: 100", "locationNumber: 101"))
-    assert [each.rule for each in checked(small, schemas, **options).problems] == ["reference"]
-    assert noted.read_text() == state
-    edit(small, ("stores/one.yaml", "locationNumber: 101", "locationNumber: 100"))
-    write_files(small, {FILES["inventory"]: INVENTORY * 2})
-    assert [each.rule for each in checked(small, schemas, **options).problems] == ["unique"]
-
-
-def test_the_digest_of_a_catalog_is_that_of_its_files(small: Path, schemas: Schemas, tmp_path: Path) -> None:
-    other = write_files(tmp_path / "other", SMALL)
-    assert catalog(small, schemas).digest() == catalog(other, schemas).digest()
-    write_files(other, {FILES["inventory"]: INVENTORY.replace(":3", ":4")})
-    assert catalog(small, schemas).digest() != catalog(other, schemas).digest()
 
 
 def test_the_sample_catalog_has_what_a_department_store_has(sample: Path, schemas: Schemas) -> None:

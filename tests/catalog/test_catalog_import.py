@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from catalog.test_catalog_content import SETTINGS
+from harness.catalogs import check_digit
 from harness.content import ROOT, SITE, write_files
 from harness.program import Ran, checked, shopwindow
-from shopwindow.catalog.rules import check_digit
 
 EXAMPLES = ROOT / "examples" / "import"
 DATA = Path(os.environ.get("SHOPWINDOW_DATA", ROOT.parent / "shared" / "data"))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -17,21 +18,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.test_catalog_content import FILES, SMALL
-from harness.content import AT, edit, live, write_files
-from harness.program import Schemas, aged, build, built, checked, current, manifest, shopwindow, tree
+from harness.catalogs import CATALOG
+from harness.content import AT, edit, write_files
+from harness.program import Releases, aged, build, built, current, manifest, shopwindow, tree
 from shopwindow import library
-from shopwindow.catalog.index.building import CATALOG, sorted_together
+from shopwindow.catalog.index.building import sorted_together
 from shopwindow.catalog.index.file import PAGE_SIZE
-from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.content.reading import yaml
 from shopwindow.interface.validators import modified
 from shopwindow.problems import Failure
-from shopwindow.release import indexes
 from shopwindow.release.build_notes import last_build
-from shopwindow.release.indexes import PreviousIndex
-from shopwindow.release.order import BuildOrder
-from shopwindow.release.releases import Releases
-from shopwindow.release.stage import Stage
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -73,7 +69,7 @@ def test_a_release_has_the_catalog_by_the_digest_of_its_rows(small: Path, out: P
     id = built(small, out)
     private = manifest(out / "releases" / id)["private"]
     assert private[NAME].keys() == {"format", "rows"}
-    assert (private[NAME]["format"], len(private[NAME]["rows"])) == (INDEX_FORMAT, 64)
+    assert (private[NAME]["format"], len(private[NAME]["rows"])) == (CATALOG.format, 64)
     assert note(out, id)["catalog"]["sha256"] == sha256(catalog(out, id).read_bytes()).hexdigest()
     assert not [path for path in tree(out / "releases" / id) if path.startswith("files/") and "sqlite" in path]
     content = library.released_content(INTERFACE, out, id)
@@ -86,7 +82,7 @@ FEEDS: dict[str, tuple[str, str, str]] = {
     "categories": (FILES["categories"], "name: Loafers", "name: Flats"),
     "brands": (FILES["brands"], "id: 7", "id: 8"),
     "products": (PRODUCTS, "description: A boot.", "description: A warm boot."),
-    "inventory": (INVENTORY, '"100":2', '"100":3'),
+    "inventory": (INVENTORY, '"100":2', '"100":0'),
     "reviews": (FILES["reviews"], '"Feet."', '"Dry feet."'),
     "recommendations": (FILES["recommendations"], "{product: 501, products: [502]}", "{product: 502, products: [501]}"),
 }
@@ -95,13 +91,6 @@ FEEDS: dict[str, tuple[str, str, str]] = {
 def test_the_release_id_covers_every_document(small: Path, out: Path) -> None:
     ids = [built(small, out), *(built(changed(small, each), out) for each in FEEDS.values())]
     assert len(set(ids)) == 1 + len(FEEDS)
-
-
-def test_the_same_content_gives_the_same_catalog_in_any_number_of_processes(small: Path, tmp_path: Path) -> None:
-    first, second = tmp_path / "a", tmp_path / "b"
-    id = built(small, first, "--jobs", "1")
-    assert built(small, second, "--jobs", "3") == id
-    assert catalog(first, id).read_bytes() == catalog(second, id).read_bytes()
 
 
 def test_a_release_without_a_catalog_has_no_file_for_it(minimal: Path, out: Path) -> None:
@@ -354,20 +343,15 @@ def test_a_build_beside_a_release_whose_build_json_is_broken_takes_nothing_from_
     assert shopwindow("verify", "--out", out).status == 0
 
 
-def test_the_catalog_of_another_format_is_not_looked_into(small: Path, tmp_path: Path, schemas: Schemas) -> None:
-    documents = checked(small).documents
-    assert documents
-    foreign = tmp_path / "foreign"
-    foreign.write_bytes(b"of another form")
-    told = {"sha256": sha256(b"of another form").hexdigest()}
-    before = PreviousIndex(foreign, {"format": INDEX_FORMAT - 1, "rows": ""}, told)
-    (tmp_path / "stage").mkdir()
-    stage, content = Stage(tmp_path / "stage"), live(small)
-    order = BuildOrder(INTERFACE, documents, schemas, datetime.fromisoformat(AT), lambda _: "", "program", {}, jobs=1)
-    made = indexes.build(order, content, {"catalog": before}, stage)
-    assert (made.private[NAME]["format"], made.changed) == (INDEX_FORMAT, {})
-    assert made.anew == {NAME: f"the previous one has format {INDEX_FORMAT - 1}, not {INDEX_FORMAT}"}
-    assert made.opened["catalog"].product(501)["name"] == "Paddock Boot"
+def test_the_catalog_of_another_format_is_not_looked_into(small: Path, out: Path) -> None:
+    before = replace(CATALOG, format=CATALOG.format - 1)
+    older = library.build(replace(INTERFACE, indexes=(before,)), small, out, at=AT, jobs=1).built
+    ran = build(small, out)
+    assert older is not None
+    assert older.id != current(out)
+    why = f"the previous one has format {before.format}, not {CATALOG.format}"
+    assert f"  {NAME} was built from the start: {why}\n" in ran.out
+    assert library.released_content(INTERFACE, out).index("catalog").product(501)["name"] == "Paddock Boot"
 
 
 def test_of_a_catalog_by_another_sqlite_nothing_is_copied_and_the_build_says_so(small: Path, out: Path) -> None:
@@ -399,11 +383,9 @@ def written_by_another_sqlite(release: Path) -> None:
 def test_an_old_release_goes_with_its_catalog(small: Path, out: Path) -> None:
     first = built(small, out)
     second = built(changed(small, PRICE), out)
-    releases = Releases(out)
     history = (out / "history.jsonl").read_text().replace("2026-", "2016-")
     (out / "history.jsonl").write_text(history)
-    with releases.lock():
-        assert releases.prune(1, datetime.fromisoformat(AT)) == [first]
+    assert library.prune(out, 1) == ([first], 1)
     assert not catalog(out, first).exists()
     assert catalog(out, second).exists()
 

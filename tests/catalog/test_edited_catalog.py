@@ -16,12 +16,12 @@ from shopwindow.shop import INTERFACE
 
 SIZE = 120
 EVERY_RUN: dict[str, tuple[str, ...]] = {
-    "prices": ("price", "sale", "start_days", "url_of_brand"),
-    "words": ("unheard_name", "other_synonyms", "facet_values"),
+    "prices and words": ("price", "sale", "start_days", "unheard_name", "other_synonyms"),
+    "brands": ("name_of_brand", "id_of_brand", "url_of_brand", "facet_values"),
     "products that come": ("add_in_one_place", "best_of_all", "flags"),
     "products that go": ("remove_best", "remove_many", "active"),
     "UPCs and stock": ("upc_moved", "upc_removed", "store_opened", "one_stock"),
-    "brands and categories": ("name_of_brand", "id_of_brand", "category_name", "category_removed"),
+    "categories": ("category_name", "category_removed"),
     "what belongs to products": ("members", "member_added", "unreviewed", "reviewed_otherwise", "recommended"),
     "other facets": ("attribute_becomes_common",),
 }

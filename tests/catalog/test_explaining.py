@@ -11,16 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.test_search import shop as shop
-from harness.catalogs import category, index, product
+from harness.catalogs import OpenedCatalog, ProductQuery, category, explain, index, product
 from harness.content import SAMPLE, examples
 from harness.program import built, shopwindow
 from shopwindow import library
 from shopwindow.catalog.explaining import explained
-from shopwindow.catalog.index.explaining import explain
-from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.index.searching import MAX_SCORED
 from shopwindow.catalog.index.words import STOP_WORDS
-from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.problems import Misuse
 from shopwindow.shop import INTERFACE
 

@@ -7,8 +7,20 @@ from typing import Any
 
 import pytest
 
-from harness.catalogs import TREE, URL, Document, category, index, product, review
-from shopwindow.catalog.protocol import Catalog, Facet, Page, ProductQuery, Reviews
+from harness.catalogs import (
+    TREE,
+    URL,
+    Catalog,
+    Document,
+    Facet,
+    Page,
+    ProductQuery,
+    Reviews,
+    category,
+    index,
+    product,
+    review,
+)
 
 SITE = {
     "catalog": {

@@ -14,6 +14,8 @@ from harness.catalogs import (
     TREE,
     WORDS,
     Document,
+    Page,
+    ProductQuery,
     category,
     facets,
     index,
@@ -26,7 +28,6 @@ from harness.catalogs import (
 from harness.content import examples
 from shopwindow.catalog.index.facets import FacetColumns, counted, ranges
 from shopwindow.catalog.index.ranks import rank_at
-from shopwindow.catalog.protocol import Page, ProductQuery
 
 REVIEWS = st.lists(st.tuples(st.integers(0, 29), st.integers(1, 5)), max_size=20)
 

@@ -11,10 +11,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.catalogs import category, index, product
+from harness.catalogs import OpenedCatalog, ProductQuery, category, index, product
 from harness.content import ROOT, examples
-from shopwindow.catalog.index.opened import OpenedCatalog
-from shopwindow.catalog.protocol import ProductQuery
 
 DATA = Path(os.environ.get("SHOPWINDOW_DATA", ROOT.parent / "shared/data"))
 GENDERS = {"M": "Men", "F": "Women"}

@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-from harness.catalogs import category, index, product, review
+from harness.catalogs import OpenedCatalog, ProductQuery, category, explain, index, product, review
 from harness.program import shopwindow
 from shopwindow import library
-from shopwindow.catalog.index.explaining import explain
-from shopwindow.catalog.index.opened import OpenedCatalog
-from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.shop import INTERFACE
 
 ONE, TWO, THREE, FOUR = "012345678905", "036000291452", "4006381333931", "96385074"

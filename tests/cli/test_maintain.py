@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.program import Ran, build, current, shopwindow
+from harness.program import Ran, Releases, build, current, shopwindow
 from shopwindow.problems import Failure
-from shopwindow.release.releases import Releases
 from shopwindow.service import maintenance
 from shopwindow.service.maintenance import MAINTENANCE_JOBS
 

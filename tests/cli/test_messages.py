@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.content import SAMPLE
-from harness.program import Ran, built
+from harness.program import Ran, Watch, built
 from harness.waits import awaited
-from shopwindow.service.watch import Watch
 from shopwindow.shop import INTERFACE
 
 NOBODY = 65534

@@ -33,6 +33,7 @@ from harness.content import (
     live_documents,
     place,
     problems,
+    program_schemas,
     scan,
     unmark,
     write_files,
@@ -41,7 +42,6 @@ from harness.program import Schemas
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
 from shopwindow.content.reading import yaml
-from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem
 from shopwindow.retail.storefront import events_by_store
 from shopwindow.shop import INTERFACE

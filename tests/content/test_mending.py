@@ -7,11 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.content import EVENT, MINIMAL, STORE, CheckOptions, check, edit, write_files
+from harness.content import EVENT, MINIMAL, STORE, CheckOptions, check, edit, program_schemas, write_files
 from harness.program import Checked
 from shopwindow import library
 from shopwindow.content.editing.mending import Repair, repair
-from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE
 

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from harness.content import ROOT, write_files
-from harness.program import shopwindow
+from harness.program import Interface, shopwindow
 from shopwindow import library
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.yaml import Malformed
 from shopwindow.content.rules import rule_pages
 from shopwindow.content.rules.rule_pages import RulePage
-from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import load
 from shopwindow.shop import INTERFACE
 

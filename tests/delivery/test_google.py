@@ -18,9 +18,8 @@ import pytest
 from obstore.store import GCSStore
 
 from harness.servers import ADDRESS
+from harness.stores import Bucket, Headers, TargetPointer
 from shopwindow.delivery import pointer
-from shopwindow.delivery.bucket import Bucket, Headers
-from shopwindow.delivery.pointer import TargetPointer
 
 TEXT = Headers("text/plain", "no-cache")
 CONDITIONS = ("x-goog-if-generation-match", "if-match", "if-none-match")

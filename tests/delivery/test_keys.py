@@ -9,13 +9,10 @@ from pathlib import Path
 import pytest
 
 from harness.program import shopwindow
-from harness.stores import folder, release
+from harness.stores import KeySource, PublishOptions, Signing, folder, outgoing, publish, release
 from shopwindow.delivery import roots, signing
-from shopwindow.delivery.keys import PASSPHRASE, KeySource
-from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import PublishOptions, publish
+from shopwindow.delivery.keys import PASSPHRASE
 from shopwindow.delivery.roots import DEFAULT_DAYS, ROLES, status
-from shopwindow.delivery.signing import Signing
 from shopwindow.problems import Failure, Misuse
 
 NOW = datetime.now(UTC)

@@ -12,13 +12,25 @@ import pytest
 
 from harness.content import SAMPLE, write
 from harness.program import built, shopwindow
-from harness.stores import current, documents, folder, memory, on_disk, read, release
+from harness.stores import (
+    Bucket,
+    Headers,
+    PublishOptions,
+    TargetPointer,
+    Version,
+    current,
+    documents,
+    folder,
+    memory,
+    on_disk,
+    outgoing,
+    publish,
+    read,
+    release,
+)
 from harness.waits import PATIENCE
 from shopwindow.delivery import layout, pointer
-from shopwindow.delivery.bucket import Bucket, Headers, Listed, Version
-from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.pointer import TargetPointer
-from shopwindow.delivery.publishing import PublishOptions, publish
+from shopwindow.delivery.bucket import Listed
 from shopwindow.problems import Failure
 from shopwindow.release.current import POINTER_FORMAT
 from shopwindow.release.manifest import MANIFEST_FORMAT

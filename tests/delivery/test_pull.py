@@ -15,24 +15,31 @@ from typing import Any, cast
 import orjson
 import pytest
 
+from harness.catalogs import CATALOG
 from harness.content import SAMPLE, site, write
-from harness.program import built, copied, history, shopwindow
-from harness.stores import current, folder, on_disk, published, release
-from shopwindow.catalog.index.building import CATALOG
+from harness.program import OutputBusy, Releases, built, copied, history, shopwindow, verify
+from harness.stores import (
+    Bucket,
+    FolderBucket,
+    PullFault,
+    current,
+    folder,
+    on_disk,
+    outgoing,
+    publish,
+    published,
+    pull,
+    release,
+)
 from shopwindow.delivery import layout, upkeep
-from shopwindow.delivery.bucket import Bucket, FolderBucket
 from shopwindow.delivery.chunks import PAGES_BYTES
-from shopwindow.delivery.fetching import MANIFEST_BYTES, Fetched, PullFault
-from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import publish
-from shopwindow.delivery.pulling import UnsignedSource, pull
+from shopwindow.delivery.fetching import MANIFEST_BYTES, Fetched
+from shopwindow.delivery.pulling import UnsignedSource
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.current import Current
 from shopwindow.release.damage import remedy
 from shopwindow.release.manifest import MANIFEST_FORMAT
-from shopwindow.release.releases import OutputBusy, Releases
-from shopwindow.release.verify import verify
 
 Json = Any
 

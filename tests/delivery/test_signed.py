@@ -11,8 +11,26 @@ import orjson
 import pytest
 from tuf.api.metadata import Metadata, MetaFile, Snapshot, TargetFile, Targets, Timestamp
 
-from harness.program import shopwindow
-from harness.stores import current, folder, memory, release
+from harness.program import Releases, shopwindow
+from harness.stores import (
+    Bucket,
+    FolderBucket,
+    Headers,
+    KeySource,
+    Outgoing,
+    Publication,
+    PublishOptions,
+    PullFault,
+    SignedSource,
+    Signing,
+    Version,
+    current,
+    folder,
+    memory,
+    outgoing,
+    pull,
+    release,
+)
 from shopwindow.delivery import (
     layout,
     publishing,
@@ -20,17 +38,9 @@ from shopwindow.delivery import (
     signing,
     upkeep,
 )
-from shopwindow.delivery.bucket import Bucket, FolderBucket, Headers, Version
-from shopwindow.delivery.fetching import PullFault
-from shopwindow.delivery.keys import KeySource
-from shopwindow.delivery.outgoing import Outgoing, outgoing
-from shopwindow.delivery.publishing import Publication, PublishOptions
-from shopwindow.delivery.pulling import pull
-from shopwindow.delivery.signing import SIGNED_AT, Signing
-from shopwindow.delivery.verifying import SignedSource
+from shopwindow.delivery.signing import SIGNED_AT
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
-from shopwindow.release.releases import Releases
 
 
 def signed_publish(

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from harness.program import Ran, shopwindow
-from harness.stores import current, folder, release
+from harness.stores import current, folder, parse, release
 from shopwindow.delivery import layout, pointer
-from shopwindow.delivery.targets import ConfiguredTarget, configured, parse
+from shopwindow.delivery.targets import ConfiguredTarget, configured
 from shopwindow.problems import Failure, Misuse
 
 

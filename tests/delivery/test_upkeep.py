@@ -10,12 +10,21 @@ import orjson
 import pytest
 
 from harness.program import shopwindow
-from harness.stores import current, folder, memory, on_disk, read, release
+from harness.stores import (
+    Bucket,
+    Headers,
+    PublishOptions,
+    current,
+    folder,
+    memory,
+    on_disk,
+    outgoing,
+    publish,
+    read,
+    release,
+)
 from shopwindow.delivery import layout, pointer, upkeep
-from shopwindow.delivery.bucket import Bucket, Headers
-from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.pointer import PRUNING_LASTS
-from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.problems import Failure
 from shopwindow.release.manifest import ManifestLines
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from urllib.parse import quote
 
-from harness.program import Content
+from harness.program import Content, Interface
 from shopwindow.edge.rules import ACCEPTS
 from shopwindow.interface.call import make
 from shopwindow.interface.formats import JSON
-from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import Operation
 from shopwindow.interface.routes import OPEN_PATHS
 

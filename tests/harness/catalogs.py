@@ -14,12 +14,17 @@ from hypothesis import strategies as st
 from harness.content import app, site, small, store
 from harness.content import write as write_documents
 from harness.program import PHONE
+from shopwindow.catalog.index.building import CATALOG
+from shopwindow.catalog.index.explaining import explain
 from shopwindow.catalog.index.indexing import write
 from shopwindow.catalog.index.opened import OpenedCatalog, open_index
 from shopwindow.catalog.index.sources import Sources
-from shopwindow.catalog.protocol import SORTS, Catalog, Facet, ProductQuery
+from shopwindow.catalog.protocol import SORTS, Catalog, Facet, Page, ProductQuery, Reviews
 from shopwindow.catalog.rules import check_digit
 from shopwindow.content.documents.documents import Content
+
+# The room's own doors, for what the command does not show.
+__all__ = ["CATALOG", "Catalog", "Facet", "OpenedCatalog", "Page", "ProductQuery", "Reviews", "check_digit", "explain"]
 
 # -- a small catalog by hand, as the files of a content folder; and the index that is made of it -----------------------
 

@@ -31,11 +31,14 @@ from shopwindow.interface.body import Bodies
 from shopwindow.interface.call import Request as Sent
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromStore, Moment, Outcome
+from shopwindow.release.releases import OutputBusy, Releases
+from shopwindow.release.verify import verify
 from shopwindow.retail.mobilelog.line import LogEntry
 from shopwindow.service.database.database import Database
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import load
+from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import Application, application
 from shopwindow.shop import INTERFACE
 
@@ -44,8 +47,13 @@ __all__ = [
     "Checked",
     "Content",
     "Database",
+    "Interface",
     "LogFile",
+    "OutputBusy",
+    "Releases",
     "Schemas",
+    "Watch",
+    "verify",
 ]  # types that tests name and do not look into
 
 

@@ -39,6 +39,7 @@ from shopwindow.delivery.bucket import Bucket, FolderBucket, Headers, Stored, Ve
 from shopwindow.delivery.fetching import PullFault
 from shopwindow.delivery.keys import KeySource
 from shopwindow.delivery.outgoing import Outgoing, outgoing
+from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.publishing import BY_DEFAULT, Publication, PublishOptions, publish
 from shopwindow.delivery.pulling import pull
 from shopwindow.delivery.signing import Signature, Signing
@@ -48,6 +49,27 @@ from shopwindow.problems import Failure
 from shopwindow.release.build_notes import record_build
 from shopwindow.release.releases import Releases
 from shopwindow.release.verify import verify
+
+# The room's own doors, for what the command does not show.
+__all__ = [
+    "Bucket",
+    "FolderBucket",
+    "Headers",
+    "KeySource",
+    "Outgoing",
+    "Publication",
+    "PublishOptions",
+    "PullFault",
+    "SignedSource",
+    "Signing",
+    "TargetPointer",
+    "Version",
+    "opened",
+    "outgoing",
+    "parse",
+    "publish",
+    "pull",
+]
 
 # -- real object stores on loopback, and what stands between them and a publisher --------------------------------------
 

@@ -6,7 +6,7 @@ import pytest
 
 from facts.reference_pages import DOCUMENTS
 from harness.content import ROOT
-from shopwindow.interface.interface import Interface
+from harness.program import Interface
 from shopwindow.interface.loading import load
 from shopwindow.interface.operation import FromStore
 from shopwindow.shop import INTERFACE

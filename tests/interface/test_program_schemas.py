@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from harness.content import program_schemas
 from shopwindow.interface.collections import schemas_with
-from shopwindow.interface.loading import program_schemas
 from shopwindow.shop import INTERFACE
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from harness.content import ROOT, site, write
-from harness.program import Schemas, program_schemas
+from harness.program import Interface, Schemas, program_schemas
 from shopwindow import library
-from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromContent
 from shopwindow.problems import Failure
 from shopwindow.shop import INTERFACE

@@ -118,6 +118,30 @@ MUTANTS = (
         "tests/catalog/test_ranks.py::test_best_sellers_stand_before_others_and_products_of_one_place_by_id",
     ),
     Mutant(
+        "catalog/index/comparing.py",
+        "            affect(out, totals.in_category(id))\n",
+        "            pass\n",
+        "tests/catalog/test_edited_catalog.py",
+    ),
+    Mutant(
+        "catalog/index/comparing.py",
+        '    out.executemany("DELETE FROM upc WHERE upc = ? AND product = ?", lost_upcs)\n',
+        "",
+        "tests/catalog/test_edited_catalog.py",
+    ),
+    Mutant(
+        "catalog/index/updating.py",
+        "            wording.forget(self.out, self.shop_before, rank, before, self.words)\n",
+        "            pass\n",
+        "tests/catalog/test_edited_catalog.py",
+    ),
+    Mutant(
+        "catalog/index/totals.py",
+        "if was is None or now is None or was.cents != now.cents:",
+        "if was is None or now is None:",
+        "tests/catalog/test_edited_catalog.py",
+    ),
+    Mutant(
         "delivery/upkeep.py",
         "return sent[id], id == present.id, id",
         "return sent[id], id != present.id, id",

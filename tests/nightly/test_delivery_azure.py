@@ -12,7 +12,10 @@ from harness import stores
 from harness.program import shopwindow
 from harness.stores import (
     BUCKET,
+    Bucket,
+    Headers,
     Store,
+    Version,
     assert_decides,
     assert_lives,
     azure,
@@ -26,7 +29,6 @@ from harness.stores import (
 )
 from harness.waits import PATIENCE
 from shopwindow.delivery import layout
-from shopwindow.delivery.bucket import Bucket, Headers, Version
 
 TEXT = Headers("text/plain", "no-cache")
 RACERS = 8

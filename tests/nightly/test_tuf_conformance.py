@@ -15,11 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.stores import folder, release, signed_publish
+from harness.stores import KeySource, Signing, folder, outgoing, release, signed_publish
 from shopwindow.delivery import layout, roots
-from shopwindow.delivery.keys import KeySource
-from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.signing import Signing
 
 SUITE = os.environ.get("SHOPWINDOW_TUF_CONFORMANCE", "")
 

@@ -9,13 +9,12 @@ import pytest
 
 from harness.content import AT, SAMPLE, documents
 from harness.content import live_documents as live
-from harness.program import built, shopwindow
+from harness.program import Releases, built, shopwindow
 from shopwindow import library
 from shopwindow.content.reading.listing import COLLECTIONS
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.program import program_digest
 from shopwindow.release.purging import ANSWERS_RENDERED, Purge, urls_to_purge
-from shopwindow.release.releases import Releases
 from shopwindow.shop import INTERFACE
 
 EVENT = "events/windows-light-up.yaml"

@@ -4,7 +4,6 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,10 +19,8 @@ from harness import catalogs
 from harness.content import (
     AT,
     ROOT,
-    CheckOptions,
     app,
     as_content,
-    check,
     coupon,
     event,
     examples,
@@ -34,38 +31,21 @@ from harness.content import (
     store,
     write,
 )
-from harness.program import Content, Schemas, program_schemas
+from harness.program import Content, current
+from shopwindow import library
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.interface.operation import FromContent
 from shopwindow.release import prerender
-from shopwindow.release.build import Built, build
-from shopwindow.release.order import BuildOrder
 from shopwindow.release.reads import Digests, Read, ReadRecord, Recorded, load, returned, save
-from shopwindow.release.releases import Releases
-from shopwindow.release.verify import verify
 from shopwindow.retail.storefront import days, events_by_store, grid_of_stores
 from shopwindow.shop import INTERFACE
 
 Json = Any
-SCHEMAS = program_schemas()
 
 
-def made(
-    content: Path, out: Path, at: str = AT, *, fresh: bool = False, jobs: int = 1, program: str = "this program"
-) -> Built | None:
-    """A release of a content folder, switched to; None where the content has faults."""
-    schemas = Schemas([ROOT / "schemas", content / "schemas"]) if (content / "schemas").is_dir() else SCHEMAS
-    documents = check(content, schemas, INTERFACE, CheckOptions(jobs=1)).documents
-    if documents is None:
-        return None
-    releases, moment = Releases(out), datetime.fromisoformat(at)
-    with releases.lock(make=True):
-        order = BuildOrder(
-            INTERFACE, documents, schemas, moment, lambda live: f"edge of {program}", program, {}, jobs, fresh
-        )
-        result = build(order, releases)
-        releases.activate(result.id, "build", "build", moment)
-    return result
+def made(content: Path, out: Path, at: str = AT, *, fresh: bool = False, jobs: int = 1) -> Any:
+    """What was built of a content folder, and switched to; None where the content has faults."""
+    return library.build(INTERFACE, content, out, at=at, jobs=jobs, fresh=fresh).built
 
 
 # -- the oracle: a build that asks everything --------------------------------------------------------------------
@@ -214,7 +194,7 @@ def test_whatever_is_edited_a_release_is_that_of_a_build_that_asks_everything(
             release = out / "releases" / result.id
             assert looks(release) == looks(whole / "releases" / result.id)
             assert {len(inodes) for inodes in copies(release).values()} == {1}
-            assert verify(Releases(out), result.id) == []
+            assert library.verify(out, result.id, INTERFACE) == (result.id, [])
             shutil.rmtree(whole)
 
 
@@ -357,7 +337,7 @@ def test_everything_is_asked_after_a_change_of(
     assert len(asked(lambda: made(content, out))) >= everything(content)
     expected = made(content, tmp_path / "whole", fresh=True)
     assert expected is not None
-    assert Releases(out).current() == expected.id
+    assert current(out) == expected.id
     assert asked(lambda: made(content, out)) == []
 
 
@@ -371,19 +351,11 @@ def test_a_build_without_the_cache_asks_everything_and_the_next_one_does_not(con
 def test_a_release_that_another_program_built_is_asked_for_once(content: Path, out: Path) -> None:
     first = made(content, out)
     assert first is not None
-    path = Releases(out).path(first.id) / "build.json"
+    path = out / "releases" / first.id / "build.json"
     path.write_bytes(orjson.dumps({**orjson.loads(path.read_bytes()), "program": "an older program"}))
     record_of(out).unlink()
     assert len(asked(lambda: made(content, out))) == everything(content)
     assert asked(lambda: made(content, out)) == []
-
-
-def test_another_program_has_edge_rules_of_its_own(content: Path, out: Path) -> None:
-    older, newer = made(content, out, program="an older program"), made(content, out)
-    assert older is not None
-    assert newer is not None
-    edges = [Releases(out).lines(result.id).edge for result in (older, newer)]
-    assert edges == ["edge of an older program", "edge of this program"]
 
 
 def test_after_a_rollback_everything_is_asked(content: Path, out: Path) -> None:
@@ -391,7 +363,7 @@ def test_after_a_rollback_everything_is_asked(content: Path, out: Path) -> None:
     write(content, {"events/second.yaml": RENAMED})
     made(content, out)
     assert first is not None
-    Releases(out).point(first.id)
+    library.activate(out, first.id)
     assert len(asked(lambda: made(content, out))) == everything(content)
 
 

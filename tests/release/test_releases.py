@@ -14,11 +14,9 @@ from typing import Any
 import pytest
 
 from harness.content import AT, SAMPLE, app, coupon, promotion, site, small, store, write
-from harness.program import aged, build, built, copied, current, history, manifest, shopwindow
+from harness.program import Releases, aged, build, built, copied, current, history, manifest, shopwindow, verify
 from shopwindow.problems import Failure
 from shopwindow.release.changes import ValueChange, changes, longest_lifetime, purged
-from shopwindow.release.releases import Releases
-from shopwindow.release.verify import verify
 from shopwindow.shop import INTERFACE
 
 Json = Any

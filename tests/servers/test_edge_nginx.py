@@ -34,13 +34,12 @@ from edge.test_edge_rules import (
     rules_of,
 )
 from harness import servers
-from harness.program import Answer, Content, built, manifest
+from harness.program import Answer, Content, Releases, built, manifest
 from harness.servers import ask, ask_raw
 from harness.waits import PATIENCE
 from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import Rules, rules
 from shopwindow.interface.validators import etag
-from shopwindow.release.releases import Releases
 from shopwindow.shop import INTERFACE
 
 __all__ = ["content", "out"]

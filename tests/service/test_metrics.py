@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
-from harness.program import Schemas, called
+from harness.program import Schemas, Watch, called
 from harness.servers import noted
 from shopwindow.interface.answer import Response
 from shopwindow.service.admin import Admin, behind
 from shopwindow.service.metrics import Durations, Metrics
 from shopwindow.service.serving import Exchange, load
-from shopwindow.service.watch import Watch
 from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 from shopwindow.shop import INTERFACE
 

@@ -10,8 +10,7 @@ import pytest
 
 from harness.content import ROOT
 from harness.databases import DOCUMENT, Letters
-from harness.program import Ran, shopwindow
-from shopwindow.interface.interface import Interface
+from harness.program import Interface, Ran, shopwindow
 from shopwindow.interface.mail import Letter, Mailbox, MailTemplate
 from shopwindow.interface.outbox import ClaimedMail
 from shopwindow.problems import Failure

@@ -19,13 +19,19 @@ from harness.stores import (
     BUCKET,
     NAMES,
     READER,
+    Bucket,
+    Headers,
+    Outgoing,
     Store,
+    Version,
     assert_decides,
     assert_lives,
     at,
     between,
     current,
     on_disk,
+    outgoing,
+    publish,
     reached,
     read,
     release,
@@ -33,9 +39,6 @@ from harness.stores import (
 )
 from harness.waits import PATIENCE, awaited
 from shopwindow.delivery import layout
-from shopwindow.delivery.bucket import Bucket, Headers, Version
-from shopwindow.delivery.outgoing import Outgoing, outgoing
-from shopwindow.delivery.publishing import publish
 from shopwindow.problems import Failure
 
 KILLS = int(os.environ.get("SHOPWINDOW_KILLS", "100")) * 2 // 5

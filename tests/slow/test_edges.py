@@ -28,18 +28,16 @@ from facts import conformance, conformance_catalog
 from facts.negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
 from harness import servers
 from harness.content import ROOT, write_files
-from harness.program import Answer, Content, built, manifest, program_schemas, shopwindow
+from harness.program import Answer, Content, Interface, built, manifest, program_schemas, shopwindow
 from harness.servers import ADDRESS, AS_INSTALLED, SOURCES, Server, ask, free_port, granian
+from harness.stores import PublishOptions, outgoing, publish
 from harness.stores import folder as in_folder
 from harness.waits import PATIENCE
-from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.edge import nginx as for_nginx
 from shopwindow.edge import worker
 from shopwindow.edge.keys import read_keys
 from shopwindow.edge.rules import Rules, rules
 from shopwindow.interface.collections import schemas_with
-from shopwindow.interface.interface import Interface
 from shopwindow.release.changes import content_of
 from shopwindow.release.stored import interface_of
 from shopwindow.service.codings import plain_tag

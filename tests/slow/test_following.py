@@ -18,17 +18,15 @@ from typing import Any
 import pytest
 
 from harness.commands import ends_with_us
-from harness.program import shopwindow
+from harness.program import OutputBusy, Releases, shopwindow
 from harness.servers import environment, granian, lives, metric
-from harness.stores import folder, published
+from harness.stores import FolderBucket, folder, published
 from harness.waits import PATIENCE, awaited
-from shopwindow.delivery.bucket import FolderBucket
 from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, Log, follow, pause
 from shopwindow.delivery.layout import POINTER
 from shopwindow.delivery.pointer import POINTER_HEADERS
 from shopwindow.delivery.pulling import ReleaseSource, UnsignedSource, WantedRelease
 from shopwindow.release import pull_notes
-from shopwindow.release.releases import OutputBusy, Releases
 
 Json = Any
 

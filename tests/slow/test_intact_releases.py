@@ -12,13 +12,11 @@ import pytest
 
 from catalog.test_catalog_content import FILES, SMALL
 from harness.content import DIGEST, edit, write_files
-from harness.program import built, called
+from harness.program import Releases, Watch, built, called
 from harness.servers import Server, granian
 from harness.waits import awaited
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
-from shopwindow.release.releases import Releases
-from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
 

@@ -9,15 +9,10 @@ from pathlib import Path
 import pytest
 from tuf.api.metadata import Metadata
 
-from harness.program import shopwindow
+from harness.program import Releases, shopwindow
 from harness.servers import SOURCES
-from harness.stores import folder, release, signed_publish
+from harness.stores import KeySource, PublishOptions, Signing, folder, outgoing, release, signed_publish
 from shopwindow.delivery import roots
-from shopwindow.delivery.keys import KeySource
-from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import PublishOptions
-from shopwindow.delivery.signing import Signing
-from shopwindow.release.releases import Releases
 
 PAGE = SOURCES.parent / "docs/operate/signing.md"
 ONLINE = ("targets", "snapshot", "timestamp")

@@ -12,10 +12,10 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from harness.browser import Preview, browser, first_held, opened, preview, save
+from harness.catalogs import CATALOG
 from harness.content import documents, live
 from harness.program import shopwindow
 from harness.waits import PATIENCE, awaited
-from shopwindow.catalog.index.building import CATALOG
 from shopwindow.preview.index_builds import FILES_KEPT, NAME_DIGITS, IndexBuilds, IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS
 from shopwindow.problems import Failure

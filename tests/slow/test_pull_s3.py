@@ -19,17 +19,28 @@ import orjson
 import pytest
 
 from harness.content import write
-from harness.program import built, shopwindow
+from harness.program import Releases, built, shopwindow, verify
 from harness.servers import Server, granian
-from harness.stores import BUCKET, READER, WAYS, Store, at, between, documents, lying, on_disk, published, reached, s3
+from harness.stores import (
+    BUCKET,
+    READER,
+    WAYS,
+    Headers,
+    Store,
+    at,
+    between,
+    documents,
+    lying,
+    on_disk,
+    outgoing,
+    publish,
+    published,
+    reached,
+    s3,
+)
 from harness.waits import PATIENCE, awaited
 from shopwindow.delivery import upkeep
-from shopwindow.delivery.bucket import Headers
-from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import publish
 from shopwindow.release import pull_notes
-from shopwindow.release.releases import Releases
-from shopwindow.release.verify import verify
 
 Json = Any
 KILLS = int(os.environ.get("SHOPWINDOW_KILLS", "100")) * 2 // 5

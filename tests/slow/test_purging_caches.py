@@ -22,12 +22,9 @@ from facts.negotiation import HOST, KEY_HEADER
 from harness.content import ROOT
 from harness.program import Answer, Ran, built, manifest, shopwindow
 from harness.servers import ADDRESS, ask, free_port, granian, varnish
-from harness.stores import current, folder, published, release
+from harness.stores import Bucket, PublishOptions, current, folder, outgoing, publish, published, release
 from harness.waits import PATIENCE, awaited
 from shopwindow.delivery import purging, upkeep
-from shopwindow.delivery.bucket import Bucket
-from shopwindow.delivery.outgoing import outgoing
-from shopwindow.delivery.publishing import PublishOptions, publish
 from shopwindow.delivery.purging import purge, purger_of, surrogate_key
 from shopwindow.problems import Failure, Misuse
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from shopwindow.delivery.bucket import Bucket, Headers
-from shopwindow.delivery.targets import BACKOFF, HASTY_RETRIES, opened, parse
+from harness.stores import Bucket, Headers, opened, parse
+from shopwindow.delivery.targets import BACKOFF, HASTY_RETRIES
 from shopwindow.problems import Failure
 
 TEXT = Headers("text/plain", "no-cache")

@@ -19,9 +19,10 @@ import pytest
 
 from catalog.test_catalog_content import FILES, SMALL
 from facts.conformance import AT, CODES, METHODS, OLD_TABLET, PHONE, TABLET, documents, error, json_bytes, xml
+from harness.catalogs import CATALOG
 from harness.content import app, as_content, as_value, edit, small, write_files
 from harness.content import write as write_documents
-from harness.program import Answer, built, called, current, served, shopwindow
+from harness.program import Answer, Releases, Watch, built, called, current, served, shopwindow
 from harness.run import made_by
 from harness.servers import (
     ADDRESS,
@@ -37,17 +38,14 @@ from harness.servers import (
 )
 from harness.waits import PATIENCE, awaited
 from shopwindow import library
-from shopwindow.catalog.index.building import CATALOG
 from shopwindow.cli.service import serve
 from shopwindow.cli.steps import interface_option
 from shopwindow.interface.answer import Response
 from shopwindow.interface.formats import accepted_formats
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
-from shopwindow.release.releases import Releases
 from shopwindow.service.message import MAX_BODY
 from shopwindow.service.serving import CacheKey, Exchange, ResponseCache
-from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import MAX_UNWANTED
 from shopwindow.shop import INTERFACE
 

@@ -22,14 +22,12 @@ import pytest
 from facts.conformance import PHONE, differing, documents, json_bytes, table
 from harness.content import app, small, store
 from harness.content import write as write_documents
-from harness.program import built, shopwindow
+from harness.program import Releases, Watch, built, shopwindow
 from harness.servers import ADDRESS, ask, granian, uwsgi, waitress
 from harness.waits import PATIENCE, awaited
 from shopwindow.release.manifest import encode, release_id
-from shopwindow.release.releases import Releases
 from shopwindow.service.connections import count_connections
 from shopwindow.service.metrics_folder import metrics_folder
-from shopwindow.service.watch import Watch
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}

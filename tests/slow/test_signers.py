@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from harness import mortal_signer
+from harness.program import Releases
 from harness.stores import (
     BUCKET,
+    PullFault,
     Store,
     bucket_at,
     current,
@@ -30,8 +32,6 @@ from harness.stores import (
     wrongly,
 )
 from shopwindow.delivery import layout
-from shopwindow.delivery.fetching import PullFault
-from shopwindow.release.releases import Releases
 
 KILLS = int(os.environ.get("SHOPWINDOW_KILLS", "100"))
 """Publishers that are killed at a directory; a tenth as many at the store, where each takes ten times as long."""
