@@ -10,7 +10,7 @@ import pytest
 
 from facts.index_edits import EDITS
 from harness.catalogs import EditedCatalog
-from harness.indexes import REQUESTS, answer, follow, release, requests
+from harness.indexes import REQUESTS, answer, drawn_requests, follow, release
 from harness.program import served
 from shopwindow.shop import INTERFACE
 
@@ -41,7 +41,7 @@ def test_a_release_upon_a_previous_one_is_that_of_a_build_from_nothing(
     unedited: Path, tmp_path: Path, name: str
 ) -> None:
     folder = Path(shutil.copytree(unedited, tmp_path / "edited", symlinks=True))
-    follow(EditedCatalog(1, SIZE), folder, [[EDITS[edit] for edit in EVERY_RUN[name]]], 120)
+    follow(EditedCatalog(1, SIZE), folder, [[EDITS[edit] for edit in EVERY_RUN[name]]], 40)
 
 
 # -- the comparison itself ---------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def test_every_operation_of_the_catalog_is_asked() -> None:
 def test_requests_have_answers(unedited: Path) -> None:
     """Of every operation one at least that is no error; and lists that differ much."""
     service = served(unedited / "dist")
-    answers = [(name, answer(service, target)) for name, target in requests(EditedCatalog(1, SIZE), 1, 400)]
+    answers = [(name, answer(service, target)) for name, target in drawn_requests(EditedCatalog(1, SIZE), 1, 400)]
     assert {name for name, came in answers if came.status == 200} == set(REQUESTS)
     lists = [came.body for name, came in answers if name in ("search", "browse_products") and came.status == 200]
     assert len(set(lists)) > len(lists) * 3 / 4

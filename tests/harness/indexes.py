@@ -6,6 +6,7 @@ What is compared is what a reader of a release gets: its id, which covers every 
 import random
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -192,12 +193,43 @@ def misspelled(word: str, source: random.Random) -> str:
     return word[:place] + word[place : place + 2][::-1] + word[place + 2 :]
 
 
-def requests(shop: EditedCatalog, seed: int, number: int) -> list[tuple[str, str]]:
+def drawn_requests(shop: EditedCatalog, seed: int, number: int) -> list[tuple[str, str]]:
     """So many requests about a catalog: the operation and the target."""
     drawn = RequestSource(shop, seed)
     weights = [weight for weight, _ in REQUESTS.values()]
     operations = drawn.source.choices(list(REQUESTS), weights, k=number)
     return [(operation, REQUESTS[operation][1](drawn)) for operation in operations]
+
+
+AT_ONCE = 90
+"""Ids that one request asks for: a few less than it may."""
+
+
+def whole(shop: EditedCatalog) -> Iterator[str]:
+    """Targets that together show every document, every list in every order, and what every word finds."""
+    for ids in batched(map(str, shop.products)):
+        yield f"v3/catalog/product/{ids}?show={SHOWN}"
+        yield f"v4/recommendations/product/{ids}?maxprods=8"
+    for upcs in batched(entry["upc"] for _, entry in shop.upcs()):
+        for location in (*LOCATIONS, *NEW_LOCATIONS):
+            yield f"v4/catalog/bops/upc/{upcs}?locationNumber={location}&numberOfStores=1"
+    for id in shop.products:
+        yield f"v3/catalog/reviews?productId={id}"
+    yield "v3/catalog/product/index"
+    for category in shop.tree:
+        yield f"v4/catalog/category/brandindex/{category['id']}"
+        for order, direction in product(BROWSED_BY, ("asc", "desc")):
+            path = f"v3/catalog/category/{category['id']}/browseproducts"
+            yield f"{path}?resultsperpage=20&sortby={order}&sortorder={direction}"
+    for word in (*DRAWN_WORDS, *OTHER_WORDS, *(each["name"] for each in shop.tree)):
+        yield f"v4/catalog/search?searchphrase={quote(word)}&perpage=20&facetexpandall=true"
+
+
+def batched(ids: Iterable[str]) -> Iterator[str]:
+    """Ids, so many by comma."""
+    every = list(ids)
+    for start in range(0, len(every), AT_ONCE):
+        yield ",".join(every[start : start + AT_ONCE])
 
 
 def answer(service: Application, target: str) -> Answer:
@@ -215,10 +247,12 @@ def release(shop: EditedCatalog, folder: Path, out: str = "dist") -> str:
 
 
 def same(shop: EditedCatalog, folder: Path, seed: int, number: int) -> None:
-    """Build upon the release in a folder, and compare it with one from nothing: its id, and so many answers."""
+    """Build upon the release in a folder, and compare it with one from nothing: its id, what shows the whole catalog,
+    and so many answers to requests that are drawn.
+    """
     assert release(shop, folder) == release(shop, folder, "anew")
     again, anew = served(folder / "dist"), served(folder / "anew")
-    for _, target in requests(shop, seed, number):
+    for target in (*whole(shop), *(target for _, target in drawn_requests(shop, seed, number))):
         assert answer(again, target) == answer(anew, target), target
     shutil.rmtree(folder / "anew")
 
@@ -226,7 +260,7 @@ def same(shop: EditedCatalog, folder: Path, seed: int, number: int) -> None:
 def follow(shop: EditedCatalog, folder: Path, steps: Iterable[Sequence[Edit]], number: int) -> None:
     """Edit a catalog step by step. Each release is built upon the one before, and compared with one from nothing.
 
-    The first is in the folder, or is built now. ``number``: of the answers that each step compares.
+    The first is in the folder, or is built now. ``number``: of the drawn answers that each step compares.
     """
     if not (folder / "dist").exists():
         release(shop, folder)

@@ -21,14 +21,14 @@ SIZE = 120
 
 @pytest.mark.parametrize("name", TABLE)
 def test_a_release_upon_a_previous_one_is_that_of_a_build_from_nothing(tmp_path: Path, name: str) -> None:
-    follow(EditedCatalog(1, SIZE), tmp_path, [[edit] for edit in TABLE[name]], 300)
+    follow(EditedCatalog(1, SIZE), tmp_path, [[edit] for edit in TABLE[name]], 100)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_hundred_edits_in_a_row(tmp_path: Path, seed: int) -> None:
     steps = list(drawn_steps(random.Random(seed), 100))
     assert {edit.__name__ for edits in steps for edit in edits} == {*EDITS}
-    follow(EditedCatalog(seed, SIZE), tmp_path, steps, 200)
+    follow(EditedCatalog(seed, SIZE), tmp_path, steps, 100)
 
 
 def test_edits_change_documents() -> None:
