@@ -21,10 +21,10 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -310,7 +310,10 @@ def edge(work: Path, out: Path, port: int) -> str:
 def running(
     command: Command, port: int, **options: Any
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server in a process, from when it listens on ``port``."""
+    """A server in a process, from when it answers on ``port``.
+
+    The parent of a service listens long before a worker answers.
+    """
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, cwd=real_content.CHECKOUT, **options
     )
@@ -324,13 +327,17 @@ def running(
 
 def _await(process: subprocess.Popen[bytes], port: int) -> None:
     for _ in range(3000):
-        with closing(socket.socket()) as probe:
-            if probe.connect_ex((ADDRESS, port)) == 0:
-                return
+        with (
+            suppress(OSError, HTTPException),
+            closing(HTTPConnection(ADDRESS, port, timeout=10)) as probe,
+        ):
+            probe.request("GET", "/")
+            probe.getresponse().read()
+            return
         if process.poll() is not None:
             break
         time.sleep(0.01)
-    raise RuntimeError(f"{process.args!r} does not listen")
+    raise RuntimeError(f"{process.args!r} does not answer")
 
 
 def _child(pid: int) -> int:

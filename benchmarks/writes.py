@@ -8,7 +8,9 @@ wrk asks over loopback, 64 clients; every request opts another device in, or log
 line. The contenders take turns. Each server has the number of workers, out of those
 given, that served it best in a first round, which is not counted. Everything is durable
 before it is answered: SQLite with synchronous FULL, PostgreSQL with fsync and
-synchronous_commit, the log with fdatasync.
+synchronous_commit, the log with fdatasync. All files lie on a disk. Beside the rates
+stands the processor time of a write: that of all processes of the server, without the
+database's and wrk's.
 """
 
 import argparse
@@ -71,6 +73,11 @@ does nothing but sync, is not.
 """
 
 CONNECTIONS = 16
+
+ON_DISK = Path("/var/tmp")
+"""Where PostgreSQL's files lie; its account has to reach them. In memory a commit would
+cost nothing.
+"""
 
 _SCRIPT = """\
 local number, name, thread = 0, "", 0
@@ -229,8 +236,16 @@ class Place:
     pin: bool = False
 
 
+@dataclass(frozen=True)
+class Started:
+    """A server: its port, and its first process."""
+
+    port: int
+    pid: int
+
+
 @contextmanager
-def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[int]:
+def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[Started]:
     """The service on a database; ``before``: what its command is given to."""
     port = free_port()
     command = [
@@ -256,7 +271,7 @@ def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[in
         (place.work / "access.log").open("ab") as log,
         running(command, port, stdout=log) as process,
     ):
-        yield port
+        yield Started(port, process.pid)
         if before:  # strace ends with what it traces, and hands no signal on
             os.kill(_child(process.pid), signal.SIGTERM)
             process.wait(60)
@@ -265,7 +280,7 @@ def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[in
 @contextmanager
 def other(
     place: Place, factory: str, workers: int, **environment: str
-) -> Iterator[int]:
+) -> Iterator[Started]:
     """The same server with another callable of this module."""
     port, metrics = free_port(), place.work / f"metrics-{factory}-{workers}"
     metrics.mkdir(exist_ok=True)
@@ -288,9 +303,9 @@ def other(
     merged = {**os.environ, **given}
     with (
         (place.work / "access.log").open("ab") as log,
-        running(command, port, stdout=log, env=merged),
+        running(command, port, stdout=log, env=merged) as process,
     ):
-        yield port
+        yield Started(port, process.pid)
 
 
 def _child(pid: int) -> int:
@@ -307,15 +322,28 @@ _batches = count(1)
 
 @dataclass(frozen=True)
 class Rate:
-    """Opt-ins a second, and the milliseconds within which 99 of 100 were answered; 0
-    where nobody was asked.
+    """Opt-ins a second, the milliseconds within which 99 of 100 were answered, and the
+    microseconds of processor time that each took; 0 where nobody was asked.
     """
 
     rate: float
     p99: float = 0.0
+    processor: float = 0.0
 
 
-def asked(place: Place, port: int, seconds: float, what: tuple[str, str]) -> Rate:
+def _processor_seconds(pid: int) -> float:
+    """The processor time of a process and of all its descendants."""
+    pids, ticks = [pid], 0
+    for each in pids:
+        for children in Path(f"/proc/{each}/task").glob("*/children"):
+            pids += map(int, children.read_text(encoding="ascii").split())
+        text = Path(f"/proc/{each}/stat").read_text(encoding="utf-8")
+        fields = text.rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])  # utime, stime (proc(5))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def asked(place: Place, server: Started, seconds: float, what: tuple[str, str]) -> Rate:
     """What wrk finds. Raises RuntimeError where a request was not answered with 200."""
     script = place.work / "wrk.lua"
     path, body = what
@@ -333,28 +361,34 @@ def asked(place: Place, port: int, seconds: float, what: tuple[str, str]) -> Rat
         "-s",
         str(script),
     ]
+    before = _processor_seconds(server.pid)
     done = subprocess.run(
-        [*command, f"http://{ADDRESS}:{port}"],
+        [*command, f"http://{ADDRESS}:{server.port}"],
         check=True,
         capture_output=True,
         text=True,
     )
+    spent = _processor_seconds(server.pid) - before
+    number = re.search(r"(\d+) requests in", done.stdout)
     found = re.search(r"^Requests/sec: +([0-9.]+)", done.stdout, re.MULTILINE)
     late = re.search(r"^ +99% +([0-9.]+)(us|ms|s) *$", done.stdout, re.MULTILINE)
     if (
         not found
         or not late
+        or not number
         or "Non-2xx" in done.stdout
         or "Socket errors" in done.stdout
     ):
         raise RuntimeError(done.stdout)
     return Rate(
-        float(found[1]), float(late[1]) * {"us": 0.001, "ms": 1, "s": 1000}[late[2]]
+        float(found[1]),
+        float(late[1]) * {"us": 0.001, "ms": 1, "s": 1000}[late[2]],
+        spent / int(number[1]) * 1_000_000,
     )
 
 
 Server = Callable[[int], Any]
-"""A number of workers → a context with its port."""
+"""A number of workers → a context with what was started."""
 
 
 @dataclass
@@ -382,9 +416,10 @@ def measure(
     for name, made in servers.items():
         tried = {}
         for workers in given.workers:
-            with made(workers) as port:
-                asked(place, port, 1, _asks(name))
-                tried[workers] = asked(place, port, given.seconds, _asks(name)).rate
+            with made(workers) as started:
+                asked(place, started, 1, _asks(name))
+                rate = asked(place, started, given.seconds, _asks(name)).rate
+                tried[workers] = rate
         results.workers[name] = max(tried, key=lambda workers: tried[workers])
         _say(
             f"{name}: {', '.join(f'{workers} workers {rate:,.0f}' for workers, rate in tried.items())}"
@@ -393,10 +428,10 @@ def measure(
         for name, loop in loops.items():
             results.rates[name].append(Rate(loop()))
         for name, made in servers.items():
-            with made(results.workers[name]) as port:
-                asked(place, port, 1, _asks(name))
+            with made(results.workers[name]) as started:
+                asked(place, started, 1, _asks(name))
                 results.rates[name].append(
-                    asked(place, port, given.seconds, _asks(name))
+                    asked(place, started, given.seconds, _asks(name))
                 )
         _say(
             ", ".join(
@@ -528,10 +563,19 @@ def table(results: Results) -> Iterator[str]:
             bound = f"at most 3 × {CLIENTS} / rate: {most:.1f} ms"
             row = f"| 99 of 100 within, {what} | {p99:.1f} ms | {other} | | {bound} |"
             yield f"{row} {'met' if p99 <= most else 'missed'} |"
+            other = f"{words} | {_processor(results, beside)} µs" if beside else " | "
+            row = (
+                f"| Processor time of a write, {what} | {_processor(results, name)} µs"
+            )
+            yield f"{row} | {other} | | | |"
 
 
 def _p99(results: Results, name: str) -> float:
     return median(found.p99 for found in results.rates[name])
+
+
+def _processor(results: Results, name: str) -> int:
+    return round(median(found.processor for found in results.rates[name]))
 
 
 def _median(results: Results, name: str) -> float:
@@ -600,7 +644,7 @@ def main() -> int:
     try:
         with ExitStack() as stack:
             postgresql = stack.enter_context(
-                postgresql_server({"max_connections": "300"})
+                postgresql_server({"max_connections": "300"}, ON_DISK)
             )
             results = bench(
                 Place(work, *sample(work), given.threads, given.pin), postgresql, given

@@ -304,11 +304,11 @@ class LentDatabase:
 
 
 @contextmanager
-def postgresql_server(settings: Mapping[str, str] | None = None) -> Iterator[PostgresServer]:
-    """A server that is stopped and deleted at the end."""
+def postgresql_server(settings: Mapping[str, str] | None = None, below: Path | None = None) -> Iterator[PostgresServer]:
+    """A server that is stopped and deleted at the end. Its files lie ``below`` a folder, by default in memory."""
     programs = required_postgresql()
     # not below a test's own folder, which is root's alone
-    folder = Path(tempfile.mkdtemp(prefix=f"{run_name()}-postgresql-", dir=memory()))
+    folder = Path(tempfile.mkdtemp(prefix=f"{run_name()}-postgresql-", dir=below or memory()))
     server = PostgresServer(programs, folder, free_port(), settings or {})
     try:
         if account := _account():

@@ -125,11 +125,17 @@ class Outcome:
 class FromStore:
     """An action in one transaction of the database, which a Refusal rolls back.
 
+    Whoever else writes waits for the transaction. So what only the response says beside,
+    from the release, is added after it, by ``complete``: it returns the response's
+    value for that of the Outcome. A repeated request gets the stored Outcome, completed
+    from the release of that time.
+
     ``writes``: False where it only reads.
     """
 
     action: Callable[[Tables, Content, "Call", Moment], Outcome]
     writes: bool = True
+    complete: Callable[[Json, Content, "Call"], Json] | None = None
 
 
 @dataclass(frozen=True)

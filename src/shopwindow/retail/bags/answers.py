@@ -17,29 +17,18 @@ CatalogItem = tuple[Json, Json]
 """A product, and the entry of one of its UPCs."""
 
 
-def answer_of(bag: Bag, catalog: Articles | None, most: int, with_info: bool) -> Json:
-    """Return the response of all four operations.
+def answer_of(bag: Bag) -> Json:
+    """Return the response of all four operations, as the database knows it.
 
-    Items stand by sequence number, the order in which they came into the bag.
-
-    Args:
-        bag: with its lines in that order.
-        catalog: None: the release has none, and nothing is said of prices and products.
-        most: how many of one item a bag may hold, unless its product allows fewer.
-        with_info: say of each item what its product is.
+    Items stand by sequence number, the order in which they came into the bag, which is
+    that of ``bag``'s lines.
     """
     items = [_item(line) for line in bag.lines]
-    summary: dict[str, Json] = {"itemCount": sum(line.quantity for line in bag.lines)}
-    if catalog is not None:
-        entries = [catalog.product_of_sku(line.upc) for line in bag.lines]
-        for item, line, entry in zip(items, bag.lines, entries, strict=True):
-            item |= _catalog_values(line, entry, most if with_info else None)
-        summary |= _totals(bag.lines, entries)
     value = {
         "bagId": bag.id,
         "bagGUID": bag.guid,
         "owner": {"userId": bag.user},
-        "bagSummary": summary,
+        "bagSummary": {"itemCount": sum(line.quantity for line in bag.lines)},
     }
     return {"bag": {**value, **({"items": items} if items else {})}}
 
@@ -52,13 +41,37 @@ def _item(line: Line) -> dict[str, Json]:
     }
 
 
+def with_catalog(value: Json, catalog: Articles | None, most: int | None) -> Json:
+    """Return the response for a bag with what the catalog says of its items.
+
+    Args:
+        value: what `answer_of` returned.
+        catalog: None: the release has none, and nothing is said of prices and products.
+        most: how many of one item a bag may hold, unless its product allows fewer. None:
+            do not say of each item what its product is.
+    """
+    if catalog is None:
+        return value
+    bag = value["bag"]
+    items = bag.get("items", [])
+    entries = [catalog.product_of_sku(item["upcId"]) for item in items]
+    summary = {**bag["bagSummary"], **_totals(items, entries)}
+    value = {**bag, "bagSummary": summary}
+    if items:
+        value["items"] = [
+            {**item, **_catalog_values(item["quantity"], entry, most)}
+            for item, entry in zip(items, entries, strict=True)
+        ]
+    return {"bag": value}
+
+
 def _totals(
-    lines: Sequence[Line], entries: Sequence[CatalogItem | None]
+    items: Sequence[Json], entries: Sequence[CatalogItem | None]
 ) -> dict[str, Json]:
     """Return the sums of a bag; an item that left the catalog since counts nothing."""
     prices = [
-        (line.quantity, price_of(entry))
-        for line, entry in zip(lines, entries, strict=True)
+        (item["quantity"], price_of(entry))
+        for item, entry in zip(items, entries, strict=True)
         if entry
     ]
     total = sum(quantity * price.now for quantity, price in prices)
@@ -71,7 +84,7 @@ def _totals(
 
 
 def _catalog_values(
-    line: Line, entry: CatalogItem | None, most: int | None
+    quantity: int, entry: CatalogItem | None, most: int | None
 ) -> dict[str, Json]:
     """Return what the catalog says of an item, and of its product unless ``most`` is
     None.
@@ -86,7 +99,7 @@ def _catalog_values(
         "productId": product["id"],
         "retailPrice": _dollars(price.now),
         "originalPrice": _dollars(price.before),
-        "itemTotal": _dollars(line.quantity * price.now),
+        "itemTotal": _dollars(quantity * price.now),
         "siteAvailablilityFlag": available,  # spelled so in wire-shapes 5
     }
     if most is not None:

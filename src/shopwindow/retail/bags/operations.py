@@ -32,7 +32,7 @@ from shopwindow.interface.parameter_rules import OnlyOne
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.articles import CATALOG_INDEX, Articles, most_of_one, upcs
-from shopwindow.retail.bags.answers import answer_of
+from shopwindow.retail.bags.answers import answer_of, with_catalog
 from shopwindow.retail.bags.table import BAGS, Bag, Line
 
 MAX_ITEMS = 100
@@ -56,7 +56,7 @@ def read(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcom
     """Return a bag of the application."""
     bag = _find(tables, call)
     _check_precondition(call, bag)
-    return _outcome(bag, content, call)
+    return _outcome(bag)
 
 
 def add(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
@@ -222,7 +222,7 @@ def _store(
     faults = tuple(_faults(bag, lines, content))
     if faults:
         raise Refusal("invalid", faults)
-    return _outcome(tables[BAGS].put(bag, lines), content, call)
+    return _outcome(tables[BAGS].put(bag, lines))
 
 
 def _faults(bag: Bag, lines: Sequence[Line], content: Content) -> Iterator[Fault]:
@@ -275,13 +275,17 @@ def _holds(lines: Mapping[int, Line]) -> str:
     return f"it holds {', '.join(map(str, lines))}" if lines else "it is empty"
 
 
-def _outcome(bag: Bag, content: Content, call: Call) -> Outcome:
-    """Return the response's value for a bag, with its ETag."""
+def _outcome(bag: Bag) -> Outcome:
+    """Return what the database knows of a bag, with its ETag."""
+    return Outcome(answer_of(bag), etag(bag))
+
+
+def _complete(value: Json, content: Content, call: Call) -> Json:
+    """Return the response's value for a bag: with what the catalog says of its items."""
     most_pieces, _ = _limits(content)
     with_info = PRODUCT_INFO in (call["bagOptions"] or ())
-    return Outcome(
-        answer_of(bag, content.index(CATALOG_INDEX), most_pieces, with_info), etag(bag)
-    )
+    catalog = content.index(CATALOG_INDEX)
+    return with_catalog(value, catalog, most_pieces if with_info else None)
 
 
 # -- operations ------------------------------------------------------------------------
@@ -370,7 +374,7 @@ OPERATIONS = (
     _operation(
         "bag",
         "order/v1/bags",
-        FromStore(read, writes=False),
+        FromStore(read, writes=False, complete=_complete),
         "A shopping bag.",
         _SELECTOR_PARAMETERS,
         rules=(OnlyOne(BAG_SELECTORS),),
@@ -378,7 +382,7 @@ OPERATIONS = (
     _operation(
         "bag_add",
         "order/v1/bags",
-        FromStore(add),
+        FromStore(add, complete=_complete),
         "Add items to a shopping bag; without one, to a new bag of a new guest user.",
         _SELECTOR_PARAMETERS,
         rules=(OnlyOne(BAG_SELECTORS, required=False),),
@@ -390,7 +394,7 @@ OPERATIONS = (
     _operation(
         "bag_update",
         "order/v1/bags/{bagGuid}/items",
-        FromStore(update),
+        FromStore(update, complete=_complete),
         "Change quantities of items that are in a shopping bag; 0 takes an item out.",
         (_BAG_GUID,),
         method="PATCH",
@@ -400,7 +404,7 @@ OPERATIONS = (
     _operation(
         "bag_remove",
         "order/v1/bags/{bagGuid}/items/{sequenceNumber}",
-        FromStore(remove),
+        FromStore(remove, complete=_complete),
         "Take an item out of a shopping bag.",
         (
             _BAG_GUID,
