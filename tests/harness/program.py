@@ -448,7 +448,9 @@ class Shopping:
         outcome = run(lambda shop: source.action(shop, self.content, call, moment))
         if outcome.refusal:
             raise outcome.refusal
-        return outcome
+        if source.complete is None:
+            return outcome
+        return replace(outcome, value=source.complete(outcome.value, self.content, call))
 
     def ask(
         self, method: str, target: str, body: Json = None, headers: Mapping[str, str] | None = None, key: str = PHONE

@@ -1,5 +1,6 @@
 """Bags beside a catalog: a real index says what items cost, what they are called and whether they can be sent."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,19 @@ def test_a_product_that_is_sold_no_more_is_not_available(database: Database, out
     withdrawn = with_catalog(database, out, tmp_path, [PRODUCTS[1] | {"active": False}])
     told = withdrawn.act("POST", BAGS, items((9, 1))).value["bag"]["items"][0]
     assert (told["siteAvailablilityFlag"], told["errors"]) == (False, [{"code": "ITEM_UNAVAILABLE"}])
+
+
+def test_a_repeated_post_has_the_prices_of_the_release_that_is_served_then(
+    shop: Shopping, database: Database, out: Path, tmp_path: Path
+) -> None:
+    sent = {"idempotency-key": "a"}
+    first = shop.ask("POST", f"/{BAGS}", items((9, 3)), sent)
+    dearer = with_catalog(database, out, tmp_path / "later", [PRODUCTS[1] | {"price": {"regular": 0.2}}])
+    again = dearer.ask("POST", f"/{BAGS}", items((9, 3)), sent)
+    assert (first.status, again.status, first.headers["etag"]) == (200, 200, again.headers["etag"])
+    bags = [json.loads(answer.body)["bag"] for answer in (first, again)]
+    assert [bag["bagSummary"]["grandTotal"] for bag in bags] == [0.3, 0.6]
+    assert bags[0]["bagGUID"] == bags[1]["bagGUID"]
 
 
 def test_an_item_that_has_left_the_catalog_can_only_be_taken_out(

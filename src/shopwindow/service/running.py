@@ -11,6 +11,8 @@ How this works. `Backstage.perform` takes a Call to its Outcome in these steps:
 3. Anything else is one transaction, which returns the stored response of a repeated
    request. For a new request it spends the cost, performs the action and stores the
    response. All of it is committed, or nothing is.
+4. What the response says beside, from the release, is added after the transaction, for
+   which others wait.
 """
 
 import os
@@ -95,7 +97,7 @@ class Backstage:
         build ended. Raises Refusal, and Failure where the operator has to act.
         """
         try:
-            return self._perform(call, request, content, status)
+            outcome = self._perform(call, request, content, status)
         except (Refusal, Failure):
             raise
         except Exception as error:
@@ -105,6 +107,10 @@ class Backstage:
                 raise
             journal.error("database_not_ready", reason)
             raise unavailable("the database is not ready for this service") from error
+        source = call.operation.source
+        if not isinstance(source, FromStore) or not source.complete or outcome.refusal:
+            return outcome
+        return replace(outcome, value=source.complete(outcome.value, content, call))
 
     def _perform(
         self, call: Call, request: Request, content: Content, status: ReadStatus
