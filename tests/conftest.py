@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -180,12 +181,24 @@ def minimal(tmp_path: Path) -> Path:
     return write_files(tmp_path / "content", MINIMAL)
 
 
+def lent(out: Path) -> Iterator[Path]:
+    """A folder of releases for all who only read. At the end of the session its releases must be as they were."""
+
+    def look() -> dict[Path, tuple[int, int, int, int]]:
+        looks = {path: path.lstat() for path in (out / "releases").rglob("*")}
+        return {path: (now.st_ino, now.st_mode, now.st_size, now.st_mtime_ns) for path, now in looks.items()}
+
+    before = look()
+    yield out
+    assert look() == before
+
+
 @pytest.fixture(scope="session")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of releases with one of the conformance table's content. Nobody changes it; modules may have another."""
+def out(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of releases with one of the conformance table's content; modules may have another."""
     folder = tmp_path_factory.mktemp("out")
     built(write_files(folder / "content", conformance.documents()), folder / "dist", at=conformance.AT)
-    return folder / "dist"
+    yield from lent(folder / "dist")
 
 
 @pytest.fixture(scope="session")
@@ -201,16 +214,16 @@ def each(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def each_out(each: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of releases with one of that content, at the instant AT. Nobody changes it."""
+def each_out(each: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of releases with one of that content, at the instant AT."""
     folder = tmp_path_factory.mktemp("each") / "dist"
     built(each, folder)
-    return folder
+    yield from lent(folder)
 
 
 @pytest.fixture(scope="session")
-def sample_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of releases with one of the sample content, at the instant AT. Nobody changes it."""
+def sample_out(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of releases with one of the sample content, at the instant AT."""
     folder = tmp_path_factory.mktemp("sample") / "dist"
     built(SAMPLE, folder)
-    return folder
+    yield from lent(folder)
