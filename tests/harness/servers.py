@@ -72,14 +72,17 @@ def free_port(port: int = 0, address: str = ADDRESS) -> int:
     """A port on loopback that nobody listens at, and that the kernel gives to nobody else: it is bound here.
 
     A server that is told its number listens there all the same, now and when it is started again: Linux lets two
-    sockets have an address of which none listens and both have SO_REUSEADDR, as all servers do. ``port``: this one;
-    OSError where somebody else has it.
+    sockets have an address of which none listens and both have SO_REUSEADDR, as all servers do. Elsewhere the port is
+    let go. ``port``: this one; OSError where somebody else has it.
     """
     bound = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     bound.bind((address, port))
-    _BOUND.append(bound)
     number: int = bound.getsockname()[1]
+    if sys.platform == "linux":
+        _BOUND.append(bound)
+    else:
+        bound.close()
     return number
 
 
