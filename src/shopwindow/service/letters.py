@@ -44,7 +44,10 @@ class Letters:
 
     def __init__(self, interface: Interface, folders: Sequence[Path] = ()) -> None:
         for folder in folders:
-            trial.refuse(interface, folder)
+            for problem in trial.problems(interface, folder):
+                file = folder / problem.path.removeprefix("templates/")
+                line = problem.place.line if problem.place else 1
+                raise Failure(f"{file}:{line}: {problem.found}")
         self._interface = interface
         self._environment = environment_of(template_folders(interface, *folders))
         for mail in interface.mails:
