@@ -331,6 +331,22 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return folded[similar[0]] if similar else ""
 
 
+def is_slip(word: str, name: str, edits: int = 1) -> bool:
+    """Return whether a few letters were added, left out, replaced, or swapped with the
+    next one (Damerau and Levenshtein's distance, optimal string alignment).
+    """
+    same = 0
+    while word[same : same + 1] == name[same : same + 1] != "":
+        same += 1
+    word, name = word[same:], name[same:]
+    if word == name or not edits:
+        return word == name
+    ways = [(word[1:], name), (word, name[1:]), (word[1:], name[1:])]
+    if word[:2] == name[1::-1]:
+        ways.append((word[2:], name[2:]))
+    return any(is_slip(*way, edits - 1) for way in ways)
+
+
 def number_of(count: int, noun: str, plural: str = "s") -> str:
     """Return a number with its noun: `1 file`, `1,200 files`."""
     return f"{count:,} {noun}{plural * (count != 1)}"

@@ -13,14 +13,14 @@ are meant.
 
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, product
 
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import EACH, Kind, values_at
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
-from shopwindow.problems import Pointer, cut
+from shopwindow.problems import Pointer, cut, is_slip
 
 NEAR_NAME = "name.near"
 
@@ -137,14 +137,9 @@ def _meant(uses: Mapping[str, int], names: set[str]) -> dict[str, str]:
 
 
 def _nearest(odd: Iterable[str], known: Iterable[str], *, edits: int) -> dict[str, str]:
-    ordered = sorted(known)
-    near = {}
-    for name in odd:
-        for other in ordered:
-            if is_near(name, other, edits):
-                near[name] = other
-                break
-    return near
+    ordered = sorted(known, reverse=True)
+    pairs = product(odd, ordered)
+    return {name: other for name, other in pairs if is_near(name, other, edits)}
 
 
 def is_near(name: str, other: str, edits: int = 1) -> bool:
@@ -156,11 +151,9 @@ def is_near(name: str, other: str, edits: int = 1) -> bool:
     if one == two:
         return True
     shorter = min(len(one), len(two))
-    if shorter < FIVE or abs(len(one) - len(two)) > edits:
+    if shorter < FIVE or _digits(one) != _digits(two):
         return False
-    if any(char.isdigit() for char in one + two) and _digits(one) != _digits(two):
-        return False
-    return _distance(one, two) <= (edits if shorter >= TEN else 1)
+    return is_slip(one, two, edits if shorter >= TEN else 1)
 
 
 def _letters(name: str) -> str:
@@ -169,33 +162,3 @@ def _letters(name: str) -> str:
 
 def _digits(name: str) -> str:
     return "".join(filter(str.isdigit, name))
-
-
-def _distance(one: str, two: str) -> int:
-    """Return how many letters have to be added, left out, replaced or swapped with the
-    next one (Damerau and Levenshtein's distance, optimal string alignment).
-    """
-    before: list[int] = []
-    last = list(range(len(two) + 1))
-    for row, char in enumerate(one, 1):
-        current = [row]
-        for column, other in enumerate(two, 1):
-            cost = min(
-                last[column] + 1,
-                current[column - 1] + 1,
-                last[column - 1] + (char != other),
-            )
-            swapped = (
-                row > 1
-                and column > 1
-                and (char, one[row - 2])
-                == (
-                    two[column - 2],
-                    other,
-                )
-            )
-            if swapped:
-                cost = min(cost, before[column - 2] + 1)
-            current.append(cost)
-        before, last = last, current
-    return last[-1]

@@ -21,7 +21,7 @@ from shopwindow.content.reading.yaml import (
     Json,
 )
 from shopwindow.content.schemas.shape import Shape
-from shopwindow.problems import LONGEST, Pointer, cut
+from shopwindow.problems import LONGEST, Pointer, cut, is_slip
 
 TYPES = {
     "object": "an object",
@@ -282,27 +282,14 @@ def key(word: str, names: Iterable[str]) -> str | None:
     One letter is inserted, left out or replaced, two neighbors are swapped, or the case
     of letters differs. Where two names are so near, neither is certain.
     """
-    alike = [name for name in names if _is_one_letter_off(word, name)]
+    folded = word.casefold()
+    alike = [
+        name
+        for name in names
+        if name.casefold() == folded
+        or (min(len(word), len(name)) >= SHORTEST_KEY and is_slip(word, name))
+    ]
     return alike[0] if len(alike) == 1 else None
-
-
-def _is_one_letter_off(word: str, name: str) -> bool:
-    if word.casefold() == name.casefold():
-        return True
-    if min(len(word), len(name)) < SHORTEST_KEY:
-        return False
-    same = 0
-    for one, other in zip(word, name, strict=False):
-        if one != other:
-            break
-        same += 1
-    rest, wanted = word[same:], name[same:]
-    return (
-        rest[1:] == wanted  # inserted
-        or rest == wanted[1:]  # left out
-        or rest[1:] == wanted[1:]  # replaced
-        or (rest[:2] == wanted[1::-1] and rest[2:] == wanted[2:])  # swapped
-    )
 
 
 def day(text: str) -> str | None:
