@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shopwindow.content.documents.documents import Content, Documents
+from shopwindow.content.reading.scalars import quoted, scalar
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
@@ -94,11 +95,11 @@ def text_of_contract(recording: Recording, requests: Sequence[str]) -> str:
         raise Misuse("", found)
     lines = [
         *written.entry("app", recording.app),
-        f"version: {written.quoted(recording.version)}",
+        f"version: {quoted(recording.version)}",
         "reads:",
     ]
     for request in dict.fromkeys(requests):
-        lines += [f"  - request: {written.scalar(request)}", "    fields:"]
+        lines += [f"  - request: {scalar(request)}", "    fields:"]
         fields = list(_fields(recording, request))
         if len(fields) > MOST_FIELDS:
             found = (
@@ -175,7 +176,7 @@ def _fields(recording: Recording, request: str) -> Iterator[str]:
 
 def _line(steps: PathSteps, seen: _Seen) -> str:
     """Return a field without its braces."""
-    parts = [f"path: {written.scalar(text_of(steps))}"]
+    parts = [f"path: {scalar(text_of(steps))}"]
     types = seen.types
     if types == {"integer", "number"}:
         types = {"number"}

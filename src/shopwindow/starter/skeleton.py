@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shopwindow.content.kinds import EACH
+from shopwindow.content.reading.scalars import scalar
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import Pointer
@@ -181,7 +182,7 @@ class _SkeletonWriter:
                 return []
             return [
                 *_about(place),
-                f"{written.key(name)}:",
+                f"{scalar(name)}:",
                 *(_indented(line) for line in inner),
             ]
         if base is not None:
@@ -266,7 +267,7 @@ def _about(place: Places) -> list[str]:
     choices = place.keyword("enum") or (place.items and place.items.keyword("enum"))
     allowed = place.keyword("x-allowed")
     if choices:
-        allowed = ", ".join(map(written.scalar, choices[:20]))
+        allowed = ", ".join(map(scalar, choices[:20]))
     return [
         *_comment(place.description),
         *(_comment(f"Allowed: {allowed}.") if allowed else ()),

@@ -14,12 +14,10 @@ no other has come, only a check can tell (`mending`).
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-import orjson
-
 from shopwindow.content.documents.expressions import EXPRESSION_START
 from shopwindow.content.editing.fix import Fix
 from shopwindow.content.editing.rereading import expression, same_value, tabs
-from shopwindow.content.reading import yaml
+from shopwindow.content.reading.scalars import quoted, scalar
 from shopwindow.content.reading.text import (
     Edit,
     Overlapping,
@@ -147,20 +145,10 @@ def _written(meant: Json, written: str) -> str:
         plain = written.strip("\"'")
         is_number = not isinstance(meant, bool) and JSON_NUMBER.fullmatch(plain)
         is_whole = is_number and (isinstance(meant, float) or plain.isdigit())
-        return plain if is_whole else orjson.dumps(meant).decode()
+        return plain if is_whole else quoted(meant)
     if written[:1] == "'":
         return "'" + meant.replace("'", "''") + "'"
-    if written[:1] != '"' and _is_plain(meant):
-        return meant
-    return orjson.dumps(meant).decode()
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether a text needs no quotes anywhere, in brackets too."""
-    try:
-        return bool(yaml.load(f"[{text}]") == [text])
-    except Malformed:
-        return False
+    return quoted(meant) if written[:1] == '"' else scalar(meant, in_brackets=True)
 
 
 # -- lists -----------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from datetime import date
 import orjson
 
 from shopwindow.content.documents.finding import NumberAt
+from shopwindow.content.reading.scalars import scalar
 from shopwindow.content.reading.yaml import (
-    CONSTANTS,
     JSON_NUMBER,
     MAX_INTEGER_DIGITS,
     Json,
@@ -40,9 +40,6 @@ _MOST_PROPERTIES = 3
 
 _MOST_ITEMS = 4
 """Items of a list that a suggestion repeats; `…` stands for the others."""
-
-_PLAIN = re.compile(r"[\w./+][\w ./+-]*")
-"""Text that needs no quotes within brackets."""
 
 _YES_AND_NO = {"yes": True, "on": True, "no": False, "off": False}
 
@@ -215,12 +212,7 @@ class Readings:
         if isinstance(value, list):
             more = ", …" * (len(value) > _MOST_ITEMS)
             return f"[{', '.join(map(self._flow, value[:_MOST_ITEMS]))}{more}]"
-        if not isinstance(value, str):
-            return self._spelled.get(value) or orjson.dumps(value).decode()
-        is_other = value in CONSTANTS or JSON_NUMBER.fullmatch(value)
-        if _PLAIN.fullmatch(value) and value == value.strip() and not is_other:
-            return value
-        return orjson.dumps(value).decode()
+        return self._spelled.get(value) or scalar(value, in_brackets=True)
 
 
 def _as_truth(text: str, key: str) -> Meant:
