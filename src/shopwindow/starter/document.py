@@ -127,8 +127,7 @@ class _OwnValues:
         self._there, self._interface, self._kind = there, interface, kind
         self._name = name or f"new {kind.name}"
         self._values: dict[Pointer, Any] = {}
-        bases = there.bases(kind) if kind.layered else []
-        self.base_name = bases[0] if bases else ""
+        self.base_name = there.base_name(kind)
         if self.base_name:
             self._values["extends",] = self.base_name
         self._count_on()

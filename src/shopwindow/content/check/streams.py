@@ -1,8 +1,8 @@
-"""The documents of streamed kinds, one by one, each with where it stands.
+"""The documents of a file, one by one, each with where it stands.
 
-An index reads these files by itself, several processes at a time (`records`). This
-module is for a command that looks for a few of their documents, in content that was
-checked: it skips what cannot be read.
+An index reads the files of streamed kinds by itself, several processes at a time
+(`records`). This module is for a command that looks for a few of their documents, or
+begins a document in content that may have problems: it skips what cannot be read.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,9 +26,7 @@ there may be millions, and few are of interest.
 
 @dataclass(frozen=True)
 class StreamedDocument:
-    """A document of a streamed kind. ``line`` is its line in a feed; 0 in a YAML
-    file.
-    """
+    """A document of a file. ``line`` is its line in a feed; 0 in a YAML file."""
 
     document: Document
     line: int
@@ -45,7 +43,7 @@ def streamed(
     names: expressions.Names,
     wanted: WantedLine = every_line,
 ) -> Iterator[StreamedDocument]:
-    """Yield the documents of one file of a streamed kind, in their order.
+    """Yield the documents of one file, in their order.
 
     Args:
         folder: the content folder.

@@ -51,7 +51,7 @@ class Shelf:
         """Yield the documents of a kind, those that stand within others among them."""
         nested = nested_in(self.schemas, kind)
         for document, line in self._outermost(kind):
-            yield from _held(Held(document, line), nested)
+            yield from with_nested(Held(document, line), nested)
 
     def _outermost(self, kind: Kind) -> Iterator[tuple[Document, int]]:
         if not kind.streamed:
@@ -83,13 +83,16 @@ class Held:
         return at(self.document.value, self.within)
 
 
-def _held(held: Held, nested: Sequence[str]) -> Iterator[Held]:
+def with_nested(held: Held, nested: Sequence[str]) -> Iterator[Held]:
+    """Yield a document, and those of its kind within it. ``nested``: the properties
+    that hold them (`nested_in`).
+    """
     yield held
-    for name in nested:
+    for name in nested if isinstance(held.value, dict) else ():
         below = held.value.get(name)
         for index in range(len(below) if isinstance(below, list) else 0):
             within = (*held.within, name, index)
-            yield from _held(Held(held.document, held.line, within), nested)
+            yield from with_nested(Held(held.document, held.line, within), nested)
 
 
 def nested_in(schemas: Schemas, kind: Kind) -> tuple[str, ...]:
