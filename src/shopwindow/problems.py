@@ -331,6 +331,14 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return folded[similar[0]] if similar else ""
 
 
+def suggestion(word: str, names: Iterable[str]) -> str:
+    """Return the question whether a name was meant that is like ``word``, or empty
+    text.
+    """
+    close = nearest(word, names)
+    return f"; did you mean {close}?" if close else ""
+
+
 def is_slip(word: str, name: str, edits: int = 1) -> bool:
     """Return whether a few letters were added, left out, replaced, or swapped with the
     next one (Damerau and Levenshtein's distance, optimal string alignment).

@@ -13,7 +13,7 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Misuse, Refusal, cut, nearest
+from shopwindow.problems import Misuse, Refusal, cut, suggestion
 
 SEARCH = "search"
 """The operation that is explained."""
@@ -88,7 +88,6 @@ def _no_facet(name: str, catalog: OpenedCatalog) -> str:
     asks why a filter does not narrow wants to read that.
     """
     facets = sorted(catalog.facet_names())
-    close = nearest(name.upper(), facets)
-    meant = f"; did you mean {close}?" if close else ""
+    meant = suggestion(name.upper(), facets)
     ignored = f"{name}: no facet of this catalog, so the search ignores it"
     return f"{ignored}; facets: {cut(', '.join(facets), LONGEST_LIST)}{meant}"

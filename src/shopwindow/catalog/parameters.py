@@ -19,7 +19,7 @@ from shopwindow.interface.kinds import (
     plain,
     refused,
 )
-from shopwindow.problems import nearest
+from shopwindow.problems import suggestion
 
 # -- ids with a selector (product detail v4) -------------------------------------------
 
@@ -56,8 +56,7 @@ class IdsSelected:
         mask = fields.parse(rest.rstrip()[:-1].lower())
         for word, _ in mask:
             if word not in self.words:
-                close = nearest(word, self.words)
-                hint = f"; did you mean {close}?" if close else ""
+                hint = suggestion(word, self.words)
                 raise ValueError(
                     f"may select {', '.join(self.words)}, not {word[:QUOTED_CHARACTERS]!r}{hint}"
                 )

@@ -7,7 +7,7 @@ from shopwindow.cli.steps import interface
 from shopwindow.cli.terminal import styled
 from shopwindow.content.rules import rule_pages
 from shopwindow.content.rules.rule_pages import RulePage
-from shopwindow.problems import Misuse, nearest
+from shopwindow.problems import Misuse, suggestion
 
 NAME_WIDTH = 28
 """Columns of a rule's name in the list: the longest has 27 characters."""
@@ -42,8 +42,7 @@ def rule(name: str | None, form: str) -> None:
         page = pages[name]
         shown = rule_pages.markdown(page, "#") if form == "markdown" else _page(page)
     else:
-        close = nearest(name, pages)
-        meant = f"; did you mean {close}?" if close else ""
+        meant = suggestion(name, pages)
         raise Misuse(
             "", f"no rule is called {name!r}{meant} `shopwindow rule` lists all"
         )

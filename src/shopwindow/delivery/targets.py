@@ -18,7 +18,7 @@ from obstore.store import AzureStore, GCSStore, S3Store
 from shopwindow.content.documents import site
 from shopwindow.content.reading import yaml
 from shopwindow.delivery.bucket import Bucket, FolderBucket, refused
-from shopwindow.problems import Failure, Misuse, nearest
+from shopwindow.problems import Failure, Misuse, suggestion
 
 SCHEMES = {
     "s3": "an S3 bucket",
@@ -88,13 +88,12 @@ def configured(text: str, content: Path) -> ConfiguredTarget:
         return ConfiguredTarget(parse(text))
     named = _named(content)
     if text not in named:
-        close = nearest(text, named)
-        suggestion = f"; did you mean {close}?" if close else ""
+        meant = suggestion(text, named)
         listed = f"names are {', '.join(named)}" if named else "there is none"
         raise Misuse(
             "",
             f"{text!r} is no address ({TARGET_FORMS}) and no name of "
-            f"`targets` in {content / 'site.yaml'}: {listed}{suggestion}",
+            f"`targets` in {content / 'site.yaml'}: {listed}{meant}",
         )
     value = named[text]
     stated = {"to": value} if isinstance(value, str) else value

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from shopwindow.interface import fields
-from shopwindow.problems import nearest
+from shopwindow.problems import suggestion
 
 MAX_ID = 2**53 - 1
 """The largest whole number that every JSON reader keeps exact (RFC 8259 §6)."""
@@ -440,8 +440,7 @@ def _choice(word: str, choices: tuple[str, ...]) -> str:
     """Return the choice that is the word, whatever its case. Raises ValueError."""
     choice = in_any_case(word, choices)
     if choice is None:
-        suggestion = nearest(word, choices)
-        hint = f"; did you mean {suggestion}?" if suggestion else ""
+        hint = suggestion(word, choices)
         raise ValueError(
             f"must be one of {', '.join(choices)}, not {word[:QUOTED_CHARACTERS]!r}{hint}"
         )

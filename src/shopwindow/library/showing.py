@@ -14,7 +14,7 @@ from shopwindow.interface.interface import Interface
 from shopwindow.library.opening import OpenedContent, moment_of
 from shopwindow.problems import (
     Misuse,
-    nearest,
+    suggestion,
 )
 from shopwindow.release.indexes import on_demand
 from shopwindow.release.show import below_base_url
@@ -141,6 +141,5 @@ def unknown_application(name: str, names: Sequence[str]) -> str:
     """Return a sentence that lists the applications that there are, and names the
     nearest.
     """
-    close = nearest(name, names)
-    suggestion = f"; did you mean {close}?" if close else ""
-    return f"{name!r}: the applications are {', '.join(names)}{suggestion}"
+    listed = ", ".join(names)
+    return f"{name!r}: the applications are {listed}{suggestion(name, names)}"

@@ -105,15 +105,15 @@ def files_of(
         f"{CONTENT_FOLDER}/{name}": (source / name).read_bytes()
         for name in _files_below(source)
     }
-    files["README.md"] = _readme(interface, schemas, beginning.editor).encode()
-    files[".gitignore"] = (_FILES / "gitignore").read_bytes()
-    extra = PUBLISHES if beginning.pipeline else ""
-    files["requirements.txt"] = requirements(beginning.wheel, extra).encode()
+    if beginning.editor is not None:
+        files |= _of_editor(beginning.editor, interface, schemas)
     if beginning.pipeline is not None:
         path, text = _pipeline(beginning.pipeline)
         files[path] = text.encode()
-    if beginning.editor is not None:
-        files |= _of_editor(beginning.editor, interface, schemas)
+    extra = PUBLISHES if beginning.pipeline else ""
+    files["README.md"] = _readme(interface, schemas, beginning.editor).encode()
+    files[".gitignore"] = (_FILES / "gitignore").read_bytes()
+    files["requirements.txt"] = requirements(beginning.wheel, extra).encode()
     return files
 
 
@@ -135,26 +135,25 @@ def _pipeline(host: str) -> tuple[str, str]:
     if host not in PIPELINES:
         raise Misuse("ci", f"{host!r}: there are pipelines for {', '.join(PIPELINES)}")
     name, path = PIPELINES[host]
-    text = (_FILES / name).read_text(encoding="utf-8")
-    return path, text.replace("@MISSING@", MISSING).replace(
-        "@LINE@", str(program_line())
-    )
+    line = str(program_line())
+    return path, _template(name, MISSING=MISSING, LINE=line)
 
 
 def _readme(interface: Interface, schemas: Schemas, editor: str | None) -> str:
-    rows = "\n".join(_row(kind, schemas) for kind in interface.kinds)
-    names = ", ".join(f"`{kind.name}`" for kind in interface.kinds)
-    text = (_FILES / "README.md").read_text(encoding="utf-8")
-    in_editor = (
-        (_FILES / f"{editor}.md").read_text(encoding="utf-8")
-        if editor in EDITORS
-        else ""
+    return _template(
+        "README.md",
+        KINDS="\n".join(_row(kind, schemas) for kind in interface.kinds),
+        NAMES=", ".join(f"`{kind.name}`" for kind in interface.kinds),
+        EDITOR=_template(f"{editor}.md") if editor else "",
     )
-    return (
-        text.replace("@KINDS@", rows)
-        .replace("@NAMES@", names)
-        .replace("@EDITOR@", in_editor)
-    )
+
+
+def _template(name: str, **values: str) -> str:
+    """Return the text of our file with a value in the place of each @NAME@."""
+    text = (_FILES / name).read_text(encoding="utf-8")
+    for word, value in values.items():
+        text = text.replace(f"@{word}@", value)
+    return text
 
 
 def _row(kind: Kind, schemas: Schemas) -> str:

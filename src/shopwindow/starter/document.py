@@ -16,9 +16,10 @@ from shopwindow.content.reading.slips import SKELETON_LINE
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Failure, Misuse, Pointer, nearest
+from shopwindow.problems import Misuse, Pointer, suggestion
 from shopwindow.starter.existing import Existing
 from shopwindow.starter.skeleton import UNSTATED, Places, skeleton
+from shopwindow.starter.written import write_new
 
 LONGEST_NAME = 60
 """Characters of a document's name in the name of its file: enough to recognize it."""
@@ -52,8 +53,7 @@ def kind_named(interface: Interface, name: str, *, has_faults: bool = False) -> 
     """
     kinds = interface.kind
     if name not in kinds:
-        close = nearest(name, kinds)
-        meant = f"; did you mean {close}?" if close else ""
+        meant = suggestion(name, kinds)
         more = (
             "; a collection with problems, which `check` reports, is none"
             if has_faults
@@ -101,16 +101,8 @@ def write(content: Path, document: NewDocument) -> Path:
     """Write a new document to its file; return the path. Raises Failure where one is
     there.
     """
-    path = content / document.path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with open(path, "x", encoding="utf-8") as file:
-            file.write(document.text)
-    except FileExistsError:
-        raise Failure(
-            f"{path} is there already; name the new document otherwise"
-        ) from None
-    return path
+    advice = "; name the new document otherwise"
+    return write_new(content / document.path, document.text, advice)
 
 
 class _OwnValues:

@@ -29,7 +29,7 @@ from shopwindow.interface.contracts import (
     title_of,
 )
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Failure, Misuse, Refusal, nearest
+from shopwindow.problems import Misuse, Refusal, suggestion
 from shopwindow.starter import written
 
 MOST_REQUESTS = 200
@@ -116,16 +116,8 @@ def write_contract(content: Path, recording: Recording, text: str) -> Path:
     """
     folder = content / recording.interface.kind[CONTRACT].folder
     name = _NO_FILE_NAME.sub("-", f"{recording.app}-{recording.version}")
-    path = folder / f"{name.strip('.-')}.yaml"
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with open(path, "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise Failure(
-            f"{path} is there already, and is not replaced; add to it, or delete it first"
-        ) from None
-    return path
+    advice = ", and is not replaced; add to it, or delete it first"
+    return written.write_new(folder / f"{name.strip('.-')}.yaml", text, advice)
 
 
 def _require_reader(recording: Recording) -> None:
@@ -135,9 +127,8 @@ def _require_reader(recording: Recording) -> None:
         raise Misuse("", f"{interface.title} has no contracts")
     names = interface.application_names(recording.content)
     if interface.applications is not None and app not in names:
-        close = nearest(app, names)
-        meant = f"; did you mean {close}?" if close else ""
-        raise Misuse("app", f"{app!r}: the applications are {', '.join(names)}{meant}")
+        listed, meant = ", ".join(names), suggestion(app, names)
+        raise Misuse("app", f"{app!r}: the applications are {listed}{meant}")
     named = interface.applications
     applications = recording.content.documents(named) if named else ()
     versions = supported_versions(interface, app, applications)

@@ -3,9 +3,11 @@ it can be.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from shopwindow.content.reading.scalars import scalar
 from shopwindow.content.reading.yaml import Json
+from shopwindow.problems import Failure
 
 MAX_FLOW = 60
 """Characters of a list in brackets: beyond, each entry has a line of its own."""
@@ -52,3 +54,16 @@ def lines(value: Json) -> Iterator[str]:
             yield from (INDENT + line for line in more)
     else:
         yield flow(value) or scalar(value)
+
+
+def write_new(path: Path, text: str, advice: str) -> Path:
+    """Write a new file; return its path. Raises Failure, with advice, where one is
+    there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise Failure(f"{path} is there already{advice}") from None
+    return path

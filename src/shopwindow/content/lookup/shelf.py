@@ -4,7 +4,7 @@ Whoever types may mistype, so every function here raises Misuse with a sentence 
 names what comes nearest.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Json, at
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.problems import Misuse, Pointer, cut, nearest
+from shopwindow.problems import Misuse, Pointer, cut, suggestion
 
 MAX_SUGGESTED = 20_000
 """Ids among which one that comes near is looked for: the largest retailer's stores are
@@ -139,14 +139,6 @@ def one_of(names: Sequence[str]) -> str:
     """Return names as a choice: storeId, storeNumber or locationNumber."""
     *first, last = names
     return f"{', '.join(first)} or {last}" if first else last
-
-
-def suggestion(word: str, names: Iterable[str]) -> str:
-    """Return the question whether a name was meant that is like ``word``, or empty
-    text.
-    """
-    close = nearest(word, names)
-    return f"; did you mean {close}?" if close else ""
 
 
 def pointer_in(held: Held, files: Files, text: str) -> Pointer:

@@ -15,7 +15,7 @@ from shopwindow.content.check.streams import names_of, streamed
 from shopwindow.content.documents import expressions, groups
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.kinds import SITE, Kind, titled, values_at
-from shopwindow.content.lookup.shelf import Held, Shelf, suggestion, with_id
+from shopwindow.content.lookup.shelf import Held, Shelf, with_id
 from shopwindow.content.reading.files import loaded, text_of
 from shopwindow.content.reading.yaml import Json, Malformed, at
 from shopwindow.content.schemas.shape import Shape
@@ -26,6 +26,7 @@ from shopwindow.problems import (
     number_of,
     place_words,
     pointer_text,
+    suggestion,
 )
 
 
