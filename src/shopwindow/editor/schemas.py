@@ -9,17 +9,17 @@ the file's own definitions.
 The editor's schemas accept what `check` accepts, and more than that. `texts` loosens
 what is required of texts. Keywords that only `check` knows are left out. A document
 that builds on a base may lack what the base has and remove it by null, and only `check`
-sees both together. For such places ``lacks`` is true throughout this module.
+sees both together. For such places ``lacks`` is true.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urljoin
 
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.reading.listing import COLLECTIONS, SITE_FILE
 from shopwindow.content.schemas.schema import BASE, Schemas
+from shopwindow.content.schemas.shape import absolute
 from shopwindow.editor import texts
 from shopwindow.editor.snippets import snippet
 from shopwindow.editor.texts import EditorSchema
@@ -78,7 +78,8 @@ def associations(interface: Interface, schemas: Schemas) -> list[Association]:
 
 def whole(schemas: Schemas, name: str) -> EditorSchema:
     """Return the editor's schema of a file that holds one document."""
-    return _file(*_document(schemas, name, layered=False))
+    definitions: dict[str, EditorSchema] = {}
+    return _file(_document(schemas, name, definitions), definitions)
 
 
 def _of_kind(kind: Kind, schemas: Schemas) -> Association:
@@ -86,11 +87,11 @@ def _of_kind(kind: Kind, schemas: Schemas) -> Association:
 
     A document of a layered kind may be incomplete only where it has `extends`.
     """
-    document, more = _document(schemas, kind.schema, layered=False)
+    definitions: dict[str, EditorSchema] = {}
+    document = _document(schemas, kind.schema, definitions)
     if kind.layered:
-        relaxed, others = _document(schemas, kind.schema, layered=True)
+        relaxed = _document(schemas, kind.schema, definitions, lacks=True)
         document = {"if": {"required": ["extends"]}, "then": relaxed, "else": document}
-        more |= others
     document = {"defaultSnippets": snippet(kind, schemas), **document}
     endings = ("yaml", "yml")
     patterns = [f"{kind.folder}/**/*.{ending}" for ending in endings]
@@ -100,14 +101,15 @@ def _of_kind(kind: Kind, schemas: Schemas) -> Association:
         patterns += [f"!{kind.folder}/**/_*.{ending}" for ending in endings]
     listed = _listed(document, is_list=schemas[kind.schema].get("type") == "array")
     name = kind.name.replace("/", "-")
-    return Association(name, _file(listed, more), tuple(patterns))
+    return Association(name, _file(listed, definitions), tuple(patterns))
 
 
 def _of_bases(kind: Kind, schemas: Schemas) -> Association:
     """Return the schema of a layered kind's bases, one document a file."""
-    document, more = _document(schemas, kind.schema, layered=True)
+    definitions: dict[str, EditorSchema] = {}
+    document = _document(schemas, kind.schema, definitions, lacks=True)
     patterns = tuple(f"{kind.folder}/**/_*.{ending}" for ending in ("yaml", "yml"))
-    return Association(f"{kind.name}-base", _file(document, more), patterns)
+    return Association(f"{kind.name}-base", _file(document, definitions), patterns)
 
 
 def _listed(document: EditorSchema, *, is_list: bool) -> EditorSchema:
@@ -136,111 +138,100 @@ def _file(schema: EditorSchema, more: Mapping[str, EditorSchema]) -> EditorSchem
 
 
 def _document(
-    schemas: Schemas, name: str, *, layered: bool
-) -> tuple[EditorSchema, dict[str, EditorSchema]]:
-    """Return the schema of a document, and the definitions that it refers to.
+    schemas: Schemas,
+    name: str,
+    definitions: dict[str, EditorSchema],
+    *,
+    lacks: bool = False,
+) -> EditorSchema:
+    """Return the schema of a document, and add what it refers to to ``definitions``.
 
     A content folder's own schema stands on top of the program's: both hold.
     """
-    parts: list[EditorSchema] = []
-    definitions: dict[str, EditorSchema] = {}
-    for number, level in enumerate(schemas.levels(name)):
-        prefix = f"{'layered-' * layered}{number}-"
-        translation = Translation(level, prefix, layered=layered)
-        parts.append(translation.document(name))
-        definitions |= translation.definitions
-    first, *others = parts
-    return (_both(first, others) if others else first), definitions
+    first, *others = (
+        Translation(level, number, definitions, lacks).document(name)
+        for number, level in enumerate(schemas.levels(name))
+    )
+    return _both(first, others) if others else first
 
 
 @dataclass
 class Translation:
-    """One translation of a document's schema, and the definitions that it collects.
+    """One translation of a document's schema.
 
-    ``schemas``: those of one level, the program's or the folder's. ``prefix`` keeps the
-    names of its definitions apart from those of another translation in the same file.
-    ``layered``: documents may lack what their base has. ``definitions``: name → schema,
-    filled while `document` runs.
+    ``schemas``: those of one ``level``, the program's or the folder's.
+    ``definitions``: name → schema of what leads to itself, filled while `document`
+    runs. ``lacks``: a base may have what is required here, and null removes what it
+    has.
     """
 
     schemas: Schemas
-    prefix: str
-    layered: bool = False
-    definitions: dict[str, EditorSchema] = field(default_factory=dict)
+    level: int
+    definitions: dict[str, EditorSchema]
+    lacks: bool
     _open: list[str] = field(default_factory=list)
     """Keys of the references that are being written out, the outermost first."""
     _recursive: set[str] = field(default_factory=set)
     """Keys of references that lead to themselves."""
 
+    @property
+    def _complete(self) -> "Translation":
+        """The translation of what no base can complete, such as an entry of a list."""
+        return replace(self, lacks=False)
+
     def document(self, name: str) -> EditorSchema:
         """Return the schema of a whole document."""
-        result = self._target(BASE + name, {}, lacks=self.layered)
+        result = self._target(BASE + name, {})
         result.pop("errorMessage", None)
         return result
 
-    def _target(self, uri: str, own: EditorSchema, *, lacks: bool) -> EditorSchema:
+    def _target(self, uri: str, own: EditorSchema) -> EditorSchema:
         """Return the schema for a reference, written out.
 
-        ``uri``: absolute. ``own``: the keywords that stand beside the reference. It
-        stays a reference to a definition where it leads to itself.
+        ``uri``: absolute. ``own``: the keywords that stand beside the reference, and
+        count more than what it leads to: they are its annotations. It stays a reference
+        to a definition where it leads to itself.
         """
-        key = self._key(uri) + "-whole" * (self.layered and not lacks)
+        address = uri.removeprefix(BASE).replace("/", "-").replace("#", "-")
+        key = f"{'layered-' * self.lacks}{self.level}-{address}"
         if key in self._open:
             self._recursive.add(key)
-            return _with(own, {"$ref": f"#/definitions/{key}"})
+            reference = {"$ref": f"#/definitions/{key}"}
+            # Draft 7 would ignore what stands beside it.
+            return _both(own, [reference]) if own else reference
         self._open.append(key)
-        result = self._written_out(uri, own, lacks=lacks)
+        base, schema = self.schemas.target(uri)
+        result = self.place(absolute(schema, base) | own)
         self._open.pop()
         if key in self._recursive:
             self.definitions[key] = result
         return result
 
-    def _written_out(self, uri: str, own: EditorSchema, *, lacks: bool) -> EditorSchema:
-        """Return what a reference leads to, with the keywords that stand beside it.
-
-        Where both have a keyword, other than an annotation, both hold: by `allOf`.
-        """
-        base, schema = self.schemas.target(uri)
-        clash = {word for word in own if word in schema and word not in ANNOTATIONS}
-        if not clash:
-            return self.place({**schema, **own}, base, lacks=lacks)
-        result = self.place(own, base, lacks=lacks)
-        return _both(result, [self.place(schema, base, lacks=lacks)])
-
-    def _key(self, uri: str) -> str:
-        """Return the name of the definition for what an absolute reference leads to."""
-        return self.prefix + uri.removeprefix(BASE).replace("/", "-").replace("#", "-")
-
-    def place(self, schema: EditorSchema, base: str, *, lacks: bool) -> EditorSchema:
-        """Return the schema of one place.
-
-        ``lacks``: a base may have what is required here, and null removes what it has.
-        """
+    def place(self, schema: EditorSchema) -> EditorSchema:
+        """Return the schema of one place, whose references are absolute."""
         if "$ref" in schema:
             own = {key: part for key, part in schema.items() if key != "$ref"}
-            return self._target(urljoin(base, schema["$ref"]), own, lacks=lacks)
+            return self._target(schema["$ref"], own)
         about = {key: schema[key] for key in ANNOTATIONS if key in schema}
-        more: EditorSchema = {}
-        for key in ("allOf", "anyOf", "oneOf"):
-            if key in schema:
-                more[key] = [
-                    self._part(part, base, lacks=lacks) for part in schema[key]
-                ]
-        if "not" in schema and schema["not"] != {}:
+        more: EditorSchema = {
+            key: [self._part(part) for part in schema[key]]
+            for key in ("allOf", "anyOf", "oneOf")
+            if key in schema
+        }
+        if schema.get("not"):
             more["not"] = schema["not"]
-        if "if" in schema and not lacks:
-            more["if"] = schema[
-                "if"
-            ]  # a looser condition would hold for other documents
+        if "if" in schema and not self.lacks:
+            # A looser condition would hold for other documents.
+            more["if"] = schema["if"]
             for key in ("then", "else"):
                 if key in schema:
-                    more[key] = self._part(schema[key], base)
-        typed = self._by_type(schema, base, lacks=lacks)
+                    more[key] = self._part(schema[key])
+        typed = self._by_type(schema)
         if typed.keys() & more.keys():
             return about | _both(more, [typed])
         return about | typed | more
 
-    def _by_type(self, schema: EditorSchema, base: str, *, lacks: bool) -> EditorSchema:
+    def _by_type(self, schema: EditorSchema) -> EditorSchema:
         types = schema.get("type")
         wanted = [types] if isinstance(types, str) else list(types or ())
         is_text = wanted == ["string"] or (
@@ -252,56 +243,48 @@ class Translation:
         if wanted:
             result["type"] = wanted[0] if len(wanted) == 1 else wanted
             if not {"object", "string"} & set(wanted):
-                words = schema.get("x-allowed") or " or ".join(
-                    TYPE_WORDS[name] for name in wanted
-                )
-                result["errorMessage"] = words
+                words = " or ".join(TYPE_WORDS[name] for name in wanted)
+                result["errorMessage"] = schema.get("x-allowed") or words
         for key in (*_NUMBERS, *_LISTS, "const", "enum"):
             if key in schema:
                 result[key] = schema[key]
         if "string" in wanted:
             result |= texts.form(schema)
-        result |= self._object(schema, base, lacks=lacks)
+        result |= self._object(schema)
+        inner = self._complete
         if "prefixItems" in schema:
-            result["items"] = [self._part(part, base) for part in schema["prefixItems"]]
-            result["additionalItems"] = self._part(schema.get("items", True), base)
+            result["items"] = [inner._part(part) for part in schema["prefixItems"]]
+            result["additionalItems"] = inner._part(schema.get("items", True))
         elif "items" in schema:
-            result["items"] = self._part(schema["items"], base)
+            result["items"] = inner._part(schema["items"])
         return result
 
-    def _object(self, schema: EditorSchema, base: str, *, lacks: bool) -> EditorSchema:
+    def _object(self, schema: EditorSchema) -> EditorSchema:
         result: EditorSchema = {}
-        if "properties" in schema:
-            parts = schema["properties"].items()
-            result["properties"] = {
-                name: self._property(part, base, lacks=lacks) for name, part in parts
-            }
-            if refused := _refused(schema["properties"]):
-                result["errorMessage"] = refused
+        for key in ("properties", "patternProperties"):
+            if key in schema:
+                parts = schema[key].items()
+                result[key] = {name: self._property(part) for name, part in parts}
+        if refused := _refused(schema.get("properties", {})):
+            result["errorMessage"] = refused
         if "additionalProperties" in schema:
-            others = schema["additionalProperties"]
-            result["additionalProperties"] = self._property(others, base, lacks=lacks)
-        if "patternProperties" in schema:
-            parts = schema["patternProperties"].items()
-            result["patternProperties"] = {
-                name: self._property(part, base, lacks=lacks) for name, part in parts
-            }
+            others = self._property(schema["additionalProperties"])
+            result["additionalProperties"] = others
         if "propertyNames" in schema:
             result["propertyNames"] = texts.name(schema["propertyNames"])
-        if not lacks:
-            result |= {
-                key: schema[key] for key in ("required", *_SIZES) if key in schema
-            }
+        if not self.lacks:
+            sizes = ("required", *_SIZES)
+            result |= {key: schema[key] for key in sizes if key in schema}
             if "dependentRequired" in schema:
                 result["dependencies"] = schema["dependentRequired"]
         return result
 
-    def _property(self, schema: Any, base: str, *, lacks: bool) -> Any:
+    def _property(self, schema: Any) -> Any:
         """Return the schema of a property; where a base may have it, null removes it."""
-        result = self._part(schema, base, lacks=lacks)
-        return _removable(result) if lacks and isinstance(result, dict) else result
+        result = self._part(schema)
+        return _removable(result) if self.lacks and isinstance(result, dict) else result
 
-    def _part(self, schema: Any, base: str, *, lacks: bool = False) -> Any:
+    def _part(self, schema: Any) -> Any:
         """Return a schema within a schema.
 
         True and false are schemas, too. `not: {}` means false; our schemas write it so
@@ -309,19 +292,12 @@ class Translation:
         """
         if not isinstance(schema, dict):
             return schema
-        if schema.get("not") == {}:
-            return False
-        return self.place(schema, base, lacks=lacks)
+        return False if schema.get("not") == {} else self.place(schema)
 
 
 def _both(schema: EditorSchema, others: list[EditorSchema]) -> EditorSchema:
     """Return a schema with others that hold as well."""
     return schema | {"allOf": [*schema.get("allOf", ()), *others]}
-
-
-def _with(own: EditorSchema, reference: EditorSchema) -> EditorSchema:
-    """Return a reference with what stands beside it, which draft 7 would ignore."""
-    return _both(own, [reference]) if own else reference
 
 
 def _removable(schema: EditorSchema) -> EditorSchema:

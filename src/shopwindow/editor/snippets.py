@@ -18,7 +18,7 @@ def snippet(kind: Kind, schemas: Schemas) -> list[dict[str, Any]]:
     it.
     """
     shape = schemas.shape(kind.schema)
-    body = _SnippetBody(kind).value(shape, (), 0)
+    body = _SnippetBody().value(shape, 0)
     about = f"A {kind.name} with what is required. `shopwindow new {kind.name}` knows the next id."
     return [{"label": f"new {kind.name}", "description": about, "body": body}]
 
@@ -26,11 +26,10 @@ def snippet(kind: Kind, schemas: Schemas) -> list[dict[str, Any]]:
 class _SnippetBody:
     """The value of a snippet; its stops are numbered from 1."""
 
-    def __init__(self, kind: Kind) -> None:
-        self._ids = kind.ids
+    def __init__(self) -> None:
         self._stop = 0
 
-    def value(self, shape: Shape, way: tuple[str, ...], deep: int) -> Any:
+    def value(self, shape: Shape, deep: int) -> Any:
         """Return the part of the snippet for a place."""
         examples = shape.keyword("examples")
         if (
@@ -41,15 +40,11 @@ class _SnippetBody:
         ):
             names = shape.required or shape.properties[:1]
             inner = ((name, shape.property(name)) for name in names)
-            return {
-                name: self.value(part, (*way, name), deep + 1)
-                for name, part in inner
-                if part
-            }
+            return {name: self.value(part, deep + 1) for name, part in inner if part}
         if examples:
             return self._marked(examples[0])
         if shape.type == "array" and shape.items is not None and deep < DEEPEST_SNIPPET:
-            return [self.value(shape.items, (*way, ""), deep + 1)]
+            return [self.value(shape.items, deep + 1)]
         choices = shape.keyword("enum")
         return self._marked(choices[0] if choices else "")
 

@@ -9,8 +9,10 @@ editor.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from shopwindow.content.schemas.schema import validator
 
 EditorSchema = dict[str, Any]
 
@@ -18,6 +20,8 @@ HOLDS_EXPRESSION = r"\{\{"
 """Part of a pattern: the text has an expression, so its form cannot be checked."""
 
 QUOTE_NUMBERS = "text; put what looks like a number in quotes"
+
+_KEYWORDS = ("enum", "const", "format", "minLength", "maxLength", "pattern")
 
 _FORMAT_RULES = {
     "uri": (
@@ -56,7 +60,9 @@ def text(schema: Mapping[str, Any]) -> EditorSchema:
     knows for text; those of numbers, arrays and objects are left out.
     """
     types = ["string"]
-    if any(_admits(schema, word) for word in _UNQUOTED_TRUTH):
+    keywords = {key: schema[key] for key in _KEYWORDS if key in schema}
+    admits: Callable[[str], bool] = validator(keywords).is_valid
+    if any(map(admits, _UNQUOTED_TRUTH)):
         types.append("boolean")
     choices = schema.get("enum") or ([schema["const"]] if "const" in schema else None)
     if choices is not None:
@@ -67,7 +73,7 @@ def text(schema: Mapping[str, Any]) -> EditorSchema:
     }
     if schema.get("minLength"):
         result["minLength"] = 1
-    if zeros := _leading_zeros(schema):
+    if "pattern" in schema and (zeros := _leading_zeros(admits)):
         result["type"] = [*types, "integer"]
         result["if"] = {"type": "integer", "minimum": zeros + 1}
         result["then"] = {"type": "string", "errorMessage": QUOTE_NUMBERS}
@@ -89,10 +95,11 @@ def name(schema: Mapping[str, Any]) -> EditorSchema:
     """Return the schema of the names of an object's properties, which hold no
     expression.
     """
-    result: EditorSchema = {}
-    for pattern, words in _rules(schema):
-        part = {"pattern": pattern, "patternErrorMessage": words}
-        result.setdefault("allOf", []).append(part)
+    parts = [
+        {"pattern": pattern, "patternErrorMessage": words}
+        for pattern, words in _rules(schema)
+    ]
+    result: EditorSchema = {"allOf": parts} if parts else {}
     if "enum" in schema:
         result["enum"] = schema["enum"]
     return result
@@ -141,32 +148,7 @@ def _pattern(pattern: str, words: str) -> EditorSchema:
     }
 
 
-def _admits(schema: Mapping[str, Any], word: str) -> bool:
-    """Return whether a text satisfies what a schema says of texts, as far as Python can
-    tell.
-    """
-    if "enum" in schema:
-        return any(word == choice for choice in schema["enum"])
-    if "const" in schema:
-        return bool(word == schema["const"])
-    if schema.get("format") in _FORMAT_RULES:
-        return False
-    if (
-        not schema.get("minLength", 0)
-        <= len(word)
-        <= schema.get("maxLength", len(word))
-    ):
-        return False
-    pattern = schema.get("pattern")
-    if not isinstance(pattern, str) or _FOREIGN.search(pattern):
-        return True
-    try:
-        return re.search(pattern, word) is not None
-    except re.error:
-        return True
-
-
-def _leading_zeros(schema: Mapping[str, Any]) -> int:
+def _leading_zeros(admits: Callable[[str], bool]) -> int:
     """Return the largest number that a server may read where a text such as 02116
     stands.
 
@@ -175,11 +157,7 @@ def _leading_zeros(schema: Mapping[str, Any]) -> int:
     text is allowed, or any text is, and then a number is far more likely to lack its
     quotes.
     """
-    if "pattern" not in schema:
-        return 0
     lengths = range(2, LONGEST_ZERO + 1)
-    admitted = [
-        length for length in lengths if _admits(schema, "0" + "1" * (length - 1))
-    ]
-    is_any = _admits(schema, "any text at all")
+    admitted = [length for length in lengths if admits("0" + "1" * (length - 1))]
+    is_any = admits("any text at all")
     return 0 if is_any or not admitted else 10 ** (max(admitted) - 1) - 1

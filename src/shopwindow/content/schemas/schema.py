@@ -256,13 +256,8 @@ class Schemas:
         It does not regard the schema below, on top of which this one may stand.
         """
         if name not in self._fast:
-            from jsonschema_rs import Draft202012Validator
-
-            schema = self._files[name]
             try:
-                self._fast[name] = Draft202012Validator(
-                    schema, registry=self._registry, validate_formats=True
-                )
+                self._fast[name] = validator(self._files[name], self._registry)
             except ValueError as error:
                 raise Failure(
                     f"the schema {name} is no JSON Schema: {str(error).splitlines()[0]}"
@@ -316,16 +311,8 @@ class Schemas:
     def would_do(self, place: Shape, value: Json) -> bool:
         """Return whether a place of a schema admits a value."""
         if place.validator is None:
-            place.validator = self.compiled(place.standalone)
+            place.validator = validator(place.standalone, self._registry)
         return bool(place.validator.is_valid(value))
-
-    def compiled(self, schema: Json) -> Any:
-        """Return a validator of a schema that may refer to these."""
-        from jsonschema_rs import Draft202012Validator
-
-        return Draft202012Validator(
-            schema, registry=self._registry, validate_formats=True
-        )
 
     def _findings(
         self, name: str, value: Json, limit: int | None, written: NumberAt
@@ -355,6 +342,16 @@ class Schemas:
     def _schema_at(self, address: str) -> Any:
         """Return the schema at the address that jsonschema-rs names."""
         return self.target(address)[1]
+
+
+def validator(schema: Json, registry: Any = None) -> Any:
+    """Return the compiled validator of a schema, which may refer to a ``registry``'s.
+
+    Raises ValueError where it is no schema.
+    """
+    from jsonschema_rs import Draft202012Validator
+
+    return Draft202012Validator(schema, registry=registry, validate_formats=True)
 
 
 def _of(files: Mapping[str, Any]) -> Schemas:

@@ -59,7 +59,7 @@ class Shape:
     @property
     def standalone(self) -> Any:
         """The schema with references that hold anywhere."""
-        return _absolute(self.schema, self.base)
+        return absolute(self.schema, self.base)
 
     def keyword(self, name: str) -> Any:
         """Return what the schema says under a keyword at this place, or None."""
@@ -110,12 +110,13 @@ class Shape:
         return shape
 
 
-def _absolute(schema: Any, base: str) -> Any:
+def absolute(schema: Any, base: str) -> Any:
+    """Return a schema with references that hold anywhere."""
     if isinstance(schema, list):
-        return [_absolute(part, base) for part in schema]
+        return [absolute(part, base) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    copy = {key: _absolute(part, base) for key, part in schema.items() if key != "$id"}
+    copy = {key: absolute(part, base) for key, part in schema.items() if key != "$id"}
     if isinstance(schema.get("$ref"), str):
         copy["$ref"] = urljoin(base, schema["$ref"])
     return copy
