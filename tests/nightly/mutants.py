@@ -233,7 +233,7 @@ MUTANTS = (
     ),
     Mutant(
         "starter/begin.py",
-        "        _undo(written, created)\n",
+        "                undo.callback(_try, path.unlink)\n",
         "",
         "tests/starter/test_begin.py::test_what_cannot_be_written_whole_is_not_written",
     ),

@@ -6,8 +6,8 @@ refusal leaves a folder as it was.
 """
 
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -171,18 +171,21 @@ def write(folder: Path, files: Mapping[str, bytes]) -> None:
     """
     if occupied := _occupied(folder, files):
         raise Misuse("", f"{occupied} is there already, and nothing is written over it")
-    written: list[Path] = []
-    created: list[Path] = []
-    try:
+    with ExitStack() as undo:
         for name, data in files.items():
             path = folder / name
-            created += _folders(path.parent)
+            for missing in reversed([one for one in path.parents if not one.exists()]):
+                missing.mkdir()
+                undo.callback(_try, missing.rmdir)
             with open(path, "xb") as file:
-                written.append(path)
+                undo.callback(_try, path.unlink)
                 file.write(data)
-    except BaseException:
-        _undo(written, created)
-        raise
+        undo.pop_all()
+
+
+def _try(removing: Callable[[], None]) -> None:
+    with suppress(OSError):
+        removing()
 
 
 def _occupied(folder: Path, files: Iterable[str]) -> Path | None:
@@ -205,22 +208,3 @@ def _occupied(folder: Path, files: Iterable[str]) -> Path | None:
             if os.path.lexists(place) and not place.is_dir():
                 return place
     return None
-
-
-def _folders(folder: Path) -> list[Path]:
-    """Create a folder and those above it; return those that were missing, the topmost
-    first.
-    """
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    for place in reversed(missing):
-        place.mkdir()
-    return missing[::-1]
-
-
-def _undo(written: Iterable[Path], created: Iterable[Path]) -> None:
-    for path in written:
-        with suppress(OSError):
-            path.unlink()
-    for folder in sorted(created, reverse=True):
-        with suppress(OSError):
-            folder.rmdir()

@@ -117,6 +117,7 @@ class _OwnValues:
         counted: bool,
     ) -> None:
         self._there, self._interface, self._kind = there, interface, kind
+        self._shape = there.schemas.shape(kind.schema)
         self._name = name or f"new {kind.name}"
         self._values: dict[Pointer, Any] = {}
         self.base_name = there.base_name(kind)
@@ -151,14 +152,14 @@ class _OwnValues:
 
     def _count_on(self) -> None:
         """Take the next number for each property whose values are unique."""
-        schema = self._there.schemas.shape(self._kind.schema)
         for name in self._kind.ids:
-            place = schema.property(name)
+            place = self._shape.property(name)
             if (name,) in self._values or place is None or place.type != "integer":
                 continue
             least = place.keyword("minimum") or 1
-            highest = self._there.highest(self._kind, name)
-            self._values[name,] = max(highest + 1, least)
+            taken = self._there.values(self._kind, name)
+            numbers = (value for value in taken if type(value) is int)
+            self._values[name,] = max(least - 1, max(numbers, default=0)) + 1
 
     def _use_name(self, *, counted: bool) -> None:
         """Put what people call the document where a text wants it: its title, and texts
@@ -178,7 +179,7 @@ class _OwnValues:
     def _chosen_id(self, text: str | None) -> str:
         """Take the id that was chosen; return the name of the file. Raises Misuse."""
         identity = str(self._kind.identity)
-        place = self._there.schemas.shape(self._kind.schema).property(identity)
+        place = self._shape.property(identity)
         about = (
             f" ({place.description.rstrip('.')})" if place and place.description else ""
         )
@@ -206,7 +207,7 @@ class _OwnValues:
         return text if self._kind.named_by_file else slug(text, self._kind)
 
     def _is_text(self, pointer: Pointer) -> bool:
-        place = self._there.schemas.shape(self._kind.schema).at(pointer)
+        place = self._shape.at(pointer)
         return (
             place is not None and place.type == "string" and not place.keyword("enum")
         )

@@ -66,11 +66,6 @@ class Existing:
                 if isinstance(held.value, dict) and name in held.value:
                     yield held.value[name]
 
-    def highest(self, kind: Kind, name: str) -> int:
-        """Return the highest number under a property; 0 where there is none."""
-        numbers = (value for value in self.values(kind, name) if type(value) is int)
-        return max(numbers, default=0)
-
     def base_name(self, kind: Kind) -> str:
         """Return the name of the first base file that stands directly in the folder of
         a kind; empty where there is none.

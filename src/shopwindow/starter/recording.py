@@ -30,7 +30,7 @@ from shopwindow.interface.contracts import (
 )
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Misuse, Refusal, suggestion
-from shopwindow.starter import written
+from shopwindow.starter.written import write_new
 
 MOST_REQUESTS = 200
 """Requests of a contract, as schemas/contract.json has it: an app that sends more on its
@@ -94,7 +94,7 @@ def text_of_contract(recording: Recording, requests: Sequence[str]) -> str:
         found = f"{len(requests)} requests, and a contract has at most {MOST_REQUESTS}"
         raise Misuse("", found)
     lines = [
-        *written.entry("app", recording.app),
+        f"app: {scalar(recording.app)}",
         f"version: {quoted(recording.version)}",
         "reads:",
     ]
@@ -117,7 +117,7 @@ def write_contract(content: Path, recording: Recording, text: str) -> Path:
     folder = content / recording.interface.kind[CONTRACT].folder
     name = _NO_FILE_NAME.sub("-", f"{recording.app}-{recording.version}")
     advice = ", and is not replaced; add to it, or delete it first"
-    return written.write_new(folder / f"{name.strip('.-')}.yaml", text, advice)
+    return write_new(folder / f"{name.strip('.-')}.yaml", text, advice)
 
 
 def _require_reader(recording: Recording) -> None:

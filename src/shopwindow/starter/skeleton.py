@@ -13,7 +13,6 @@ Every other property becomes a comment that begins with `#` and no space. Withou
 `#` it is a line of the document.
 """
 
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,12 +21,16 @@ from typing import Any
 from shopwindow.content.kinds import EACH
 from shopwindow.content.reading.scalars import scalar
 from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import validator
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import Pointer
 from shopwindow.starter import written
 
 PLACEHOLDER = "TODO"
 """The placeholder for anything but text: `check` reports it as a value of a wrong type."""
+
+OF_TEXTS = ("minLength", "format", "pattern")
+"""Keywords that may refuse an empty text."""
 
 COMMENT_WIDTH = 100
 """Columns of a comment."""
@@ -64,9 +67,7 @@ class Places:
 
     @property
     def description(self) -> str:
-        return next(
-            (shape.description for shape in self.shapes if shape.description), ""
-        )
+        return str(self.keyword("description") or "")
 
     @property
     def properties(self) -> tuple[str, ...]:
@@ -79,12 +80,9 @@ class Places:
 
         Where an object needs some property, but none by name, this is its first one.
         """
-        named = tuple(
-            dict.fromkeys(name for shape in self.shapes for name in shape.required)
-        )
-        if not named and self.keyword("minProperties"):
-            return self.properties[:1]
-        return named
+        names = (name for shape in self.shapes for name in shape.required)
+        first = self.properties[:1] if self.keyword("minProperties") else ()
+        return tuple(dict.fromkeys(names)) or first
 
     def below(self, name: str) -> "Places | None":
         return _places(shape.property(name) for shape in self.shapes)
@@ -142,20 +140,18 @@ class _SkeletonWriter:
         """
         required = places.required
         lines: list[str] = []
-        own_values = {
-            name: self._value_at((*pointer, name)) for name in places.properties
-        }
-        stated = [
-            name for name in places.properties if own_values[name] is not UNSTATED
-        ]
-        first = {*required, *stated}
+        values = (
+            (name, self._value_at((*pointer, name))) for name in places.properties
+        )
+        own = {name: value for name, value in values if value is not UNSTATED}
+        first = {*required, *own}
         for name in sorted(places.properties, key=lambda name: name not in first):
             place = places.below(name)
             if place is None:
                 continue
-            inside, own = (*pointer, name), own_values[name]
-            if own is not UNSTATED:
-                lines += [*_about(place), *written.entry(name, own)]
+            inside = (*pointer, name)
+            if name in own:
+                lines += [*_about(place), *written.entry(name, own[name])]
             elif name in required:
                 lines += self._required(name, place, inside, base.get(name))
             elif name not in base:
@@ -202,11 +198,8 @@ class _SkeletonWriter:
         own = self._value_at(pointer)
         if own is not UNSTATED:
             return own
-        if (
-            _is_object(place)
-            and place.keyword("examples") is None
-            and deep < DEEPEST_SKELETON
-        ):
+        in_parts = place.keyword("examples") is None and deep < DEEPEST_SKELETON
+        if in_parts and _is_object(place):
             names = place.required or place.properties[:1]
             inner = ((name, place.below(name)) for name in names)
             return {
@@ -218,7 +211,7 @@ class _SkeletonWriter:
             own = self._value_at((*pointer, EACH))
             if own is not UNSTATED:
                 return [own]
-            if place.keyword("examples") is None and deep < DEEPEST_SKELETON:
+            if in_parts:
                 return [self.value(items, (*pointer, EACH), deep + 1)]
         return example(place)
 
@@ -235,24 +228,10 @@ def example(place: Places) -> Json:
         return False
     if place.type != "string":
         return PLACEHOLDER
-    return "" if _refuses_empty(place) else None
-
-
-def _refuses_empty(place: Places) -> bool:
-    """Return whether an empty text breaks the rules of a place.
-
-    Where it does not, only null is sure to be reported.
-    """
-    pattern = place.keyword("pattern")
-    by_form = place.keyword("format") is not None
-    return bool(place.keyword("minLength")) or by_form or not _matches(pattern, "")
-
-
-def _matches(pattern: Any, text: str) -> bool:
-    try:
-        return not isinstance(pattern, str) or re.search(pattern, text) is not None
-    except re.error:
-        return True  # no pattern of Python: nobody can say
+    # Where an empty text would do, only null is sure to be reported.
+    rules = {name: place.keyword(name) for name in OF_TEXTS}
+    stated = {name: value for name, value in rules.items() if value is not None}
+    return None if validator(stated).is_valid("") else ""
 
 
 def _is_object(place: Places) -> bool:
