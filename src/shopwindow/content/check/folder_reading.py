@@ -20,8 +20,9 @@ from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.layers import Assembly, Forgotten, assemble, origin
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.reading.characters import XML_TEXT, not_xml
-from shopwindow.content.reading.files import loaded, malformed, slips_in, text_of
+from shopwindow.content.reading.files import loaded, malformed, text_of
 from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.slips import slips_in
 from shopwindow.content.reading.yaml import Malformed
 from shopwindow.content.rules.allowances import AllowComment, allowances
 from shopwindow.content.schemas.lines import LineFaults, LineGroup, LineGroups

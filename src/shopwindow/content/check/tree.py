@@ -30,12 +30,12 @@ from shopwindow.content.reading.files import (
     feed_lines,
     loaded,
     malformed,
-    slips_in,
     text_of,
     unreadable,
 )
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress, processors, shared
+from shopwindow.content.reading.slips import slips_in
 from shopwindow.content.reading.text import YamlText
 from shopwindow.content.reading.yaml import Json, Malformed, at
 from shopwindow.content.rules.allowances import AllowComment, allowances

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from shopwindow.content.reading import slips, yaml
+from shopwindow.content.reading import yaml
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Json, Malformed
 from shopwindow.problems import Place, Pointer, Problem
@@ -86,13 +86,6 @@ def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:
         if fault.value is None:
             raise
         return fault.value, (fault, *fault.more)
-
-
-def slips_in(path: str, text: str) -> list[Problem]:
-    """Return warnings of slips in the text of a YAML file, which has no fault."""
-    if not slips.possible(text):
-        return []
-    return list(slips.slips(path, text, yaml.locate(text)))
 
 
 def malformed(path: str, fault: Malformed) -> Problem:

@@ -3,7 +3,7 @@ meant.
 
 Each becomes a warning, since each may be meant. They stand in the text alone, not in
 the values, so a file's text is looked at when it is read (`tree`). `possible` costs
-next to nothing; `slips` reads the text a second time, and only where a slip is
+next to nothing; `slips_in` reads the text a second time, and only where a slip is
 possible.
 
 What counts, and why no more than this:
@@ -27,12 +27,12 @@ What counts, and why no more than this:
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 
-from shopwindow.content.reading.yaml import CONSTANTS, JSON_NUMBER, Spot
-from shopwindow.problems import Level, Place, Pointer, Problem, cut
+from shopwindow.content.reading.text import YamlText
+from shopwindow.content.reading.yaml import CONSTANTS, JSON_NUMBER
+from shopwindow.problems import Level, Place, Problem, cut
 
 QUOTES, INVISIBLE = "text.quotes", "text.invisible"
 COMMENT, ANCHOR = "text.comment", "text.anchor"
@@ -94,18 +94,6 @@ _CUT_OFF = re.compile(rf"[ \t]+({_CUT.pattern}.*)")
 _NAMED = re.compile(r"&(?<![^\s\[{,:]&)[\w-]+")
 _NAME_IN_FRONT = re.compile(r"&([\w-]+)(?=\s|$)\s*")
 
-_END_OF_LINE = re.compile("\r\n|\n|\r")
-
-
-@dataclass(frozen=True, slots=True)
-class _Slip:
-    """What is wrong at a stretch of the text, in an editor's words."""
-
-    rule: str
-    found: str
-    allowed: str
-    place: Place
-
 
 def possible(text: str) -> bool:
     """Return whether a text may hold a slip.
@@ -125,155 +113,114 @@ def _is_odd(text: str) -> bool:
     return _NOTABLE.search(text) is not None and _ODD.search(text) is not None
 
 
-def slips(path: str, text: str, spots: Mapping[Pointer, Spot]) -> Iterator[Problem]:
-    """Yield the slips of a file as warnings.
-
-    Args:
-        path: the file's, which the warnings have.
-        text: of the file, which YAML reads without a fault.
-        spots: where its values stand, as `yaml.locate` returns it.
-    """
-    yield from skeleton(path, text)
-    written = _Passage(text)
-    around = {pointer[:-1] for pointer in spots if pointer}
-    for pointer, spot in spots.items():
-        found = list(written.of_key(spot.key)) if spot.key else []
+def slips_in(path: str, text: str) -> list[Problem]:
+    """Return the slips in the text of a YAML file, which has no fault, as warnings."""
+    if not possible(text):
+        return []
+    file = YamlText(text)
+    aliases = frozenset(_ALIAS.findall(text))
+    around = {pointer[:-1] for pointer in file.spots if pointer}
+    found = list(skeleton(path, text))
+    for pointer, spot in file.spots.items():
+        slips = list(_in_key(file, spot.key)) if spot.key else []
         if pointer not in around:
-            found += written.of_value(spot.value)
-        for slip in found:
-            yield Problem(
-                slip.rule,
-                path,
-                slip.found,
-                slip.place,
-                pointer,
-                slip.allowed,
-                level=Level.WARNING,
-            )
+            slips += _in_value(file, aliases, spot.value)
+        found += [replace(slip, path=path, pointer=pointer) for slip in slips]
+    return found
 
 
 def skeleton(path: str, text: str) -> Iterator[Problem]:
     """Yield a warning where a document is as `new` wrote it, by the line that says so."""
     if match := _SKELETON.search(text):
         line = text.count("\n", 0, match.start()) + 1
-        yield Problem(
-            SKELETON,
-            path,
-            "as long as this line is here, the values are the examples of `new`",
-            Place(line, 1, line, len(match[0].rstrip()) + 1),
-            allowed="values of your own, and then no such line",
-            level=Level.WARNING,
-        )
+        place = Place(line, 1, line, len(match[0].rstrip()) + 1)
+        found = "as long as this line is here, the values are the examples of `new`"
+        allowed = "values of your own, and then no such line"
+        yield replace(_slip(SKELETON, found, allowed, place), path=path)
 
 
-class _Passage:
-    """The text of a file, by lines and columns."""
+def _slip(rule: str, found: str, allowed: str, place: Place) -> Problem:
+    return Problem(rule, "", found, place, allowed=allowed, level=Level.WARNING)
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._lines = _END_OF_LINE.split(text)
 
-    @cached_property
-    def _aliases(self) -> frozenset[str]:
-        """The names that some `*name` of the text repeats."""
-        return frozenset(_ALIAS.findall(self._text))
+def _in_key(file: YamlText, place: Place) -> Iterator[Problem]:
+    key = file.at(place)
+    yield from _enclosed(key, place, "key")
+    yield from _invisible(key, place)
+    yield from _odd_space(_ODD_SPACE.search(key), place)
 
-    def of_key(self, place: Place) -> Iterator[_Slip]:
-        key = self._at(place)
-        yield from _enclosed(key, place, "key")
-        yield from _unseen(key, place)
-        if match := _ODD_SPACE.search(key):
-            yield _odd_space(match, place)
 
-    def of_value(self, place: Place) -> Iterator[_Slip]:
-        """Yield the slips of a value that is neither a list nor an object."""
-        value = self._at(place)
-        if match := _NAME_IN_FRONT.match(value):
-            name, value = match[1], value[match.end() :]
-            if value[:1] in ("[", "{"):
-                return
-            if name not in self._aliases:
-                yield _unused_name(name, value, place)
-        is_plain = value[:1] not in ('"', "'", "|", ">") or not value
-        if is_plain and not (JSON_NUMBER.fullmatch(value) or value in CONSTANTS):
-            yield from self._cut_off(value, place)
-        if is_plain:
-            yield from _enclosed(value, place, "value")
-        if match := _QUOTED_ADDRESS.search(value):
-            yield _Slip(
-                QUOTES,
-                f"a curly quote in {_around(match)}",
-                "straight quotes, \" or '; a curly one in an address as %E2%80%99",
-                place,
-            )
-        yield from _unseen(value, place)
-        is_block = value[:1] in ("|", ">")
-        inner = value if is_plain else value[1:-1]
-        match = None if is_block else _SPACE_AT_AN_END.search(inner)
-        is_address_or_code = "://" in inner or _CODE_OF_CAPITALS.fullmatch(
-            _ODD_SPACE.sub("", inner)
-        )
-        if match is None and is_address_or_code:
-            match = _ODD_SPACE.search(inner)
-        if match:
-            yield _odd_space(match, place)
+def _in_value(
+    file: YamlText, aliases: Collection[str], place: Place
+) -> Iterator[Problem]:
+    """Yield the slips of a value that is neither a list nor an object.
 
-    def _cut_off(self, value: str, place: Place) -> Iterator[_Slip]:
-        line = self._lines[place.end_line - 1]
-        match = _CUT_OFF.match(line, place.end_column - 1)
-        if match is None:
+    ``aliases``: the names that some `*name` of the text repeats.
+    """
+    value = file.at(place)
+    if match := _NAME_IN_FRONT.match(value):
+        name, value = match[1], value[match.end() :]
+        if value[:1] in ("[", "{"):
             return
-        left = _left(value)
-        yield _Slip(
-            COMMENT,
-            f"{cut(match[1])!r} is read as a comment: {left}",
-            "quotes around the whole text; a space behind the # of a comment",
-            Place(place.end_line, match.start(1) + 1, place.end_line, match.end(1) + 1),
-        )
+        if name not in aliases:
+            found = (
+                f"'&{name}' is read as a name for the value, and *{name} stands nowhere"
+            )
+            allowed = "quotes around text that begins with &"
+            yield _slip(ANCHOR, f"{found}: {_left(value)}", allowed, place)
+    is_block = value[:1] in ("|", ">")
+    is_plain = (not is_block and value[:1] not in ('"', "'")) or not value
+    if is_plain and not (JSON_NUMBER.fullmatch(value) or value in CONSTANTS):
+        yield from _cut_off(file, value, place)
+    if is_plain:
+        yield from _enclosed(value, place, "value")
+    if match := _QUOTED_ADDRESS.search(value):
+        found = f"a curly quote in {_around(match)}"
+        allowed = "straight quotes, \" or '; a curly one in an address as %E2%80%99"
+        yield _slip(QUOTES, found, allowed, place)
+    yield from _invisible(value, place)
+    inner = value if is_plain else value[1:-1]
+    match = None if is_block else _SPACE_AT_AN_END.search(inner)
+    if "://" in inner or _CODE_OF_CAPITALS.fullmatch(_ODD_SPACE.sub("", inner)):
+        match = match or _ODD_SPACE.search(inner)
+    yield from _odd_space(match, place)
 
-    def _at(self, place: Place) -> str:
-        lines = self._lines[place.line - 1 : place.end_line]
-        lines[-1] = lines[-1][: place.end_column - 1]
-        lines[0] = lines[0][place.column - 1 :]
-        return "\n".join(lines)
+
+def _cut_off(file: YamlText, value: str, place: Place) -> Iterator[Problem]:
+    line = file.lines[place.end_line - 1]
+    if match := _CUT_OFF.match(line, place.end_column - 1):
+        start, end = match.start(1) + 1, match.end(1) + 1
+        found = f"{cut(match[1])!r} is read as a comment: {_left(value)}"
+        allowed = "quotes around the whole text; a space behind the # of a comment"
+        comment = Place(place.end_line, start, place.end_line, end)
+        yield _slip(COMMENT, found, allowed, comment)
 
 
-def _enclosed(text: str, place: Place, noun: str) -> Iterator[_Slip]:
+def _enclosed(text: str, place: Place, noun: str) -> Iterator[Problem]:
     if _ENCLOSED.fullmatch(text):
         found = f"the curly quotes around {cut(text)} are part of the {noun}"
         allowed = (
             "straight quotes, or none; these in straight ones where they are meant"
         )
-        yield _Slip(QUOTES, found, allowed, place)
+        yield _slip(QUOTES, found, allowed, place)
 
 
-def _unseen(text: str, place: Place) -> Iterator[_Slip]:
+def _invisible(text: str, place: Place) -> Iterator[Problem]:
     if match := _UNSEEN.search(text):
-        yield _Slip(
-            INVISIBLE,
-            f"the invisible character {_name(match[0])} in {_around(match)}",
-            "text without it; an escape in double quotes where it is meant",
-            place,
+        found = f"the invisible character {_name(match[0])} in {_around(match)}"
+        allowed = "text without it; an escape in double quotes where it is meant"
+        yield _slip(INVISIBLE, found, allowed, place)
+
+
+def _odd_space(match: re.Match[str] | None, place: Place) -> Iterator[Problem]:
+    if match:
+        found = (
+            f"the space {_name(match[0])} in {_around(match)}, which looks like another"
         )
-
-
-def _odd_space(match: re.Match[str], place: Place) -> _Slip:
-    return _Slip(
-        INVISIBLE,
-        f"the space {_name(match[0])} in {_around(match)}, which looks like another",
-        "the space of the keyboard; an escape in double quotes where it is meant",
-        place,
-    )
-
-
-def _unused_name(name: str, value: str, place: Place) -> _Slip:
-    return _Slip(
-        ANCHOR,
-        f"'&{name}' is read as a name for the value, and *{name} stands nowhere: "
-        f"{_left(value)}",
-        "quotes around text that begins with &",
-        place,
-    )
+        allowed = (
+            "the space of the keyboard; an escape in double quotes where it is meant"
+        )
+        yield _slip(INVISIBLE, found, allowed, place)
 
 
 def _left(value: str) -> str:
