@@ -24,9 +24,9 @@ from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading import feed, yaml
 from shopwindow.content.reading.characters import XML_TEXT, not_xml
-from shopwindow.content.reading.files import malformed, text_of
+from shopwindow.content.reading.files import malformed
 from shopwindow.content.reading.listing import Source
-from shopwindow.content.reading.text import YamlText
+from shopwindow.content.reading.text import YamlText, text_of
 from shopwindow.content.reading.yaml import Json, Malformed
 from shopwindow.content.rules.case import sound
 from shopwindow.content.schemas.lines import (
@@ -209,7 +209,7 @@ def _of_yaml(
         (*parsed.unrendered, *(pointer for _, pointer in parsed.flawed))
     )
     flaws = parsed.flaws()
-    file = cache(lambda: YamlText(text_of(around.folder, source)))
+    file = cache(lambda: text_of(around.folder, source))
     for index, value in enumerate(parsed.documents):
         number = index if parsed.listed else None
         findings: tuple[Finding, ...] = ()
@@ -300,7 +300,7 @@ class RecordPlaces:
         source = entry.source
         if self._file is None or self._file[0] != source:
             try:
-                self._file = source, YamlText(text_of(self._folder, source)).spots
+                self._file = source, text_of(self._folder, source).spots
             except (Malformed, OSError):  # changed since it was read
                 self._file = source, {}
         return self._file[1]

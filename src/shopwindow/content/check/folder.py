@@ -44,9 +44,9 @@ from shopwindow.content.documents import expressions, schedule
 from shopwindow.content.documents.documents import Documents
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.reading import listing, slips
-from shopwindow.content.reading.files import text_of
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress
+from shopwindow.content.reading.text import text_of
 from shopwindow.content.reading.yaml import Json, Malformed
 from shopwindow.content.rules import engine_rules, open_maps
 from shopwindow.content.rules.allowances import unsilenced
@@ -352,7 +352,9 @@ class _Check:
             is_small = source.size <= LARGEST_SKELETON
             if source.kind.streamed and not source.is_feed and is_small:
                 with suppress(Malformed):  # a problem already
-                    yield from slips.skeleton(source.path, text_of(self.folder, source))
+                    yield from slips.skeleton(
+                        source.path, text_of(self.folder, source).text
+                    )
 
     def _moment(self, case: Case) -> datetime | None:
         """Return the instant of this check; None where there is no time zone to read it

@@ -20,9 +20,10 @@ from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.layers import Assembly, Forgotten, assemble, origin
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.reading.characters import XML_TEXT, not_xml
-from shopwindow.content.reading.files import loaded, malformed, text_of
+from shopwindow.content.reading.files import malformed
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.slips import slips_in
+from shopwindow.content.reading.text import text_of
 from shopwindow.content.reading.yaml import Malformed
 from shopwindow.content.rules.allowances import AllowComment, allowances
 from shopwindow.content.schemas.lines import LineFaults, LineGroup, LineGroups
@@ -89,16 +90,17 @@ class FolderReading:
         if source is None:
             return empty, None
         try:
-            file_text = text_of(self._folder, source)
-            value, yaml_faults = loaded(file_text)
-        except Malformed as first:
-            faults = (first, *first.more)
-            self.problems += [malformed("site.yaml", fault) for fault in faults]
+            file = text_of(self._folder, source)
+        except Malformed as fault:
+            self.problems.append(malformed("site.yaml", fault))
             return empty, None
-        self.problems += [malformed("site.yaml", fault) for fault in yaml_faults]
-        self.allowed["site.yaml"] = allowances(file_text)
-        if not yaml_faults:
-            self.slips += slips_in("site.yaml", file_text)
+        self.problems += [malformed("site.yaml", fault) for fault in file.faults]
+        if file.stop:
+            return empty, None
+        self.allowed["site.yaml"] = allowances(file.text)
+        if not file.faults:
+            self.slips += slips_in("site.yaml", file.text)
+        value, yaml_faults = file.value, file.faults
 
         # The first rendering serves to find the faults.
         rendered, _, _ = site.render(value, frozenset())
@@ -224,8 +226,7 @@ class FolderReading:
 
         def written(pointer: Pointer) -> str | None:
             layer, at = origin(document, Finding("", pointer, ""))
-            in_file = at if layer.index is None else (layer.index, *at)
-            return self.locator.files.text(layer.path).number(in_file)
+            return self.locator.files.text(layer.path).number(layer.in_file(at))
 
         schema = self._by_name[document.kind].schema
         return self._schemas.findings(schema, document.value, written=written)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.content.kinds import Kind, values_at
-from shopwindow.content.reading.files import loaded
 from shopwindow.content.reading.git import GitFailed, git
+from shopwindow.content.reading.text import YamlText
 from shopwindow.content.reading.yaml import Malformed
 from shopwindow.problems import Absent, Problem, number_of
 
@@ -305,7 +305,7 @@ def of_last_commit(folder: Path, kinds: Sequence[Kind]) -> Iterator[FormerDocume
         if kind is None or not kind.ids:
             continue
         try:
-            value, _ = loaded(_git(folder, "show", f"HEAD:./{path}"))
+            value = YamlText(_git(folder, "show", f"HEAD:./{path}")).value
         except Malformed:
             continue
         for document in value if isinstance(value, list) else [value]:

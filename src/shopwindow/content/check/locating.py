@@ -6,7 +6,7 @@ column. For the second step the file is read again. Nearly all files have no fin
 so no check pays for line numbers before it needs them.
 
 Pointers come in two forms. In a document they start at the document. In a file that is
-a list they start with the document's number (`_in_file`).
+a list they start with the document's number (`Layer.in_file`).
 """
 
 import re
@@ -88,7 +88,7 @@ class Locator:
         for path, entries in by_file.items():
             unrendered = self.unrendered.get(path, ())
             for document, layer, pointer, finding in entries:
-                in_file = _in_file(layer, pointer)
+                in_file = layer.in_file(pointer)
                 if in_file in unrendered and finding.rule != "expression":
                     continue
                 flaws = self.flaws_of(document)
@@ -126,7 +126,7 @@ class Locator:
             path,
             found,
             place,
-            _in_file(layer, finding.pointer),
+            layer.in_file(finding.pointer),
             finding.allowed,
             finding.about,
             finding.nearest,
@@ -158,7 +158,7 @@ class Locator:
             for document, finding in engine_rules.noticed(case)
         ]
         in_files = dict.fromkeys(
-            (layer.path, _in_file(layer, pointer)) for layer, pointer in origins
+            (layer.path, layer.in_file(pointer)) for layer, pointer in origins
         )
         placeholders = []
         for path, pointer in in_files:
@@ -212,8 +212,3 @@ class Locator:
 
 _NAME = re.compile(r"[\w.-]+(?: [\w.-]+)*")
 """An identity that stands in a sentence as it is: no list, alias or expression."""
-
-
-def _in_file(layer: Layer, pointer: Pointer) -> Pointer:
-    """Return a pointer within a layer as one within its file, which may be a list."""
-    return pointer if layer.index is None else (layer.index, *pointer)

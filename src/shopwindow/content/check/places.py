@@ -11,9 +11,8 @@ from pathlib import Path
 
 from shopwindow.content.documents.documents import Document, Layer
 from shopwindow.content.kinds import Kind
-from shopwindow.content.reading.files import text_of
 from shopwindow.content.reading.listing import Source
-from shopwindow.content.reading.text import YamlText
+from shopwindow.content.reading.text import YamlText, text_of
 from shopwindow.content.reading.yaml import Malformed, Spot, at, spot
 from shopwindow.problems import Place, Pointer
 
@@ -21,6 +20,10 @@ MAX_SEARCHED = 4_000_000
 """Bytes of a file of streamed documents in which a page searches for one of them: at
 least a thousand products, and a search that no visitor waits for.
 """
+
+
+_UNREAD = YamlText("", is_feed=True)
+"""In the place of a text that was changed or removed since the check: it has no values."""
 
 
 @dataclass
@@ -39,8 +42,7 @@ class Files:
         """Return where a layer states the value at ``pointer``; None where its file
         cannot be read.
         """
-        whole = pointer if layer.index is None else (layer.index, *pointer)
-        return spot(self.spots(layer.path), whole)
+        return spot(self.spots(layer.path), layer.in_file(pointer))
 
     def place(self, layer: Layer, pointer: Pointer) -> Place | None:
         """Return where a person looks for the value at ``pointer``: at its key, else at
@@ -95,12 +97,11 @@ class Files:
         """
         if path not in self._texts:
             try:
-                source = self.sources[path]
-                text = YamlText(text_of(self.folder, source), path.endswith(".jsonl"))
-                self._texts[path] = text
-                _ = text.spots  # raises Malformed
+                self._texts[path] = text_of(self.folder, self.sources[path])
+                if self._texts[path].stop:
+                    self._texts[path] = _UNREAD
             except (KeyError, Malformed, OSError):
-                self._texts[path] = YamlText("", is_feed=True)
+                self._texts[path] = _UNREAD
         return self._texts[path]
 
     def spots(self, path: str) -> Mapping[Pointer, Spot]:

@@ -19,14 +19,9 @@ import orjson
 import zstandard
 
 from shopwindow.content.documents import expressions
-from shopwindow.content.reading import yaml
-from shopwindow.content.reading.files import (
-    MAX_EMPTY_LINES,
-    MAX_LINE,
-    text_of,
-    too_empty,
-)
+from shopwindow.content.reading.files import MAX_EMPTY_LINES, MAX_LINE, too_empty
 from shopwindow.content.reading.listing import COMPRESSED, Source
+from shopwindow.content.reading.text import text_of
 from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
 from shopwindow.problems import Failure, Place
 
@@ -305,7 +300,10 @@ class Records:
                         line.removeprefix(BYTE_ORDER_MARK)
                     )  # what `feed.load` found no fault with is plain JSON
             else:
-                value = yaml.load(text_of(self.folder, block.source))
+                file = text_of(self.folder, block.source)
+                value = file.value
+                if file.faults:
+                    raise file.faults[0]
                 value = expressions.render(value, self.names, lambda _: None)
                 yield from value if isinstance(value, list) else [value]
         except (Malformed, ValueError):

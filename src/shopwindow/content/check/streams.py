@@ -14,8 +14,8 @@ import orjson
 from shopwindow.content.check.records import FeedBlock, FeedLines
 from shopwindow.content.documents import expressions, site
 from shopwindow.content.documents.documents import Document, Layer
-from shopwindow.content.reading.files import loaded, text_of
 from shopwindow.content.reading.listing import SITE_FILE, Source
+from shopwindow.content.reading.text import YamlText, text_of
 from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Malformed
 
 WantedLine = Callable[[bytes], bool]
@@ -64,7 +64,7 @@ def streamed(
             yield StreamedDocument(document, number)
         return
     try:
-        value, _ = loaded(text_of(folder, source))
+        value = text_of(folder, source).value
     except Malformed:
         return
     value = expressions.render(value, names, lambda fault: None)
@@ -80,7 +80,7 @@ def names_of(folder: Path) -> expressions.Names:
     """
     try:
         text = (folder / SITE_FILE).read_text(encoding="utf-8-sig")
-        value, _ = loaded(text)
+        value = YamlText(text).value
     except (Malformed, OSError, UnicodeDecodeError):
         return {}
     _, names, _ = site.render(value, frozenset())

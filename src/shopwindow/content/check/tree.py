@@ -26,17 +26,11 @@ from shopwindow.content.documents.schedule import full_clock
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.characters import XML_TEXT, may_break_xml, not_xml
-from shopwindow.content.reading.files import (
-    feed_lines,
-    loaded,
-    malformed,
-    text_of,
-    unreadable,
-)
+from shopwindow.content.reading.files import feed_lines, malformed, unreadable
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress, processors, shared
 from shopwindow.content.reading.slips import slips_in
-from shopwindow.content.reading.text import YamlText
+from shopwindow.content.reading.text import YamlText, text_of
 from shopwindow.content.reading.yaml import Json, Malformed, at
 from shopwindow.content.rules.allowances import AllowComment, allowances
 from shopwindow.content.schemas.schema import Schemas
@@ -193,21 +187,14 @@ def _read(
         if source.path.endswith(".jsonl"):
             _feed(folder, source, parsed)
         else:
-            text = text_of(folder, source)
-            value, faults = loaded(text)
-            parsed.problems += [malformed(source.path, fault) for fault in faults]
-            parsed.flawed = [(fault.rule, fault.pointer) for fault in faults]
-            parsed.listed = isinstance(value, list)
-            parsed.allowed = allowances(text)
-            if not faults:
-                parsed.warnings = slips_in(source.path, text)
-            if expressions.EXPRESSION_START in text:
-                value = _rendered(value, text, names, parsed)
+            file = text_of(folder, source)
+            found = [malformed(source.path, fault) for fault in file.faults]
+            parsed.problems += found
+            parsed.lost = file.stop is not None
             if not parsed.lost:
-                parsed.documents = value if parsed.listed else [value]
+                _take(file, names, parsed)
     except Malformed as fault:
-        all_faults = (fault, *fault.more)
-        parsed.problems += [malformed(source.path, one) for one in all_faults]
+        parsed.problems.append(malformed(source.path, fault))
         parsed.lost = True
 
     documents = parsed.documents
@@ -249,19 +236,32 @@ def _fill_clocks(documents: list[Json], kind: Kind) -> None:
                     at(document, place[:-1])[place[-1]] = filled
 
 
-def _rendered(
-    value: Json, text: str, names: expressions.Names | None, parsed: Parsed
-) -> Json:
+def _take(file: YamlText, names: expressions.Names | None, parsed: Parsed) -> None:
+    """Take over what a YAML file says, as far as it can be read."""
+    value = file.value
+    parsed.listed = isinstance(value, list)
+    parsed.flawed = [(fault.rule, fault.pointer) for fault in file.faults]
+    parsed.allowed = allowances(file.text)
+    if not file.faults:
+        parsed.warnings = slips_in(parsed.source.path, file.text)
+    if expressions.EXPRESSION_START in file.text:
+        value = _rendered(file, names, parsed)
+    if not parsed.lost:
+        parsed.documents = value if parsed.listed else [value]
+
+
+def _rendered(file: YamlText, names: expressions.Names | None, parsed: Parsed) -> Json:
     """Return a file's value with its expressions evaluated; faults become problems.
 
     Without names, a value with expressions stays as it is, and counts as lost.
     """
+    value = file.value
     if names is None:
         parsed.lost = expressions.any_in(value)
         return value
     faults: list[expressions.Unrendered] = []
     rendered = expressions.render(value, names, faults.append)
-    spots = yaml.locate(text) if faults else {}
+    spots = file.spots if faults else {}
     for unrendered in faults:
         fault, pointer = unrendered.fault, unrendered.pointer
         parsed.unrendered.append(pointer)
@@ -331,7 +331,7 @@ def _not_xml(
     """Return a problem for each text that XML cannot hold."""
     texts = not_xml(documents if listed else documents[0])
     try:
-        spots = _spots(folder, source) if texts else {}
+        spots = text_of(folder, source).spots if texts else {}
     except (Malformed, OSError):  # changed since it was read
         spots = {}
     problems = []
@@ -345,4 +345,4 @@ def _not_xml(
 
 
 def _spots(folder: Path, source: Source) -> Mapping[Pointer, yaml.Spot]:
-    return YamlText(text_of(folder, source), source.is_feed).spots
+    return text_of(folder, source).spots

@@ -19,6 +19,7 @@ from shopwindow.content.documents import schedule
 from shopwindow.content.documents.schedule import PUBLISHED, Clock
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.yaml import Json
+from shopwindow.problems import Pointer
 
 CONTENT_FORMAT = 2
 """The format of content.json. A reader refuses any other."""
@@ -46,6 +47,10 @@ class Layer:
     path: str
     index: int | None
     value: Json
+
+    def in_file(self, pointer: Pointer) -> Pointer:
+        """Return a pointer within the document as one within the file."""
+        return pointer if self.index is None else (self.index, *pointer)
 
 
 class Document(NamedTuple):

@@ -16,8 +16,7 @@ from shopwindow.content.documents import expressions, groups
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.kinds import SITE, Kind, titled, values_at
 from shopwindow.content.lookup.shelf import Held, Shelf, with_id
-from shopwindow.content.reading.files import loaded, text_of
-from shopwindow.content.reading.yaml import Json, Malformed, at
+from shopwindow.content.reading.yaml import Json, at
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import (
     Misuse,
@@ -208,14 +207,10 @@ def uses_of_setting(shelf: Shelf, name: str) -> Uses:
 
 
 def _in_expressions(files: Files, path: str, kind: Kind, name: str) -> Iterator[Use]:
-    try:
-        text = text_of(files.folder, files.sources[path])
-        if expressions.EXPRESSION_START not in text or name not in text:
-            return
-        value, _ = loaded(text)
-    except Malformed:
+    file = files.text(path)
+    if expressions.EXPRESSION_START not in file.text or name not in file.text:
         return
-    spots = files.spots(path)
+    value, spots = file.value, files.spots(path)
     for pointer, part in _texts(value, ()):
         if name in expressions.names_in(part):
             spot = spots.get(pointer)

@@ -11,7 +11,6 @@ from shopwindow.content.documents.documents import Layer
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.lookup.history import Commit, last_commit
 from shopwindow.content.lookup.shelf import Held, Shelf, pointer_in, with_id
-from shopwindow.content.reading.files import loaded, text_of
 from shopwindow.content.reading.listing import COMPRESSED
 from shopwindow.content.reading.yaml import Json, Malformed, at
 from shopwindow.problems import Misuse, Pointer, place_words, pointer_text
@@ -133,9 +132,7 @@ def _expression(layer: Layer, pointer: Pointer, files: Files) -> str:
     if not isinstance(at(layer.value, pointer), str):
         return ""
     try:
-        written, _ = loaded(text_of(files.folder, files.sources[layer.path]))
-        whole = pointer if layer.index is None else (layer.index, *pointer)
-        text = at(written, whole)
+        text = at(files.text(layer.path).value, layer.in_file(pointer))
     except (Malformed, KeyError, IndexError):  # changed since the check
         return ""
     is_expression = isinstance(text, str) and expressions.EXPRESSION_START in text

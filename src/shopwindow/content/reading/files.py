@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.listing import Source
-from shopwindow.content.reading.yaml import Json, Malformed
+from shopwindow.content.reading.yaml import Malformed
 from shopwindow.problems import Place, Pointer, Problem
 
 MAX_FILE = 32 * 1024 * 1024
@@ -32,7 +32,7 @@ READ_MORE = 16 * 1024
 _START = Place(1, 1, 1, 1)
 
 
-def text_of(folder: Path, source: Source) -> str:
+def read_text(folder: Path, source: Source) -> str:
     """Return the text of a YAML file.
 
     Raises Malformed where it is too large, or cannot be read.
@@ -73,19 +73,6 @@ def _bytes(path: str, size: int) -> bytes:
         return data
     finally:
         os.close(descriptor)
-
-
-def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:
-    """Return the value of a YAML text, and its faults.
-
-    Raises Malformed where a fault leaves no value.
-    """
-    try:
-        return yaml.load(text), ()
-    except Malformed as fault:
-        if fault.value is None:
-            raise
-        return fault.value, (fault, *fault.more)
 
 
 def malformed(path: str, fault: Malformed) -> Problem:

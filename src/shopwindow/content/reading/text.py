@@ -17,7 +17,8 @@ from tempfile import mkstemp
 from typing import Any
 
 from shopwindow.content.reading import yaml
-from shopwindow.content.reading.files import feed_spots
+from shopwindow.content.reading.files import feed_spots, read_text
+from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.syntax import LINE_END
 from shopwindow.content.reading.yaml import (
     BYTE_ORDER_MARK,
@@ -74,6 +75,8 @@ class YamlText:
 
     @cached_property
     def _loaded(self) -> tuple[Json, Sequence[Malformed]]:
+        if self.is_feed:  # its lines are read one by one
+            return None, ()
         try:
             return yaml.load(self.text), ()
         except Malformed as fault:
@@ -194,6 +197,11 @@ class YamlText:
         column = len(self.lines[number - 1]) + 1
         last = Place(number, column, number, column)
         return Edit(last, self.line_end + new.removesuffix(self.line_end))
+
+
+def text_of(folder: Path, source: Source) -> YamlText:
+    """Return the text of a file of documents. Raises Malformed where it has none."""
+    return YamlText(read_text(folder, source), source.is_feed)
 
 
 _CONFLICT_EDGE = re.compile("^(?:<{7}|>{7}) ", re.MULTILINE)
