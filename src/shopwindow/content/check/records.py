@@ -19,7 +19,7 @@ import orjson
 import zstandard
 
 from shopwindow.content.documents import expressions
-from shopwindow.content.reading.files import MAX_EMPTY_LINES, MAX_LINE, too_empty
+from shopwindow.content.reading.files import MAX_EMPTY_LINES, MAX_LINE
 from shopwindow.content.reading.listing import COMPRESSED, Source
 from shopwindow.content.reading.text import text_of
 from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
@@ -45,11 +45,6 @@ BUFFER = 256 * 1024
 PACKED = 1024
 """Bytes of a .zst file that are unpacked at a time. Four bytes of them may stand for
 128 KiB (RFC 8878 §3.1.1.2.3), so these for 32 MiB.
-"""
-
-BROKEN = ("feed.compressed", "tree.unreadable")
-"""Rules of problems that concern a file from some place on, and not a line: nobody
-knows what the rest of it would have held.
 """
 
 MAX_UNPACKED_BYTES = 16 * 1024**3
@@ -184,7 +179,10 @@ class FeedLines:
                 self._empty += 1
                 if self._is_too_empty:
                     if mine:
-                        yield number, too_empty(number)
+                        found = f"more than {MAX_EMPTY_LINES:,} empty lines"
+                        yield self._fault(
+                            "feed.line", found, "a document in every line"
+                        )
                     return
             elif mine:
                 yield number, line

@@ -20,13 +20,14 @@ from pathlib import Path
 
 import orjson
 
+from shopwindow.content.check.records import FeedBlock, FeedLines
 from shopwindow.content.documents import expressions
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.schedule import full_clock
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.characters import XML_TEXT, may_break_xml, not_xml
-from shopwindow.content.reading.files import feed_lines, malformed, unreadable
+from shopwindow.content.reading.files import malformed
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress, processors, shared
 from shopwindow.content.reading.slips import slips_in
@@ -292,16 +293,14 @@ def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
         feed,  # here: few folders have feeds of these kinds
     )
 
-    try:
-        with open(folder / source.path, "rb") as file:
-            for number, line in feed_lines(file):
-                try:
-                    parsed.documents.append(feed.load(line, number))
-                except Malformed as fault:
-                    parsed.problems.append(malformed(source.path, fault))
-                    parsed.lost = True
-    except OSError as error:
-        raise unreadable(error) from None
+    for number, line in FeedLines(folder, FeedBlock(source)):
+        try:
+            if isinstance(line, Malformed):
+                raise line
+            parsed.documents.append(feed.load(line, number))
+        except Malformed as fault:
+            parsed.problems.append(malformed(source.path, fault))
+            parsed.lost = True
 
 
 _FRACTION = re.compile(rb"[0-9]\.0[,\]}]")

@@ -3,13 +3,11 @@ stand in it.
 """
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from shopwindow.content.reading import yaml
-from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.listing import UNREADABLE, Source
 from shopwindow.content.reading.yaml import Malformed
 from shopwindow.problems import Place, Pointer, Problem
 
@@ -46,13 +44,8 @@ def read_text(folder: Path, source: Source) -> str:
     try:
         return yaml.decode(_bytes(f"{folder}/{source.path}", source.size))
     except OSError as error:
-        raise unreadable(error) from None
-
-
-def unreadable(error: OSError) -> Malformed:
-    """Return the fault of a file that the system does not let us read."""
-    found = f"cannot be read: {error.strerror}"
-    return Malformed("tree.unreadable", found, "a readable file", _START)
+        found = f"cannot be read: {error.strerror}"
+        raise Malformed(UNREADABLE, found, "a readable file", _START) from None
 
 
 def _bytes(path: str, size: int) -> bytes:
@@ -80,36 +73,6 @@ def malformed(path: str, fault: Malformed) -> Problem:
     return Problem(
         fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed
     )
-
-
-def feed_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a feed that are not empty, numbered from 1.
-
-    Raises Malformed at a line that is too long, and where too many are empty.
-    """
-    empty = 0
-    for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
-        if len(line) > MAX_LINE:
-            place = Place(number, 1, number, 2)
-            raise Malformed(
-                "feed.line",
-                "a line that is too long",
-                f"at most {MAX_LINE:,} bytes a line",
-                place,
-            )
-        if line.strip():
-            yield number, line
-        elif (empty := empty + 1) > MAX_EMPTY_LINES:
-            raise too_empty(number)
-
-
-def too_empty(number: int) -> Malformed:
-    """Return the fault of a feed with too many empty lines; ``number``: of the line
-    that is too much.
-    """
-    found = f"more than {MAX_EMPTY_LINES:,} empty lines"
-    place = Place(number, 1, number, 2)
-    return Malformed("feed.line", found, "a document in every line", place)
 
 
 def feed_spots(text: str) -> dict[Pointer, yaml.Spot]:
