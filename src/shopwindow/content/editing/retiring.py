@@ -7,9 +7,10 @@ something that stays is left as it is, since nothing is wrong with it. Only then
 files' texts edited (`window_text`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Document, Documents
@@ -24,7 +25,7 @@ from shopwindow.content.reading.text import FileEdit
 from shopwindow.content.reading.yaml import Malformed
 from shopwindow.content.rules import engine_rules
 from shopwindow.content.rules.case import AcrossRule, Case
-from shopwindow.problems import Failure, Misuse, cut
+from shopwindow.problems import Failure, Misuse, cut, number_of
 
 LIVE = "reference.live"
 """The rule that a document is live no longer than what it names."""
@@ -48,6 +49,10 @@ class _Ends:
     end: datetime
     ends: dict[tuple[str, int | None], Document] = field(default_factory=dict)
 
+    @cached_property
+    def by_name(self) -> Mapping[str, Kind]:
+        return {kind.name: kind for kind in self.kinds}
+
     @property
     def documents(self) -> Documents:
         """All documents, with the new ends."""
@@ -63,10 +68,13 @@ class _Ends:
         value = {**document.value, "publish": publish}
         self.ends[_place(document)] = document._replace(value=value)
 
+    def id(self, document: Document) -> str:
+        kind = self.by_name[document.kind]
+        return str(document.value[kind.identity]) if kind.identity else ""
+
     def names(self, document: Document) -> str:
         """Return what a sentence calls a document: event 520005, The Groom's Fitting."""
-        kind = next(kind for kind in self.kinds if kind.name == document.kind)
-        id = str(document.value[kind.identity]) if kind.identity else ""
+        kind, id = self.by_name[document.kind], self.id(document)
         title = titled(kind, document.value)
         return f"{kind.name} {id}" + (f", {cut(title)}" if title != id else "")
 
@@ -207,9 +215,7 @@ def _needs_a_person(
 
 def _named_by(plan: _Ends, document: Document) -> Iterator[Document]:
     """Yield the documents that a document names."""
-    by_name = {kind.name: kind for kind in plan.kinds}
-    documents = plan.documents
-    kind = by_name[document.kind]
+    documents, kind = plan.documents, plan.by_name[document.kind]
     for target in plan.kinds:
         if any(reference.kind == target.name for reference in kind.references):
             for other in documents.of(target.name):
@@ -259,9 +265,7 @@ def _notes(
         ending.add(_place(document))
         yield f"{plan.names(document)} ends with it: nothing else that it names is live"
     uses = uses_of_document(plan.shelf, plan.kinds, kind, id)
-    ids = {
-        (document.kind, _identity(plan, document)) for document in plan.ends.values()
-    }
+    ids = {(document.kind, plan.id(document)) for document in plan.ends.values()}
     named_groups = [use.pointer for use in uses.places if use.kind == SITE.name]
     if named_groups:
         listed = ", ".join(named_groups)
@@ -271,14 +275,9 @@ def _notes(
         )
     stay = {(use.kind, use.id) for use in uses.places if use.kind != SITE.name} - ids
     if stay:
-        documents = "1 document" if len(stay) == 1 else f"{len(stay)} documents"
+        documents = number_of(len(stay), "document")
         verb = "names" if len(stay) == 1 else "name"
         yield f"{documents} more {verb} it, and nothing is wrong with that: no change"
     if uses.feeds:
         feeds = replace(uses, places=())
         yield f"{feeds.counts} name it, and nothing is wrong with that: no change"
-
-
-def _identity(plan: _Ends, document: Document) -> str:
-    kind = next(kind for kind in plan.kinds if kind.name == document.kind)
-    return str(document.value[kind.identity]) if kind.identity else ""

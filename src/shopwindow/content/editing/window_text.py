@@ -8,9 +8,10 @@ changed by mistake.
 
 from dataclasses import dataclass
 
-from shopwindow.content.reading import yaml
+from shopwindow.content.editing.fix import Fix
+from shopwindow.content.editing.fixing import fixed
 from shopwindow.content.reading.text import Edit, YamlText, ending
-from shopwindow.content.reading.yaml import Json, Malformed, at
+from shopwindow.content.reading.yaml import Malformed, at
 from shopwindow.problems import Pointer
 
 STEP = "  "
@@ -32,26 +33,17 @@ def with_end(text: str, document: Pointer, until: str) -> str:
     Raises:
         Unwritable: an alias stands there, or the outcome would not be what is meant.
     """
+    file = YamlText(text)
     try:
-        value, file = yaml.load(text), YamlText(text)
-        edited = file.with_edits([_WindowInText(file, document).ended(until)])
-        outcome = yaml.load(edited)
+        value = at(file.value, document)
+        edit = _WindowInText(file, document).ended(until)
     except Malformed as fault:
         raise Unwritable(fault.found) from None
-    if outcome != _with_end(value, document, until):
+    publish = {**value.get("publish", {}), "until": until}
+    edited = fixed(file, [Fix("", (edit,), document, {**value, "publish": publish})])
+    if edited is None:
         raise Unwritable("the document is written in an unusual way")
     return edited
-
-
-def _with_end(value: Json, pointer: Pointer, until: str) -> Json:
-    """Return a file's value in which the document at ``pointer`` ends at ``until``."""
-    if not pointer:
-        return {**value, "publish": {**value.get("publish", {}), "until": until}}
-    (index,) = pointer
-    return [
-        _with_end(part, (), until) if number == index else part
-        for number, part in enumerate(value)
-    ]
 
 
 @dataclass(frozen=True)
