@@ -6,7 +6,7 @@ have one fix, whose value is that of the last reading.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import orjson
@@ -14,7 +14,7 @@ import orjson
 from shopwindow.content.documents.expressions import EXPRESSION_START
 from shopwindow.content.editing.fix import Fix
 from shopwindow.content.reading.text import Edit, YamlText
-from shopwindow.content.reading.yaml import Json, Malformed
+from shopwindow.content.reading.yaml import Json
 from shopwindow.problems import Place, Problem, cut
 
 MAX_REREAD = 256 * 1024
@@ -38,6 +38,44 @@ def same_value(one: Json, other: Json) -> bool:
     return orjson.dumps(one) == orjson.dumps(other)
 
 
+Mended = tuple[YamlText, Mapping[int, Edit]]
+"""A file that can be read on, and its edits by line."""
+
+
+def _read_on(
+    file: YamlText,
+    edits: dict[int, Edit],
+    wrong_lines: Callable[[YamlText], Sequence[int]],
+    edit_of: Callable[[int], Edit | None],
+) -> Mended | None:
+    """Return the file with ``edits``, and with one for each line that is wrong then.
+
+    None where a line has no edit, or is wrong with it; or where something else hides
+    the rest. Lines without a fault stay: a line of a block of text may look the same.
+    """
+    for _ in range(MAX_MENDED_LINES):
+        reading = YamlText(file.with_edits(edits.values()))
+        numbers = wrong_lines(reading)
+        if not numbers:
+            return None if reading.stop else (reading, edits)
+        for number in numbers:
+            edit = edit_of(number)
+            if edit is None or number in edits:
+                return None
+            edits[number] = edit
+    return None
+
+
+def _mended(
+    problem: Problem, file: YamlText, mend: Callable[[YamlText], Mended | None]
+) -> Mended | None:
+    """Return the file as ``mend`` mends it, if that changes the line of a problem."""
+    if problem.place is None or len(file.text) > MAX_REREAD:
+        return None
+    mended = mend(file)
+    return mended if mended and problem.place.line in mended[1] else None
+
+
 # -- expressions -----------------------------------------------------------------------
 
 
@@ -53,12 +91,10 @@ def expression(problem: Problem, file: YamlText) -> Fix | None:
     YAML takes the braces for an object, and mostly cannot read on. So all such texts of
     a file have one fix.
     """
-    if problem.place is None or len(file.text) > MAX_REREAD:
+    mended = _mended(problem, file, _with_quotes)
+    if mended is None:
         return None
-    found = _with_quotes(file)
-    if found is None or problem.place.line not in found[1]:
-        return None
-    reading, edits = found
+    reading, edits = mended
     (first, *others) = edits.values()
     title = f"put {cut(first.text[1:-1])} in quotes"
     if others:
@@ -67,44 +103,27 @@ def expression(problem: Problem, file: YamlText) -> Fix | None:
 
 
 @lru_cache(maxsize=1)
-def _with_quotes(file: YamlText) -> tuple[YamlText, Mapping[int, Edit]] | None:
-    """Return a file with quotes around such texts, and the edits by line; None where it
-    cannot be read so.
+def _with_quotes(file: YamlText) -> Mended | None:
+    """Return a file with quotes around such texts."""
 
-    Each reading shows the faults up to one that hides the rest. Lines without a fault
-    stay: a line of a block of text may look the same.
-    """
-    edits: dict[int, Edit] = {}
-    reading = file
-    for _ in range(MAX_MENDED_LINES):
-        faults = [fault for fault in reading.faults if _is_expression(reading, fault)]
-        for fault in faults:
-            line = fault.place.line
-            edit = _quoted_line(line, file.lines[line - 1])
-            if edit is None or line in edits:
-                return None
-            edits[line] = edit
-        if not faults:
-            break
-        reading = YamlText(file.with_edits(edits.values()))
-    if not edits or reading.stop:
-        return None
-    return reading, edits
+    def wrong_lines(reading: YamlText) -> list[int]:
+        return [
+            fault.place.line
+            for fault in reading.faults
+            if fault.rule == "yaml.key"
+            and reading.text.startswith(EXPRESSION_START, reading.start(fault.place))
+        ]
+
+    return _read_on(file, {}, wrong_lines, lambda number: _quoted_line(file, number))
 
 
-def _is_expression(file: YamlText, fault: Malformed) -> bool:
-    return fault.rule == "yaml.key" and file.text.startswith(
-        EXPRESSION_START, file.start(fault.place)
-    )
-
-
-def _quoted_line(number: int, line: str) -> Edit | None:
+def _quoted_line(file: YamlText, number: int) -> Edit | None:
     """Return the edit that puts a key's or an entry's text of this line in quotes.
 
     The text begins with an expression, holds no quotes and ends with the line, or
     before a comment.
     """
-    match = _EXPRESSION_LINE.fullmatch(line)
+    match = _EXPRESSION_LINE.fullmatch(file.lines[number - 1])
     if match is None:
         return None
     start, end = match.start("text") + 1, match.end("text") + 1
@@ -124,26 +143,24 @@ def tabs(problem: Problem, file: YamlText) -> Fix | None:
     be read at all, or says the same; where two of them say different things, only a
     person knows. All lines of a file have one fix.
     """
-    if problem.place is None or len(file.text) > MAX_REREAD:
+    mended = _mended(problem, file, _without_tabs)
+    if mended is None:
         return None
-    if "\t" not in _indentation(file.lines[problem.place.line - 1]):
-        return None
-    found = _without_tabs(file)
-    if found is None or problem.place.line not in found[1]:
-        return None
-    reading, changed = found
-    edits = tuple(_indentation_edits(file, changed))
-    return Fix("indent by spaces in place of tabs", edits, (), reading.value)
+    reading, edits = mended
+    title = "indent by spaces in place of tabs"
+    return Fix(title, tuple(edits.values()), (), reading.value)
 
 
 @lru_cache(maxsize=1)
-def _without_tabs(file: YamlText) -> tuple[YamlText, Mapping[int, str]] | None:
-    """Return a file with spaces in place of tabs, and its new indentations by line, of
-    the width that fits best; None where widths say different things.
+def _without_tabs(file: YamlText) -> Mended | None:
+    """Return a file with spaces in place of tabs, of the width that fits best; None
+    where widths say different things.
 
     A width that leaves more faults than others, such as a key that stands twice, is not
     meant. The last file is remembered: each of its lines may be a problem.
     """
+    if "\t" not in file.text:
+        return None
     readings = [
         reading
         for width in (_step(file), *TAB_WIDTHS)
@@ -172,40 +189,27 @@ def _by_width(indentation: str, width: int) -> str:
     return indentation.replace("\t", " " * width)
 
 
-def _with_spaces(
-    file: YamlText, width: int, widen: Widen
-) -> tuple[YamlText, Mapping[int, str]] | None:
-    """Return the file with spaces in place of tabs, and the new indentations by line;
-    None where it cannot be read so.
+def _with_spaces(file: YamlText, width: int, widen: Widen) -> Mended | None:
+    """Return the file with spaces in place of tabs; None where it cannot be read so.
 
     Lines that begin with a tab are changed at once: no text of a block can begin so.
     Other lines may be such text, and are changed only once a fault is found there.
     """
-    changed: dict[int, str] = {}
-    wrong = [
-        number
+
+    def wrong_lines(reading: YamlText) -> list[int]:
+        return [reading.stop.place.line] if reading.stop else []
+
+    def edit_of(number: int) -> Edit | None:
+        tabs = _indentation(file.lines[number - 1])
+        place = Place(number, 1, number, len(tabs) + 1)
+        return Edit(place, widen(tabs, width)) if "\t" in tabs else None
+
+    edits = {
+        number: edit
         for number, line in enumerate(file.lines, 1)
-        if line.startswith("\t") and line.strip()
-    ]
-    for _ in range(MAX_MENDED_LINES):
-        for number in wrong:
-            indentation = _indentation(file.lines[number - 1])
-            changed[number] = widen(indentation, width)
-        reading = YamlText(file.with_edits(_indentation_edits(file, changed)))
-        if reading.stop is None:
-            return reading, changed
-        line = reading.stop.place.line
-        if line in changed or "\t" not in _indentation(file.lines[line - 1]):
-            return None
-        wrong = [line]
-    return None
-
-
-def _indentation_edits(file: YamlText, changed: Mapping[int, str]) -> Iterator[Edit]:
-    """Yield the edits that give lines other indentations, by number."""
-    for number, spaces in sorted(changed.items()):
-        end = len(_indentation(file.lines[number - 1])) + 1
-        yield Edit(Place(number, 1, number, end), spaces)
+        if line.startswith("\t") and line.strip() and (edit := edit_of(number))
+    }
+    return _read_on(file, edits, wrong_lines, edit_of)
 
 
 def _indentation(line: str) -> str:
