@@ -89,6 +89,11 @@ class Problem:
     document: str = field(default="", compare=False)
     also: tuple["Problem", ...] = field(default=(), compare=False)
 
+    @property
+    def where(self) -> str:
+        """The file and the line, as a sentence names them."""
+        return f"{self.path}:{self.place.line if self.place else 1}"
+
     def order(self) -> tuple[str, int, int, str, str]:
         """Return a key that sorts problems by where they are."""
         line, column = (self.place.line, self.place.column) if self.place else (0, 0)

@@ -128,27 +128,17 @@ def united(problems: Iterable[Problem]) -> list[Problem]:
     Such a problem says what is absent, and what it is called now (`meant`). The other
     uses stand in its `also`.
     """
-    listed: list[Problem] = []
-    others: dict[Absent, list[Problem]] = defaultdict(list)
-    for problem in problems:
-        if problem.absent is None or problem.meant is None:
-            listed.append(problem)
-            continue
-        if problem.absent not in others:
-            listed.append(problem)
-        others[problem.absent].append(problem)
-    return [
-        _with_others(problem, others[problem.absent][1:])
-        if problem.absent in others
-        else problem
-        for problem in listed
-    ]
+    uses: dict[Any, list[Problem]] = defaultdict(list)
+    for number, problem in enumerate(problems):
+        is_renamed = problem.absent is not None and problem.meant is not None
+        uses[problem.absent if is_renamed else number].append(problem)
+    return [_with_others(first, others) for first, *others in uses.values()]
 
 
 def _with_others(problem: Problem, others: Sequence[Problem]) -> Problem:
     if not others:
         return problem
-    examples = [f"{one.path}:{_line(one)}" for one in others[:MAX_NAMED_PLACES]]
+    examples = [one.where for one in others[:MAX_NAMED_PLACES]]
     places = number_of(len(others), "more place")
     found = f"{problem.found}; the same in {places}, such as {', '.join(examples)}"
     return replace(problem, found=found, also=tuple(others))
@@ -186,12 +176,11 @@ def _one(cause: _Cause) -> Problem:
     """
     problems = sorted(cause.problems, key=lambda one: (_is_feed(one.path), one.order()))
     names = [*cause.former] or cause.values or [cause.name]
-    in_feeds = {
-        (one.path, _line(one), one.absent) for one in problems if _is_feed(one.path)
-    }
+    of_feeds = [one for one in problems if _is_feed(one.path)]
     unlisted = {path: n for path, n in cause.unlisted.items() if _is_feed(path)}
+    in_feeds = {(one.where, one.absent) for one in of_feeds}
     uses = len(in_feeds) + sum(unlisted.values())
-    feeds = {path for path, _, _ in in_feeds} | set(unlisted)
+    feeds = {one.path for one in of_feeds} | set(unlisted)
     documents = {
         (one.path, *one.pointer[:1]) if _is_in_list(one) else (one.path,)
         for one in problems
@@ -209,7 +198,7 @@ def _one(cause: _Cause) -> Problem:
     found += "which do not exist" if len(names) > 1 else "which does not exist"
     if cause.former:
         found += " any more" + _whereabouts(cause.former)
-    examples = dict.fromkeys(f"{one.path}:{_line(one)}" for one in problems)
+    examples = dict.fromkeys(one.where for one in problems)
     if in_files + uses > 1:
         found += f"; such as {', '.join([*examples][:MAX_NAMED_PLACES])}"
 
@@ -257,10 +246,6 @@ def _whereabouts(former: Mapping[str, FormerDocument]) -> str:
     if "" in paths:
         return ""
     return f"; {' and '.join(sorted(paths))} had {'it' if len(former) == 1 else 'them'}"
-
-
-def _line(problem: Problem) -> int:
-    return problem.place.line if problem.place else 1
 
 
 def _is_in_list(problem: Problem) -> bool:

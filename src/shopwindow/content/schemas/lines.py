@@ -94,9 +94,7 @@ def united(problems: Sequence[Problem], lines: Mapping[str, int]) -> Problem:
     ``problems``: those of the first lines; ``lines``: how many each feed has.
     """
     first = problems[0]
-    places = dict.fromkeys(
-        f"{one.path}:{one.place.line if one.place else 1}" for one in problems
-    )
+    places = dict.fromkeys(one.where for one in problems)
     feeds = [path for path in lines if ".jsonl" in path]
     count = f"{sum(lines.values()):,} {'lines' if len(feeds) == len(lines) else 'documents'}"
     if len(lines) > 1:
