@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from shopwindow.content.reading.yaml import Json
+from shopwindow.content.reading.yaml import Json, walked
 from shopwindow.problems import Absent, Pointer, cut, nearest
 
 if TYPE_CHECKING:
@@ -153,11 +153,9 @@ def render(value: Json, names: Names, report: Callable[[Unrendered], None]) -> J
 
 def any_in(value: Json) -> bool:
     """Return whether a text within a value holds an expression."""
-    if isinstance(value, str):
-        return EXPRESSION_START in value
-    if isinstance(value, dict):
-        return any(map(any_in, value.values()))
-    return isinstance(value, list) and any(map(any_in, value))
+    return any(
+        isinstance(part, str) and EXPRESSION_START in part for _, part in walked(value)
+    )
 
 
 def evaluate(

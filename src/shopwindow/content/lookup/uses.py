@@ -16,7 +16,7 @@ from shopwindow.content.documents import expressions, groups
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.kinds import SITE, Kind, titled, values_at
 from shopwindow.content.lookup.shelf import Held, Shelf, with_id
-from shopwindow.content.reading.yaml import Json, at
+from shopwindow.content.reading.yaml import Json, at, walked
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import (
     Misuse,
@@ -211,8 +211,8 @@ def _in_expressions(files: Files, path: str, kind: Kind, name: str) -> Iterator[
     if expressions.EXPRESSION_START not in file.text or name not in file.text:
         return
     value, spots = file.value, files.spots(path)
-    for pointer, part in _texts(value, ()):
-        if name in expressions.names_in(part):
+    for pointer, part in walked(value):
+        if isinstance(part, str) and name in expressions.names_in(part):
             spot = spots.get(pointer)
             line = (spot.key or spot.value).line if spot else 1
             document, in_document = value, pointer
@@ -221,17 +221,6 @@ def _in_expressions(files: Files, path: str, kind: Kind, name: str) -> Iterator[
             id, title = _called(kind, document)
             text, words = pointer_text(in_document), place_words(in_document)
             yield Use(kind.name, id, title, path, line, text, words)
-
-
-def _texts(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, str]]:
-    if isinstance(value, str):
-        yield pointer, value
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            yield from _texts(part, (*pointer, key))
-    elif isinstance(value, list):
-        for index, part in enumerate(value):
-            yield from _texts(part, (*pointer, index))
 
 
 # -- every document --------------------------------------------------------------------

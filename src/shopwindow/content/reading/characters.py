@@ -2,33 +2,34 @@
 
 import re
 
-from shopwindow.content.reading.yaml import Json
+from shopwindow.content.reading.yaml import Json, walked
 from shopwindow.problems import Pointer
 
 XML_TEXT = "text without control characters"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def not_xml(value: Json, pointer: Pointer = ()) -> list[tuple[Pointer, str, bool]]:
+def not_xml(value: Json) -> list[tuple[Pointer, str, bool]]:
     """Return each text that XML cannot carry, keys included.
 
     Each entry has the text's pointer, the character in words, and whether the text is a
     key.
     """
-    refused: list[tuple[Pointer, str, bool]] = []
-    if isinstance(value, dict):
-        for key, item in value.items():
-            below = (*pointer, key)
-            refused += [(place, words, True) for place, words, _ in not_xml(key, below)]
-            refused += not_xml(item, below)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            refused += not_xml(item, (*pointer, index))
-    elif isinstance(value, str) and (match := _NOT_XML.search(value)):
-        character = f"U+{ord(match.group()):04X}"
-        words = f"the character {character}, which XML cannot carry"
-        refused.append((pointer, words, False))
-    return refused
+    texts: list[tuple[Pointer, str, bool]] = []
+    for pointer, part in walked(value):
+        if isinstance(part, str):
+            texts.append((pointer, part, False))
+        elif isinstance(part, dict):
+            texts += [((*pointer, key), key, True) for key in part]
+    return [
+        (
+            pointer,
+            f"the character U+{ord(match[0]):04X}, which XML cannot carry",
+            on_key,
+        )
+        for pointer, text, on_key in texts
+        if (match := _NOT_XML.search(text))
+    ]
 
 
 _SUSPECT_BYTES = (b"\\", b"\xef")

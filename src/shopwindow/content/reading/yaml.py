@@ -11,7 +11,7 @@ anchor, so a few lines could otherwise stand for a value of any size.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -633,6 +633,18 @@ def unprintable(text: str) -> Malformed:
     return Malformed(
         "yaml.character", found, allowed, syntax.place_after(text[:offset])
     )
+
+
+def walked(value: Json, pointer: Pointer = ()) -> Iterator[tuple[Pointer, Json]]:
+    """Yield a value and every value in it, each with its pointer."""
+    yield pointer, value
+    parts: Iterable[tuple[Any, Json]] = ()
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, list):
+        parts = enumerate(value)
+    for step, part in parts:
+        yield from walked(part, (*pointer, step))
 
 
 def at(value: Json, pointer: Pointer) -> Json:
