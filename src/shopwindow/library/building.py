@@ -90,7 +90,7 @@ def build(
         memory = Memory()
     elif memory is None or memory.folder is None:
         memory = Memory(out / ".cache", program)
-    options = CheckOptions(jobs, steps("checking"), memory, at=at)
+    options = CheckOptions(jobs=jobs, progress=steps("checking"), memory=memory, at=at)
     work = _BuildWork(interface, content, out, options, program, fresh, steps, started)
     with build_notes.at_work(out, started):
         try:

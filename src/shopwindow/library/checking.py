@@ -66,8 +66,8 @@ def check(
             warning = Problem("against.unread", "", found, level=Level.WARNING)
             incomparable.append(warning)
     options = CheckOptions(
-        jobs,
-        steps("checking"),
+        jobs=jobs,
+        progress=steps("checking"),
         released=released,
         most=most,
         memory=memory or Memory(),

@@ -140,7 +140,7 @@ def fixes(
             if changed.intersection(kind.name for kind in index.kinds)
         )
         options = CheckOptions(
-            jobs,
+            jobs=jobs,
             memory=again_memory,
             most=MAX_CHECKED_AGAIN,
             problems=prepared.problems,

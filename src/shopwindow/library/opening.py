@@ -61,7 +61,12 @@ def opened(
     folder.
     """
     prepared = declared(interface, content)
-    options = CheckOptions(jobs, steps("checking"), memory or Memory(), warns=False)
+    options = CheckOptions(
+        jobs=jobs,
+        progress=steps("checking"),
+        memory=memory or Memory(),
+        warns=False,
+    )
     checked = checked_content(prepared, content, options)
     if checked.documents is None:
         raise ContentAtFault(checked)

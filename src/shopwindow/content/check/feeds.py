@@ -29,7 +29,7 @@ are listed. A feed may have an unknown key of its own in every line.
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Unstreamed:
     """What a content folder holds beside its streamed documents, and how to check it.
 
@@ -46,8 +46,8 @@ class Unstreamed:
     case: Case
     limit: int
     jobs: int | None
-    progress: Progress | None = None
-    memory: Memory = field(default_factory=Memory)
+    progress: Progress | None
+    memory: Memory
 
     def ids(self, kind: str, name: str) -> frozenset[int] | None:
         """Return the values of a property among all documents of a kind.

@@ -93,7 +93,7 @@ class Checked:
     state: str = ""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class CheckOptions:
     """How to check.
 
@@ -101,12 +101,10 @@ class CheckOptions:
     earlier checks of this folder have read. ``warns``: look for warnings and notices,
     too; it takes longer than all else. ``released``: kind → identity → document of a
     release to compare with; None: of none. ``most``: how many problems are listed one
-    by one.
-    ``unsaved``: path → bytes that
-    a YAML file would hold if they were written. ``problems``: those of
-    `collections.yaml`; ``unread``: the folders of collections that are declared with
-    faults. ``at``: the instant at which a window counts as past, as
-    `schedule.moment_of` reads it.
+    by one. ``unsaved``: path → bytes that a YAML file would hold if they were written.
+    ``problems``: those of `collections.yaml`; ``unread``: the folders of collections
+    that are declared with faults. ``at``: the instant at which a window counts as past,
+    as `schedule.moment_of` reads it.
     """
 
     jobs: int | None = None
@@ -277,14 +275,14 @@ class _Check:
         kinds = {kind.name for kind in index.kinds}
         options = self.options
         beside = Unstreamed(
-            self.folder,
-            self.schemas,
-            names,
-            case,
-            options.most,
-            options.jobs,
-            options.progress,
-            options.memory,
+            folder=self.folder,
+            schemas=self.schemas,
+            names=names,
+            case=case,
+            limit=options.most,
+            jobs=options.jobs,
+            progress=options.progress,
+            memory=options.memory,
         )
         sources = [source for source in self.sources if source.kind.name in kinds]
         feeds, report = index.check(sources, beside)
