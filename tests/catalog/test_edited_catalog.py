@@ -17,7 +17,7 @@ from shopwindow.shop import INTERFACE
 SIZE = 120
 EVERY_RUN: dict[str, tuple[str, ...]] = {
     "prices and words": ("price", "sale", "start_days", "unheard_name", "other_synonyms"),
-    "brands": ("name_of_brand", "id_of_brand", "url_of_brand", "facet_values"),
+    "brands": ("id_of_brand", "brand_document", "facet_values"),
     "products that come": ("add_in_one_place", "best_of_all", "flags"),
     "products that go": ("remove_best", "remove_many", "active"),
     "UPCs and stock": ("upc_moved", "upc_removed", "store_opened", "one_stock"),
