@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from shopwindow.cli.keys import KEY_COMMAND
 from shopwindow.cli.places import SIGNING_KEYS, Target, echo_signed, target_of
 from shopwindow.cli.releases import REASON
 from shopwindow.cli.steps import (
@@ -29,7 +28,6 @@ from shopwindow.cli.steps import (
     "wrong clock signed in the future.",
 )
 @SIGNING_KEYS
-@KEY_COMMAND
 @click.option(
     "--renew",
     is_flag=True,

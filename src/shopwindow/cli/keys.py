@@ -29,13 +29,6 @@ HELD = click.option(
     help="Where the private root keys are, such as a stick; default: DIR itself.",
 )
 
-KEY_COMMAND = click.option(
-    "--key-command",
-    default="",
-    metavar="PROGRAM",
-    help="A program that prints a private key; it is called with the role and the key's id.",
-)
-
 ENCRYPTED = click.option(
     "--passphrase",
     "encrypted",
@@ -128,7 +121,6 @@ def init(folder: Path, root_keys: int, threshold: int, encrypted: bool) -> None:
     f"{', '.join(f'{role} {days}' for role, days in DEFAULT_DAYS.items())}.",
 )
 @HELD
-@KEY_COMMAND
 @ENCRYPTED
 def rotate(
     folder: Path,
@@ -138,7 +130,6 @@ def rotate(
     threshold: int | None,
     expires: int | None,
     held: Path | None,
-    key_command: str,
     encrypted: bool,
 ) -> None:
     """Replace the key of ROLE by a new one; the old one signs nothing any more.
@@ -155,7 +146,7 @@ def rotate(
     change = roots.change(
         folder,
         role,
-        _source(held or folder, key_command),
+        _source(held or folder),
         add=add,
         remove=remove,
         threshold=threshold,
@@ -169,17 +160,16 @@ def rotate(
 @keys.command()
 @KEY_FOLDER
 @HELD
-@KEY_COMMAND
 @click.option(
     "--renew",
     is_flag=True,
     help="Begin a version of the root with the same keys that lasts as long again.",
 )
-def sign(folder: Path, held: Path | None, key_command: str, renew: bool) -> None:
+def sign(folder: Path, held: Path | None, renew: bool) -> None:
     """Sign the next version of the root (DIR/draft.root.json) with a root key."""
     from shopwindow.delivery import roots
 
-    source = _source(held or folder, key_command)
+    source = _source(held or folder)
     change = roots.sign(folder, source, renew=renew, moment=datetime.now(UTC))
     _print(folder, change)
 
@@ -209,20 +199,20 @@ def status(folder: Path, target: str | None, content: str) -> None:
         sys.exit(PROBLEMS)
 
 
-def signing_of(folder: str, key_command: str) -> "Signing":
+def signing_of(folder: str) -> "Signing":
     """Return what `publish --keys` signs with. Raises Failure without the extra
     `delivery`.
     """
     _require_libraries()
     from shopwindow.delivery.signing import Signing
 
-    return Signing(Path(folder), _source(Path(folder), key_command))
+    return Signing(Path(folder), _source(Path(folder)))
 
 
-def _source(folder: Path, command: str) -> "KeySource":
+def _source(folder: Path) -> "KeySource":
     from shopwindow.delivery.keys import KeySource
 
-    return KeySource(folder, os.environ, command, _ask if sys.stdin.isatty() else None)
+    return KeySource(folder, os.environ, _ask if sys.stdin.isatty() else None)
 
 
 def _ask(what: str) -> str:

@@ -28,8 +28,7 @@ SIGNING_KEYS = setting(
     default="",
     metavar="DIR",
     help="For an address: the folder of the keys that sign there; a name has that in site.yaml. "
-    "Private keys come from DIR, from SHOPWINDOW_KEY_TARGETS, _SNAPSHOT and _TIMESTAMP, or from "
-    "--key-command.",
+    "Private keys come from SHOPWINDOW_KEY_TARGETS, _SNAPSHOT and _TIMESTAMP, or from DIR.",
 )
 TARGET_OPTION = click.option(
     "--target",
@@ -194,9 +193,7 @@ def place_of(out: str, target: str, **at: Any) -> Place:
     return target_of(target, **at) if target else Folder(Path(out))
 
 
-def target_of(
-    target: str, content: str, *, folder: str = "", key_command: str = ""
-) -> Target:
+def target_of(target: str, content: str, *, folder: str = "") -> Target:
     """Return the target that an argument means, as site.yaml has it.
 
     ``folder``: of the keys that sign at an address, of which site.yaml says nothing.
@@ -217,5 +214,5 @@ def target_of(
     bucket = opened(settings.place, os.environ)
     purgers = [purger_of(way, os.environ) for way in settings.purge]
     keys = folder or settings.keys
-    signing = signing_of(keys, key_command) if keys else None
+    signing = signing_of(keys) if keys else None
     return Target(bucket, purgers, settings.follow, signing)

@@ -139,7 +139,6 @@ def _pull_once(source: "ReleaseSource", releases: Releases, keep: int) -> None:
         source,
         releases,
         indexes=interface().indexes,
-        thorough=True,
         progress=progress_bar("fetching"),
     )
     click.echo(_outcome(done))

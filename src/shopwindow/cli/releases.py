@@ -15,7 +15,6 @@ import click
 from shopwindow import library
 from shopwindow.cli import audit
 from shopwindow.cli.differences import DIFFERENCE_FORMATS
-from shopwindow.cli.keys import KEY_COMMAND
 from shopwindow.cli.places import SIGNING_KEYS, TARGET_OPTION, place_of
 from shopwindow.cli.steps import (
     AT,
@@ -238,7 +237,6 @@ _MOVED = (
     CONTENT_DIR,
     TARGET_OPTION,
     SIGNING_KEYS,
-    KEY_COMMAND,
     REASON,
 )
 

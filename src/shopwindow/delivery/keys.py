@@ -1,13 +1,11 @@
 """Private keys that sign metadata: where they come from, and how they are written.
 
-A key comes from a command, a variable or a file, in this order. It is Ed25519 in PEM
-(PKCS #8), or that in one line of Base64, with a passphrase or without. It is never an argument, which every user of a
-machine can read, and no message contains it.
+A key comes from a variable or else a file. It is Ed25519 in PEM (PKCS #8), or that in
+one line of Base64, with a passphrase or without. It is never an argument, which every
+user of a machine can read, and no message contains it.
 """
 
 import os
-import shlex
-import subprocess
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,9 +30,6 @@ KEY_VARIABLE = "SHOPWINDOW_KEY_"
 PASSPHRASE = "SHOPWINDOW_KEY_PASSPHRASE"  # nosec B105 -- the name of a variable
 """The variable with the passphrase of keys that have one."""
 
-COMMAND_SECONDS = 60.0
-"""How long a command may take that prints a key: somebody may have to touch a token."""
-
 PEM_BYTES = 16 * 1024
 """Bytes of a key at most: one with a passphrase has 300."""
 
@@ -51,14 +46,12 @@ OTHERS = 0o077
 class KeySource:
     """Where private keys are looked for.
 
-    ``folder``: has the files. ``environment``: the variables. ``command``: a program
-    with arguments, to which the role and the key's id are added; it prints the key.
-    ``ask``: returns the passphrase of what its argument names.
+    ``folder``: has the files. ``environment``: the variables. ``ask``: returns the
+    passphrase of what its argument names.
     """
 
     folder: Path
     environment: Mapping[str, str]
-    command: str = ""
     ask: Callable[[str], str] | None = None
     _signers: dict[tuple[str, str], Signer | None] = field(
         default_factory=dict, repr=False, compare=False
@@ -67,7 +60,7 @@ class KeySource:
     def signer(self, role: str, public: Key) -> Signer | None:
         """Return what signs with a key of a role; None where it is nowhere.
 
-        Whoever has to type a passphrase or to touch a token for it, does so once.
+        Whoever has to type a passphrase for it, does so once.
         Raises Failure where what there is cannot be used.
         """
         name = role, public.keyid
@@ -78,10 +71,7 @@ class KeySource:
     def _signer(self, role: str, public: Key) -> Signer | None:
         variable = KEY_VARIABLE + role.upper()
         path = key_path(self.folder, role, public.keyid)
-        if self.command:
-            where = "--key-command"
-            data = _printed(self.command, role, public.keyid)
-        elif variable in self.environment:
+        if variable in self.environment:
             where = variable
             data = self.environment[variable].encode()
         else:
@@ -102,7 +92,7 @@ class KeySource:
     def _decoded(self, data: bytes, where: str) -> Ed25519PrivateKey:
         try:
             private: Any = load_pem_private_key(data, None)
-        except TypeError:  # it has a passphrase
+        except TypeError:
             private = self._unlocked(data, where)
         except ValueError:
             raise Failure(
@@ -177,21 +167,3 @@ def _read(path: Path) -> bytes:
             return file.read(PEM_BYTES)
     except FileNotFoundError:
         return b""
-
-
-def _printed(command: str, role: str, id: str) -> bytes:
-    """Return what a command prints for a key. Raises Failure."""
-    words = [*shlex.split(command), role, id]
-    try:
-        done = subprocess.run(  # nosec B603 -- the operator's own command, without a shell
-            words, stdout=subprocess.PIPE, timeout=COMMAND_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired, IndexError) as error:
-        what = "took too long" if not isinstance(error, OSError) else error.strerror
-        raise Failure(f"--key-command {words[0]}: {what}") from None
-    if done.returncode:
-        raise Failure(
-            f"--key-command {words[0]}: ended with {done.returncode} for {role} "
-            f"{id[:KEY_ID_DIGITS]}"
-        )
-    return done.stdout[:PEM_BYTES]
