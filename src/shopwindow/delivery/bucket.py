@@ -13,13 +13,11 @@ succeeded, and whoever replaces something compares what is there then with what 
 
 import fcntl
 import re
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -44,18 +42,19 @@ be 320 MB with all connections at work.
 """
 
 DELETED_AT_ONCE = 1000
-"""Objects that one request deletes: the most that S3 takes (DeleteObjects)."""
+"""Objects that a prune deletes before it looks at the time: as many as one request of S3
+takes (DeleteObjects).
+"""
 
 CONNECTIONS = 32
 """Requests under way at once. A store answers one in 10 to 50 ms; with 32 of them
 18,800 files take some 20 s, and a store admits thousands.
 """
 
-DRAFTS_FOLDER = ".drafts"
-"""The folder of files that are being written, within a directory that is a target."""
-
-DRAFT_SECONDS = 24 * 3600
-"""Nobody writes a file for a day: its publisher was killed."""
+DRAFTS = "objects/drafts"
+"""The folder of files that are being written, within a directory that is a target. What
+killed publishers leave there, a prune deletes, as any object that no release needs.
+"""
 
 _UNCHANGED = "nothing there is half written"
 
@@ -142,11 +141,10 @@ class Bucket:
 
     def is_still(self, key: str, version: Version) -> bool:
         """Return whether an object is still this version; False where there is none."""
-        if "e_tag" not in version:
-            return False
+        known = {"if_none_match": version.get("e_tag", "")}
         with self._missing_is_none():
             try:
-                self._get(self._hasty, key, {"if_none_match": version["e_tag"]})
+                self._get(self._hasty, key, known)
             except exceptions.NotModifiedError:
                 return True
         return False
@@ -228,25 +226,20 @@ class Bucket:
                     key = meta["path"].removeprefix(self._prefix)
                     yield Listed(key, meta["size"], meta["last_modified"])
 
-    def delete(self, keys: Iterable[str]) -> None:
-        """Delete objects. One that does not exist is no mistake."""
-        remaining = iter(keys)
-        while batch := list(islice(remaining, DELETED_AT_ONCE)):
-            self._delete([self._prefix + key for key in batch])
-
-    def _delete(self, names: list[str]) -> None:
-        """Delete objects in one request, or in as many as the store needs.
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete objects, in as many requests as the store needs. One that does not exist
+        is no mistake.
 
         Google refuses to delete what does not exist, and then the library leaves others
         as they are. So each is deleted by itself, and what does not exist is passed over.
         """
         with refused(self.where, "delete from"):
             try:
-                obstore.delete(self._store, names)
+                obstore.delete(self._store, [self._prefix + key for key in keys])
             except FileNotFoundError as error:
                 _require_bucket(error)
-                for name in names if len(names) > 1 else ():
-                    self._delete([name])
+                for key in keys if len(keys) > 1 else ():
+                    self.delete([key])
 
 
 class FolderBucket(Bucket):
@@ -279,7 +272,7 @@ class FolderBucket(Bucket):
         return super()._get(store, key, options)
 
     def _put(self, key: str, body: Any, headers: Headers, mode: Any) -> bool:
-        path, draft = self._folder / key, f"{DRAFTS_FOLDER}/{uuid4()}"
+        path, draft = self._folder / key, f"{DRAFTS}/{uuid4()}"
         if mode == "create" and path.exists():
             return False
         with failures(self._folder, _UNCHANGED), refused(self.where, "write"):
@@ -311,14 +304,6 @@ class FolderBucket(Bucket):
     def listing(self, prefix: str) -> Iterator[Listed]:
         return (one for one in super().listing(prefix) if not one.key.startswith("."))
 
-    def delete(self, keys: Iterable[str]) -> None:
-        """Delete objects, and what killed publishers have left."""
-        super().delete(keys)
-        for draft in (self._folder / DRAFTS_FOLDER).glob("*"):
-            with failures(self._folder), suppress(FileNotFoundError):
-                if time.time() - draft.stat().st_mtime > DRAFT_SECONDS:
-                    draft.unlink()
-
 
 def concurrently(
     work: Callable[[Item], Returned],
@@ -326,17 +311,16 @@ def concurrently(
     progress: Progress | None = None,
 ) -> list[Returned]:
     """Call ``work`` with every item, over several connections; return the results, in
-    no certain order.
+    the order of the items.
 
     ``progress`` is called with how many are done, and of how many. The first exception
     is raised, after the calls that are under way have ended; no others begin.
     """
     results: list[Returned] = []
     with ThreadPoolExecutor(CONNECTIONS) as threads:
-        futures = [threads.submit(work, item) for item in items]
         try:
-            for future in as_completed(futures):
-                results.append(future.result())
+            for result in threads.map(work, items):
+                results.append(result)
                 if progress:
                     progress(len(results), len(items))
         except BaseException:
@@ -392,6 +376,10 @@ _STORE_REFUSALS = (
     (r"kind: Connect|dns error|kind: Timeout|operation timed out|error sending request",
      "the store is not reached; look at AWS_ENDPOINT_URL (az: AZURE_STORAGE_ENDPOINT) and at "
      "the network"),
+    (r"builder error",
+     "the endpoint is not https://HOST, and plain http lets everybody on the way read and change "
+     "what is sent; use https, or set AWS_ALLOW_HTTP=true (az: AZURE_ALLOW_HTTP=true) for a network "
+     "of your own"),
     (OVERLOADED,
      "the store is overloaded or out of order; run it again later"),
     (r"NotImplemented|501 Not Implemented",

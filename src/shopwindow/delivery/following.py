@@ -19,11 +19,6 @@ from shopwindow.problems import Failure, number_of
 from shopwindow.release.edge_notes import stale_edges
 from shopwindow.release.releases import Releases
 
-EVERY_SECONDS = 30.0
-"""Between two looks. A host is half a minute behind at most, and a hundred hosts cost
-300 requests a minute, which stores answer for a cent an hour.
-"""
-
 PAUSE_JITTER = 0.2
 """The part of a pause that chance adds or takes."""
 

@@ -34,7 +34,6 @@ from shopwindow.delivery.chunks import Chunk
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines, NewerFormat
-from shopwindow.release.releases import MIN_ID_DIGITS
 
 LISTING_FORMAT = 1
 """The format of `releases/<id>/manifest.json`, which it states."""
@@ -208,21 +207,6 @@ def ids(bucket: Bucket) -> list[str]:
     return sorted({key.split("/")[1] for key in keys})
 
 
-def find(bucket: Bucket, start: str) -> str:
-    """Return the id at a target that begins so. Raises Failure, as `Releases.find`."""
-    if len(start) < MIN_ID_DIGITS:
-        raise Failure(
-            f"{start!r}: an id needs at least {MIN_ID_DIGITS} digits; `shopwindow releases` lists them"
-        )
-    matching = [id for id in ids(bucket) if id.startswith(start.lower())]
-    if len(matching) != 1:
-        what = "several releases begin so" if matching else "no release has this id"
-        raise Failure(
-            f"{bucket.where}: {start!r}: {what}; `shopwindow releases` lists them"
-        )
-    return matching[0]
-
-
 def published(bucket: Bucket, id: str) -> Published:
     """Return what a target says of a release. Raises Failure where it has none."""
     found = published_or_none(bucket, id)
@@ -276,8 +260,9 @@ def read_chunk(bucket: Bucket, chunk: Chunk) -> bytes:
     return data
 
 
-def fault(bucket: Bucket, key: str, digest: str) -> str:
-    """Return what is wrong with an object of this digest, as a line; empty: nothing."""
+def fault(bucket: Bucket, digest: str) -> str:
+    """Return what is wrong with the object of this digest, as a line; empty: nothing."""
+    key = object_key(digest)
     bits = bucket.stream(key)
     if bits is None:
         return f"{key}: missing"

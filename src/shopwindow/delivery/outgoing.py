@@ -11,7 +11,7 @@ import orjson
 
 from shopwindow.delivery.bucket import MAX_READ_BYTES, Headers
 from shopwindow.delivery.chunks import Chunk, cut, groups
-from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published
+from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published, size_of
 from shopwindow.interface.answer import cache_control
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
@@ -50,7 +50,7 @@ class Object:
     @property
     def size(self) -> int:
         """Bytes of all chunks."""
-        return sum(chunk.size for chunk in self.chunks)
+        return size_of(self.chunks)
 
     def body(self) -> bytes | Path:
         """Return what to send: bytes, or a file that is too large for memory.
@@ -175,7 +175,7 @@ def outgoing(out: Path) -> Outgoing:
         digest, size = manifest.digest_of(line), manifest.size_of(line)
         chunk = Chunk(digest, size, f"{folder}/files/{path}", 0)
         files.setdefault(digest, Object(digest, [chunk], headers(line)))
-    size = sum(file.chunks[0].size for file in files.values())
+    size = sum(file.size for file in files.values())
     built, last = str(note["built"]), _last_built(out, id, note)
     return Outgoing(id, built, last, listed, files, size, parts)
 

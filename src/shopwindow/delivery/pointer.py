@@ -101,25 +101,19 @@ def read(bucket: Bucket) -> ReadPointer:
     """Read the pointer of a target.
 
     Raises Failure where it is of a later program, or none; and where there is no
-    pointer, but something else.
+    pointer, but something that no publisher wrote.
     """
     stored = bucket.read(layout.POINTER)
-    if stored is None:
-        _require_ours(bucket)
-        return ReadPointer(None, None)
-    return ReadPointer(_decode(stored.data, bucket.where), stored.version)
-
-
-def _require_ours(bucket: Bucket) -> None:
-    """Raise Failure where a target without a pointer holds what no publisher wrote."""
+    if stored is not None:
+        return ReadPointer(_decode(stored.data, bucket.where), stored.version)
     ours = (layout.OBJECTS, layout.RELEASES, layout.METADATA)
     for item in bucket.listing(""):
         if not item.key.startswith(ours):
-            name = item.key.partition("/")[0]
             raise Failure(
-                f"{bucket.where}: holds something else ({name}); "
+                f"{bucket.where}: holds something else ({item.key.partition('/')[0]}); "
                 "publish to a prefix of its own"
             )
+    return ReadPointer(None, None)
 
 
 def _decode(data: bytes, where: str) -> TargetPointer:
@@ -139,7 +133,7 @@ def _decode(data: bytes, where: str) -> TargetPointer:
             pinned=_flag(value.get("pinned", False)),
             unpurged=tuple(map(layout.digest, value.get("unpurged", ()))),
             pruning=layout.instant(value["pruning"]) if "pruning" in value else "",
-            history=tuple(map(_activation, value["history"])),
+            history=tuple(map(_activation, value.get("history", ()))),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Failure(
@@ -166,19 +160,8 @@ def _activation(value: Any) -> Activation:
 
 
 def _encode(pointer: TargetPointer) -> bytes:
-    value: dict[str, Any] = {
-        "format": POINTER_FORMAT,
-        "id": pointer.id,
-        "switched": pointer.switched,
-        "built": pointer.built,
-    }
-    more = {
-        "pinned": pointer.pinned,
-        "unpurged": pointer.unpurged,
-        "pruning": pointer.pruning,
-    }
-    value |= {name: entry for name, entry in more.items() if entry}
-    value["history"] = pointer.history
+    entries = {"format": POINTER_FORMAT, **vars(pointer)}
+    value = {name: entry for name, entry in entries.items() if entry}
     return orjson.dumps(value) + b"\n"
 
 

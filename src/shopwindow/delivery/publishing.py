@@ -30,7 +30,7 @@ from shopwindow.delivery.pointer import (
     overtaken,
     require_nobody_prunes,
 )
-from shopwindow.delivery.signing import Chain, Signature, Signing
+from shopwindow.delivery.signing import Chain, Signature, SignedListing, Signing
 from shopwindow.problems import Failure
 
 MANIFEST_HEADERS = Headers("application/json", PRIVATE_HEADERS.cache_control)
@@ -87,47 +87,42 @@ def publish(
     """
     signs = options.signing
     signed = signing.ready(bucket, signs, force=options.force) if signs else None
-    start = pointer.read(bucket)
-    sent = size = 0
-    while True:
-        require_nobody_prunes(bucket, start)
-        present = start.pointer
-        _require_newer(release, present, bucket.where, force=options.force)
-        if signed:
-            _require_right(bucket, release, signed, force=options.force)
-        now = signs.clock() if signs else datetime.now(UTC)
-        pointer.require_right_clock(bucket, now)
-        created = send(release, bucket, present, options.progress)
-        sent, size = sent + len(created), size + sum(created)
-        previous = present.id if present else None
-        is_current = previous == release.id
-        is_pinned = present is not None and present.pinned and not is_current
-        done = Publication(release.id, sent, size, previous, False, is_pinned)
-        if is_current or is_pinned:
-            break
-        # Whoever finished a killed prune's work may have left its mark: it goes, too.
-        moved = (present or TargetPointer("", "", "")).moved(
-            release.id,
-            release.last_built,
-            action="publish",
-            reason=options.reason,
-            pin=False,
-            purges=options.purges,
-        )
-        if pointer.move(bucket, start.version, moved):
-            done = replace(done, activated=True)
-            break
-        again = pointer.read(bucket)
-        if again.pointer is None or again.pointer.id not in (previous, release.id):
+    read = pointer.read(bucket)
+    require_nobody_prunes(bucket, read)
+    _require_newer(release, read.pointer, bucket.where, force=options.force)
+    if signed:
+        _require_right(bucket, release, signed, force=options.force)
+    now = signs.clock() if signs else datetime.now(UTC)
+    pointer.require_right_clock(bucket, now)
+    created = send(release, bucket, read.pointer, options.progress)
+    sent, size = len(created), sum(created)
+
+    present = read.pointer or TargetPointer("", "", "")
+    previous = present.id or None
+    is_current = previous == release.id
+    is_pinned = present.pinned and not is_current
+    moves = not is_current and not is_pinned
+    done = Publication(release.id, sent, size, previous, moves, is_pinned)
+    moved = present.moved(
+        release.id,
+        release.last_built,
+        action="publish",
+        reason=options.reason,
+        pin=False,
+        purges=options.purges,
+    )
+    if moves and not pointer.move(bucket, read.version, moved):
+        again = pointer.read(bucket).pointer
+        if again is None or again.id not in (previous, release.id):
             state = "is there, but not activated"
-            raise Failure(overtaken(bucket.where, release.id, again.pointer, state))
-        start = again  # pinned, pruned or purged meanwhile: from the start
+            raise Failure(overtaken(bucket.where, release.id, again, state))
+        rest = publish(release, bucket, options)  # pinned, pruned or purged meanwhile
+        return replace(rest, sent=sent + rest.sent, size=size + rest.size)
     if not signs or not signed:
         return done
     if is_pinned:
         return replace(done, signature=signing.renew(bucket, signs))
-    _require_right(bucket, release, signed)
-    listed = signing.listed_by(bucket, release.id)
+    listed = _require_right(bucket, release, signed)
     if listed is None:
         raise Failure(
             f"{bucket.where}: somebody deleted {layout.release_key(release.id)} meanwhile; "
@@ -170,8 +165,9 @@ def _require_newer(
 
 def _require_right(
     bucket: Bucket, release: Outgoing, signed: Chain, *, force: bool = False
-) -> None:
-    """Raise Failure where what lists a release at a target may not be signed.
+) -> SignedListing | None:
+    """Return the digest and size of what lists a release at a target; None where nothing
+    does. Raises Failure where it may not be signed.
 
     It may, if it has the chunks of this very build, or if it was signed before: another
     build of the release has another build.json, and may have another file of an index.
@@ -179,10 +175,11 @@ def _require_right(
     """
     key = layout.release_key(release.id)
     stored = bucket.read(key)
+    listed = signing.listed(key, stored)
     if stored is None or _is_of(stored.data, release, bucket.where):
-        return
-    if signed.listings.get(key) == signing.listed_by(bucket, release.id):
-        return
+        return listed
+    if signed.listings.get(key) == listed:
+        return listed
     if not force:
         raise Failure(
             f"{bucket.where}: release {release.id[:12]} is there, from another build, and "
@@ -190,6 +187,7 @@ def _require_right(
             "--force, yours takes its place"
         )
     bucket.delete([key])
+    return None
 
 
 def _is_of(data: bytes, release: Outgoing, where: str) -> bool:

@@ -98,12 +98,7 @@ class UnsignedSource:
 
 
 def _memory(present: TargetPointer) -> dict[str, Any]:
-    last = present.history[-1] if present.history else {}
-    return {
-        "built": present.built,
-        "switched": present.switched,
-        "last": [last.get("when"), last.get("id")],
-    }
+    return {"built": present.built, "switched": present.switched}
 
 
 def _follows(present: TargetPointer, memory: Mapping[str, Any]) -> bool:
@@ -113,8 +108,7 @@ def _follows(present: TargetPointer, memory: Mapping[str, Any]) -> bool:
     clocks of publishers say. A host that was away for longer than the history goes
     back, compares times.
     """
-    activations = [[entry["when"], entry["id"]] for entry in present.history]
-    if memory["last"] in activations:
+    if memory["switched"] in [entry["when"] for entry in present.history]:
         return True
     times = (present.built, present.switched)
     return times >= (memory["built"], memory["switched"])
@@ -146,7 +140,6 @@ def pull(
     *,
     indexes: Sequence[Index] = (),
     last: Pulled | None = None,
-    thorough: bool = False,
     progress: Progress | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Pulled:
@@ -154,10 +147,11 @@ def pull(
 
     ``indexes``: those of the Interface, whose rows are compared with the release id.
     ``last``: what the last call did, where there was one: while the source has not
-    changed since, one request is all. ``thorough``: compare every byte of the release, even
-    if it is current here, and fetch again what is damaged. ``progress`` is called with
-    how many objects are here, and of how many. How it went is recorded in the output directory. Raises
-    PullFault, after which what was current still is.
+    changed since, one request is all, and as long as it names the same release, that is
+    believed to be intact. Otherwise every byte of the release is compared, even if it is
+    current here, and what is damaged is fetched again. ``progress`` is called with how
+    many objects are here, and of how many. How it went is recorded in the output
+    directory. Raises PullFault, after which what was current still is.
     """
     where = source.bucket.where
     with faults("host"), failures(releases.out):
@@ -172,9 +166,11 @@ def pull(
                 return replace(last, fetched=Fetched(), activated=False)
             wanted = source.current(note.memory)
         note = replace(note, release=wanted.id)
-        done = _bring(
-            source, wanted, releases, indexes, progress, clock, thorough=thorough
-        )
+        if last and last.id == wanted.id and _is_here(last, releases):
+            version = wanted.version
+            done = replace(last, fetched=Fetched(), activated=False, version=version)
+        else:
+            done = _bring(source, wanted, releases, indexes, progress, clock)
     except Exception as error:  # whatever it is, the host's checks say so
         _record(releases, failed(note, error, clock()))
         raise
@@ -212,14 +208,6 @@ def _is_here(last: Pulled, releases: Releases) -> bool:
     return releases.current() == last.id or (last.pinned and releases.pinned())
 
 
-def _is_settled(releases: Releases, id: str) -> bool:
-    """Return whether a release is current, and no killed command left anything to do."""
-    if releases.current() != id or not releases.link.is_symlink():
-        return False
-    recorded = releases.recorded()
-    return recorded is not None and recorded.id == id and releases.complete(id)
-
-
 def _record(releases: Releases, note: PullNote) -> None:
     with (
         faults("host"),
@@ -235,13 +223,8 @@ def _bring(
     indexes: Sequence[Index],
     progress: Progress | None,
     clock: Callable[[], datetime],
-    *,
-    thorough: bool,
 ) -> Pulled:
     id, version = wanted.id, wanted.version
-    if not thorough and _is_settled(releases, id):
-        return Pulled(id, Fetched(), id, False, False, version)
-
     with faults("host"), releases.lock(make=True):
         releases.reconcile()
         fetched = Fetched()

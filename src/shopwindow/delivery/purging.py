@@ -219,7 +219,6 @@ def _vendor_purge(way: str, environment: Mapping[str, str], attempts: int) -> Pu
     server = environment.get(f"{prefix}_API_URL", vendor.server)
     headers = {
         vendor.header: vendor.secret.format(token),
-        "Accept": "application/json",
         "Content-Type": "application/json",
     }
     path = vendor.path.format(place)
@@ -228,9 +227,7 @@ def _vendor_purge(way: str, environment: Mapping[str, str], attempts: int) -> Pu
         for start in range(0, len(urls), vendor.most):
             batch = urls[start : start + vendor.most]
             body = json.dumps({vendor.member: list(map(vendor.named, batch))}).encode()
-            status, answer = _answered(server, "POST", path, headers, body, attempts)
-            if not 200 <= status < 300:
-                raise Failure(f"{server} answers {status}: {answer}")
+            _send(server, "POST", path, headers, body, attempts)
 
     return send
 
@@ -245,9 +242,7 @@ def http_purge(address: str, attempts: int) -> Purger:
         parts = urlsplit(url)
         target = parts.path + f"?{parts.query}" * bool(parts.query)
         headers = {"Host": parts.netloc}
-        status, answer = _answered(address, "PURGE", target, headers, None, attempts)
-        if not 200 <= status < 300 and status not in CONFIRMED_TWICE:
-            raise Failure(f"{address} answers {status} to PURGE {target}: {answer}")
+        _send(address, "PURGE", target, headers, None, attempts, CONFIRMED_TWICE)
 
     def send(urls: Sequence[str]) -> None:
         concurrently(send_one, urls)
@@ -270,18 +265,19 @@ def command(program: Sequence[str]) -> Purger:
     return send
 
 
-def _answered(
+def _send(
     server: str,
     method: str,
     target: str,
     headers: Mapping[str, str],
     body: bytes | None,
     attempts: int,
-) -> tuple[int, str]:
-    """Return the status and the beginning of the body of an answer.
+    confirmed: Sequence[int] = (),
+) -> None:
+    """Send a request; again where it fails on the way, or meets one of REPEATED.
 
-    A request that fails on the way, or meets 429 or 5xx, is sent again. Raises Failure
-    where the server cannot be reached.
+    Raises Failure where the server cannot be reached, or answers something else than 2xx
+    or a status that is ``confirmed``.
     """
     again = Retry(
         attempts - 1,
@@ -301,5 +297,8 @@ def _answered(
         )
     except HTTPError as error:
         raise Failure(f"{server} is not reached: {error}") from None
-    text = " ".join(answer.data.decode(errors="replace").split())
-    return answer.status, text[:200]
+    if not 200 <= answer.status < 300 and answer.status not in confirmed:
+        text = " ".join(answer.data.decode(errors="replace").split())
+        raise Failure(
+            f"{server} answers {answer.status} to {method} {target}: {text[:200]}"
+        )

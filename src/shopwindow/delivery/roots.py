@@ -345,32 +345,24 @@ def status(
 
     ``ends``: role → version and end of what lies at a target; empty: none was read.
     """
-    root = read(folder)
-    ends = {"root": (root.signed.version, root.signed.expires), **ends}
-    return [_role(folder, root.signed, role, ends.get(role), moment) for role in ROLES]
-
-
-def _role(
-    folder: Path,
-    root: Root,
-    role: str,
-    end: tuple[int, datetime] | None,
-    moment: datetime,
-) -> RoleStatus:
-    ids = root.roles[role].keyids
-    paths = {id: key_path(folder, role, id) for id in ids}
-    keys = {id: path.name if path.exists() else "" for id, path in paths.items()}
-    version, expires = end or (None, None)
-    due = ""
-    lasts = lifetime(root, role)
-    if expires is not None and expires - moment < due_before(role, lasts):
-        what = "has expired" if expires <= moment else "expires soon"
-        due = f"{what}: {_REMEDIES[role](folder)}"
-    if role == "root" and (folder / DRAFT).exists():
-        waits = f"{DRAFT} waits for signatures: shopwindow keys sign {folder}"
-        due = due or waits
-    threshold = root.roles[role].threshold
-    return RoleStatus(role, version, threshold, lasts, keys, expires, due)
+    root = read(folder).signed
+    ends = {"root": (root.version, root.expires), **ends}
+    listed = []
+    for role in ROLES:
+        keys = {}
+        for id in root.roles[role].keyids:
+            path = key_path(folder, role, id)
+            keys[id] = path.name if path.exists() else ""
+        version, expires = ends.get(role, (None, None))
+        lasts, due = lifetime(root, role), ""
+        if expires is not None and expires - moment < due_before(role, lasts):
+            what = "has expired" if expires <= moment else "expires soon"
+            due = f"{what}: {_REMEDIES[role](folder)}"
+        elif role == "root" and (folder / DRAFT).exists():
+            due = f"{DRAFT} waits for signatures: shopwindow keys sign {folder}"
+        threshold = root.roles[role].threshold
+        listed.append(RoleStatus(role, version, threshold, lasts, keys, expires, due))
+    return listed
 
 
 _REMEDIES: Mapping[str, Callable[[Path], str]] = {

@@ -41,7 +41,7 @@ from tuf.api.metadata import (
 from tuf.api.serialization import DeserializationError
 
 from shopwindow.delivery import layout, pointer, roots
-from shopwindow.delivery.bucket import Bucket, Headers, Version
+from shopwindow.delivery.bucket import Bucket, Headers, Stored, Version
 from shopwindow.delivery.keys import KEY_ID_DIGITS, KEY_VARIABLE, KeySource
 from shopwindow.delivery.pointer import CLOCKS_DIFFER
 from shopwindow.delivery.roots import ROLES, ROOT, RootMetadata, due_before
@@ -74,8 +74,8 @@ REPLACEMENTS = 10
 publishers, and each of them replaces it once.
 """
 
-Named = tuple[dict[str, TargetFile], dict[str, Any]]
-"""What targets are to say: the lists of releases, by name, and CURRENT."""
+SignedListing = TargetFile
+"""The digest and size of what lists a release at a target."""
 
 SignedPart = TypeVar("SignedPart", Timestamp, Snapshot, Targets)
 
@@ -219,10 +219,8 @@ def ends(bucket: Bucket, root: Root) -> dict[str, tuple[int, datetime]]:
     }
 
 
-def listed_by(bucket: Bucket, id: str) -> TargetFile | None:
+def listed(path: str, stored: Stored | None) -> SignedListing | None:
     """Return the digest and size of what lists a release at a target."""
-    path = layout.release_key(id)
-    stored = bucket.read(path)
     return TargetFile.from_data(path, stored.data, ["sha256"]) if stored else None
 
 
@@ -238,7 +236,7 @@ def faults(bucket: Bucket, id: str, folder: Path) -> list[str]:
     path, lines = layout.release_key(id), []
     if path not in present.listings:
         lines.append(f"{path}: no metadata that these keys have signed names it")
-    elif present.listings[path] != listed_by(bucket, id):
+    elif present.listings[path] != listed(path, bucket.read(path)):
         lines.append(f"{path}: not what was signed")
     if id == current != present.current:
         lines.append(
@@ -296,25 +294,26 @@ def ready(
     path = signing.folder / ROOT
     if root.signed.expires <= now:
         raise Failure(
-            f"{path}: has expired, at {_text(root.signed.expires)}, if this machine's "
-            f"clock is right, which says {_text(now)}; `shopwindow keys sign "
+            f"{path}: has expired, at {minute_of(root.signed.expires)}, if this machine's "
+            f"clock is right, which says {minute_of(now)}; `shopwindow keys sign "
             f"{signing.folder} --renew` begins the next one"
         )
     for role in roles:
         _signers(root.signed, role, signing)
-    _require_root(bucket, root, signing.folder)
+    _lacking_roots(bucket, root, signing.folder)
     present = chain(bucket, root.signed)
     signed = signed_at(present.timestamp.signed) if present.timestamp else None
     if not force and signed is not None and signed - now > CLOCKS_DIFFER:
         raise Failure(
-            f"{bucket.where}: was signed at {_text(signed)}, and this machine's clock "
-            f"says {_text(now)}; set this machine's clock. If it is right, that of the last "
+            f"{bucket.where}: was signed at {minute_of(signed)}, and this machine's clock "
+            f"says {minute_of(now)}; set this machine's clock. If it is right, that of the last "
             "publisher was wrong: `shopwindow publish TARGET --renew --force` signs anew"
         )
     return present
 
 
-def _text(moment: datetime) -> str:
+def minute_of(moment: datetime) -> str:
+    """Return an instant for a message."""
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%MZ}"
 
 
@@ -326,15 +325,19 @@ def _signers(root: Root, role: str, signing: Signing) -> list[Any]:
         ids = ", ".join(key.keyid[:KEY_ID_DIGITS] for key in keys)
         raise Failure(
             f"{signing.source.folder}: the private key {ids} of {role} is neither here nor "
-            f"in {KEY_VARIABLE}{role.upper()}, and --key-command has none; nothing was changed"
+            f"in {KEY_VARIABLE}{role.upper()}; nothing was changed"
         )
     return signers
 
 
-def _require_root(bucket: Bucket, root: RootMetadata, folder: Path) -> None:
-    """Raise Failure where a target has another root than a folder, or a newer one.
+def _lacking_roots(
+    bucket: Bucket, root: RootMetadata, folder: Path
+) -> list[tuple[str, bytes]]:
+    """Return the versions of the root that a target lacks, the newest first: their names
+    and bytes.
 
-    The folder needs every version that the target lacks: hosts follow one by one.
+    Raises Failure where a target has another root than a folder, or a newer one. The
+    folder needs every version that the target lacks: hosts follow one by one.
     """
     version = root.signed.version
     newer = metadata_key(Root.type, version + 1)
@@ -343,45 +346,27 @@ def _require_root(bucket: Bucket, root: RootMetadata, folder: Path) -> None:
             f"{bucket.where}: {newer} is newer than {folder / ROOT}; update the folder of "
             "the keys, or delete that object if nobody has signed it"
         )
+    lacking = []
     for number in range(version, 0, -1):
-        path = folder / f"{number}.{ROOT}"
+        path, key = folder / f"{number}.{ROOT}", metadata_key(Root.type, number)
         if not path.exists():
             raise Failure(
                 f"{path}: missing, and hosts follow the root version by version; copy all "
                 "public files of the folder of the keys"
             )
-        stored = bucket.read(metadata_key(Root.type, number))
-        if stored is None:
-            continue
-        if stored.data != path.read_bytes():
+        stored, data = bucket.read(key), path.read_bytes()
+        if stored is not None and stored.data != data:
             raise Failure(
                 f"{bucket.where}: was signed with other keys than those of {folder}; use "
                 "its folder, or publish to another prefix"
             )
-        return
+        if stored is not None:
+            break
+        lacking.append((key, data))
+    return lacking
 
 
 # -- signing ---------------------------------------------------------------------------
-
-
-def sign(bucket: Bucket, signing: Signing, id: str, listed: TargetFile) -> Signature:
-    """Let the metadata of a target name a release, if `current.json` does.
-
-    ``listed``: what lists its objects; its bytes have been compared with the release.
-    Raises Failure.
-    """
-
-    def wanted(present: Chain) -> Named:
-        read = pointer.read(bucket).pointer
-        if read is None or read.id != id:
-            raise Failure(pointer.overtaken(bucket.where, id, read, "was not signed"))
-        named = {**present.listings, listed.path: listed}
-        if len(named) > LISTED:
-            there = {listed.path, *map(layout.release_key, layout.ids(bucket))}
-            named = {path: file for path, file in named.items() if path in there}
-        return named, {CURRENT: id}
-
-    return _replace(bucket, signing, wanted, renew=False)
 
 
 def renew(bucket: Bucket, signing: Signing) -> Signature:
@@ -389,32 +374,41 @@ def renew(bucket: Bucket, signing: Signing) -> Signature:
 
     Raises Failure.
     """
+    return sign(bucket, signing)
 
-    def wanted(present: Chain) -> Named:
-        if present.targets is None:
+
+def sign(
+    bucket: Bucket,
+    signing: Signing,
+    id: str = "",
+    listed: SignedListing | None = None,
+) -> Signature:
+    """Let the metadata of a target name a release as current, if `current.json` does.
+
+    ``listed``: what lists its objects; its bytes have been compared with the release.
+    None: what is named stays so, and is renewed. Raises Failure.
+    """
+    root = roots.read(signing.folder)
+    for _ in range(REPLACEMENTS):
+        present = chain(bucket, root.signed)
+        there = present.targets
+        if listed:
+            read = pointer.read(bucket).pointer
+            if read is None or read.id != id:
+                raise Failure(
+                    pointer.overtaken(bucket.where, id, read, "was not signed")
+                )
+            said = {CURRENT: id}
+            listings = _listings(bucket, present, listed)
+        elif there:
+            said = there.signed.unrecognized_fields
+            listings = there.signed.targets
+        else:
             raise Failure(
                 f"{bucket.where}: has nothing that these keys have signed; "
                 "`shopwindow publish TARGET --keys DIR` signs the current release"
             )
-        signed = present.targets.signed
-        return signed.targets, signed.unrecognized_fields
-
-    return _replace(bucket, signing, wanted, renew=True)
-
-
-def _replace(
-    bucket: Bucket,
-    signing: Signing,
-    wanted: Callable[[Chain], Named],
-    *,
-    renew: bool,
-) -> Signature:
-    root = roots.read(signing.folder)
-    for _ in range(REPLACEMENTS):
-        present = chain(bucket, root.signed)
         writer = _Writer(bucket, signing, root.signed, signing.clock())
-        listings, said = wanted(present)
-        there = present.targets
         is_same = there is not None and (listings, said) == (
             there.signed.targets,
             there.signed.unrecognized_fields,
@@ -427,14 +421,17 @@ def _replace(
         led_to = Timestamp(
             snapshot_meta=_meta(snapshot), unrecognized_fields={SIGNED_AT: now}
         )
-        is_same = snapshot is present.snapshot and not renew
+        is_same = snapshot is present.snapshot and listed is not None
         timestamp = writer.signed(present.timestamp, led_to, is_same)
         id, changed = (
             str(current_of(targets.signed)),
             timestamp is not present.timestamp,
         )
         signature = Signature(id, targets.signed.version, changed, tuple(writer.due))
-        _send_roots(bucket, root, signing.folder)
+        # Right before the timestamp: with a new root, what a revoked key has signed is
+        # good no more.
+        for key, data in reversed(_lacking_roots(bucket, root, signing.folder)):
+            bucket.create(key, data, NUMBERED)
         if not changed:
             return signature
         data = timestamp.to_bytes()
@@ -448,20 +445,15 @@ def _replace(
     )
 
 
-def _send_roots(bucket: Bucket, root: RootMetadata, folder: Path) -> None:
-    """Create the versions of the root that a target lacks, the oldest first.
-
-    They come right before the timestamp: with a new root, what a revoked key has signed
-    is good no more.
-    """
-    lacking = []
-    for number in range(root.signed.version, 0, -1):
-        path, key = folder / f"{number}.{ROOT}", metadata_key(Root.type, number)
-        if not path.exists() or bucket.read(key) is not None:
-            break
-        lacking.append((key, path.read_bytes()))
-    for key, data in reversed(lacking):
-        bucket.create(key, data, NUMBERED)
+def _listings(
+    bucket: Bucket, present: Chain, listed: SignedListing
+) -> dict[str, SignedListing]:
+    """Return what lists the releases of a target, with one more, by its name."""
+    listings = {**present.listings, listed.path: listed}
+    if len(listings) <= LISTED:
+        return listings
+    there = {listed.path, *map(layout.release_key, layout.ids(bucket))}
+    return {path: one for path, one in listings.items() if path in there}
 
 
 @dataclass(frozen=True)

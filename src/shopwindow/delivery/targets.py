@@ -55,7 +55,7 @@ class DeliveryTarget:
         return f"{self.scheme}://{self.bucket}" + f"/{self.prefix}" * bool(self.prefix)
 
 
-FOLLOW_SECONDS = 30.0
+EVERY_SECONDS = 30.0
 """How often a host looks that pulls, unless somebody says otherwise. It is half a minute
 behind at most, and a hundred hosts cost 300 requests a minute, which stores answer for a
 cent an hour.
@@ -74,7 +74,7 @@ class ConfiguredTarget:
     place: DeliveryTarget
     keys: str = ""
     purge: tuple[str, ...] = ()
-    follow: float = FOLLOW_SECONDS
+    follow: float = EVERY_SECONDS
 
 
 def configured(text: str, content: Path) -> ConfiguredTarget:
@@ -103,7 +103,7 @@ def configured(text: str, content: Path) -> ConfiguredTarget:
             parse(stated["to"]),
             str(content.parent / keys) if keys else "",
             (purge,) if isinstance(purge, str) else tuple(purge),
-            float(stated.get("follow", f"{FOLLOW_SECONDS}s").removesuffix("s")),
+            float(stated.get("follow", f"{EVERY_SECONDS}s").removesuffix("s")),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise Failure(
@@ -187,27 +187,27 @@ REQUEST_SECONDS = timedelta(seconds=120)
 """The longest that one request takes: a part of 5 MB at half a megabit a second."""
 
 
+ENDPOINTS = {
+    "s3": ("AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP"),
+    "az": ("AZURE_STORAGE_ENDPOINT", "AZURE_ALLOW_HTTP"),
+}
+"""Scheme → the variable with its endpoint, and that which allows plain http there."""
+
+
 def opened(target: DeliveryTarget, environment: Mapping[str, str]) -> Bucket:
     """Return the Bucket of a target; nothing is sent yet.
 
     ``environment`` has the variables with addresses and credentials. Raises Failure
-    where it cannot be meant: plain http beyond this machine.
+    where the library cannot use them.
     """
     if target.scheme == "file":
         return FolderBucket(Path(target.prefix))
-    options: dict[str, Any] = {"client_options": {"timeout": REQUEST_SECONDS}}
-    if target.scheme == "s3":
-        endpoint = environment.get("AWS_ENDPOINT_URL", "")
-        if _is_plain(endpoint, "AWS_ALLOW_HTTP", environment):
-            options["client_options"]["allow_http"] = True
-        if not environment.get("AWS_REGION") and not environment.get(
-            "AWS_DEFAULT_REGION"
-        ):
-            options["region"] = "us-east-1"  # what stores beside Amazon's expect
-    elif target.scheme == "az":
-        endpoint = environment.get("AZURE_STORAGE_ENDPOINT", "")
-        if _is_plain(endpoint, "AZURE_ALLOW_HTTP", environment):
-            options["client_options"]["allow_http"] = True
+    allowed = _allows_http(target.scheme, environment)
+    client = {"timeout": REQUEST_SECONDS, "allow_http": allowed}
+    options: dict[str, Any] = {"client_options": client}
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
+    if target.scheme == "s3" and not region:
+        options["region"] = "us-east-1"  # what stores beside Amazon's expect
 
     def store(retries: int, retrying: timedelta) -> Any:
         library = {"s3": S3Store, "az": AzureStore, "gs": GCSStore}[target.scheme]
@@ -227,20 +227,11 @@ def opened(target: DeliveryTarget, environment: Mapping[str, str]) -> Bucket:
         )
 
 
-def _is_plain(endpoint: str, variable: str, environment: Mapping[str, str]) -> bool:
-    """Return whether an endpoint is without TLS.
-
-    Raises Failure where that is unsafe, and ``variable`` does not allow it.
+def _allows_http(scheme: str, environment: Mapping[str, str]) -> bool:
+    """Return whether an endpoint may be without TLS: on this machine, or where a variable
+    says so. Any other is refused with the first request.
     """
-    address = urlsplit(endpoint)
-    if address.scheme != "http":
-        return False
-    host = address.hostname or ""
+    endpoint, variable = ENDPOINTS.get(scheme, ("", ""))
+    host = urlsplit(environment.get(endpoint, "")).hostname or ""
     is_here = host in ("localhost", "::1") or host.startswith("127.")
-    allowed = environment.get(variable, "").lower() in ("true", "1")
-    if not is_here and not allowed:
-        raise Failure(
-            f"{endpoint}: plain http lets everybody on the way read and change what is "
-            f"sent; use https, or set {variable}=true for a network of your own"
-        )
-    return True
+    return is_here or environment.get(variable, "").lower() in ("true", "1")

@@ -22,7 +22,7 @@ from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.signing import Signature, Signing
 from shopwindow.problems import Failure, number_of
 from shopwindow.release.manifest import digest_of
-from shopwindow.release.releases import Release
+from shopwindow.release.releases import Release, id_of
 
 SPARED = timedelta(days=1)
 """How long `prune` leaves alone what was sent, or was current: hosts that pull and
@@ -37,14 +37,14 @@ as long again, and then take the one who prunes for killed.
 
 def listing(bucket: Bucket) -> list[Release]:
     """Return the releases of a target, the newest build first."""
-    present = pointer.read(bucket).pointer
+    present = pointer.read(bucket).pointer or TargetPointer("", "", "")
 
     def listed(id: str) -> Release:
         release = layout.published(bucket, id)
-        is_current = present is not None and present.id == id
-        is_pinned = is_current and present is not None and present.pinned
+        is_current = present.id == id
+        pinned = is_current and present.pinned
         return Release(
-            id, release.built, release.files, release.size, is_current, is_pinned
+            id, release.built, release.files, release.size, is_current, pinned
         )
 
     releases = concurrently(listed, layout.ids(bucket))
@@ -61,20 +61,17 @@ def verify(
     Failure.
     """
     present = pointer.require(bucket, pointer.read(bucket).pointer)
-    chosen = layout.find(bucket, id) if id else present.id
+    chosen = id_of(id, layout.ids(bucket)) if id else present.id
     release = layout.published(bucket, chosen)
 
-    def fault(key_and_digest: tuple[str, str]) -> str:
-        return layout.fault(bucket, *key_and_digest)
+    def fault(digest: str) -> str:
+        return layout.fault(bucket, digest)
 
-    holding = layout.holding(release)
-    faults = concurrently(fault, [(object_key(one), one) for one in sorted(holding)])
+    faults = concurrently(fault, list(layout.holding(release)))
     if not any(faults):  # only then can the manifest be read
         listed = layout.lines(bucket, release, {})
-        served = sorted({digest_of(line) for line in listed.files.values()})
-        faults += concurrently(
-            fault, [(object_key(one), one) for one in served], progress
-        )
+        served = {digest_of(line) for line in listed.files.values()}
+        faults += concurrently(fault, sorted(served), progress)
     return chosen, sorted(filter(None, faults))
 
 
@@ -102,7 +99,11 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
     started = time.monotonic()
     present = _mark(bucket, datetime.now(UTC).isoformat(timespec="microseconds"))
     try:
-        now = _clock(bucket)
+        # The ages of objects are by the store's clock: this machine's may be wrong.
+        stored = bucket.read(POINTER)
+        if stored is None:
+            raise Failure(f"{bucket.where}: somebody deleted {POINTER} meanwhile")
+        now = stored.modified
         sent = {
             item.key.split("/")[1]: item.modified for item in bucket.listing(RELEASES)
         }
@@ -123,7 +124,7 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
         deleted = [id for id in newest if id not in spared]
         kept = [id for id in newest if id in spared]
 
-        bucket.delete(map(release_key, deleted))
+        bucket.delete([release_key(id) for id in deleted])
         needed = _needed(bucket, kept)
         unneeded = (
             item.key
@@ -152,17 +153,6 @@ def _mark(bucket: Bucket, since: str, before: str | None = None) -> TargetPointe
         marked = replace(present, pruning=since)
         if pointer.move(bucket, read.version, marked):
             return marked
-
-
-def _clock(bucket: Bucket) -> datetime:
-    """Return the store's time, from the pointer that it has just stored.
-
-    This machine's clock may be wrong, and the ages of objects are by the store's.
-    """
-    stored = bucket.read(POINTER)
-    if stored is None:
-        raise Failure(f"{bucket.where}: somebody deleted {POINTER} meanwhile")
-    return stored.modified
 
 
 def _spared(present: TargetPointer, now: datetime) -> Iterator[str]:
@@ -234,7 +224,7 @@ def activate(
     present = pointer.require(bucket, read.pointer)
     chosen = present.to_roll_back_to()
     if id:
-        chosen = present.id if id == "current" else layout.find(bucket, id)
+        chosen = present.id if id == "current" else id_of(id, layout.ids(bucket))
     if chosen is None:
         raise Failure(
             f"{bucket.where}: the history names no release to roll back to; "

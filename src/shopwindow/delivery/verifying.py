@@ -12,6 +12,7 @@ there; of all other bytes `fetching` compares the digests that follow from it.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from shopwindow.delivery.fetching import PullFault, faults
 from shopwindow.delivery.layout import Published
 from shopwindow.delivery.pointer import CLOCKS_DIFFER
 from shopwindow.delivery.pulling import WantedRelease
-from shopwindow.delivery.signing import current_of, signed_at
+from shopwindow.delivery.signing import current_of, minute_of, signed_at
 from shopwindow.problems import Failure
 
 TRUSTED = "trusted"
@@ -61,6 +62,7 @@ class MetadataReader(FetcherInterface):
         yield from bits
 
 
+@dataclass
 class SignedSource:
     """A target that is believed as far as it is signed.
 
@@ -69,25 +71,17 @@ class SignedSource:
     ``clock`` returns the present instant.
     """
 
-    def __init__(
-        self,
-        bucket: Bucket,
-        root: bytes,
-        state: Path,
-        floor: int = 0,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self.bucket = bucket
-        self._root = root
-        self._state = state
-        self._floor = floor
-        self._clock = clock
-        self._ends: datetime | None = None
-        self._target: TargetFile | None = None
+    bucket: Bucket
+    root: bytes
+    state: Path
+    floor: int = 0
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _ends: datetime | None = None
+    _target: TargetFile | None = None
 
     def is_still(self, version: Version) -> bool:
         """Return whether the timestamp is the one that was read, and still good."""
-        if self._ends is None or self._clock() >= self._ends:
+        if self._ends is None or self.clock() >= self._ends:
             return False
         return self.bucket.is_still(layout.TIMESTAMP, version)
 
@@ -103,11 +97,11 @@ class SignedSource:
                 "pull without --root",
             )
         targets = self._refreshed(stored.data)
-        if targets.version < self._floor:
+        if targets.version < self.floor:
             raise PullFault(
                 "stale",
                 f"{self.bucket.where}: its targets have the number {targets.version}, and "
-                f"this host believes none below {self._floor}",
+                f"this host believes none below {self.floor}",
             )
         id = current_of(targets)
         if id is None:
@@ -142,11 +136,11 @@ class SignedSource:
         try:
             with faults("source"):
                 reader = MetadataReader(self.bucket)
-                refresh(self._state, self._root, reader, layout.METADATA)
+                refresh(self.state, self.root, reader, layout.METADATA)
             believed = (
-                Metadata[Timestamp].from_file(f"{self._state}/timestamp.json").signed
+                Metadata[Timestamp].from_file(f"{self.state}/timestamp.json").signed
             )
-            targets = Metadata[Targets].from_file(f"{self._state}/targets.json").signed
+            targets = Metadata[Targets].from_file(f"{self.state}/targets.json").signed
         except exceptions.ExpiredMetadataError as error:
             raise PullFault("expired", self._expired(str(error), timestamp)) from None
         except (exceptions.RepositoryError, exceptions.DownloadError) as error:
@@ -155,20 +149,20 @@ class SignedSource:
             raise PullFault(kind, f"{said}; {_REMEDY[kind]}") from None
         except OSError as error:
             said = error.strerror or str(error)
-            raise PullFault("host", f"{self._state}: {said}") from None
+            raise PullFault("host", f"{self.state}: {said}") from None
         self._require_past(believed)
-        root = roots.read(self._state)
+        root = roots.read(self.state)
         self._ends = min(part.expires for part in (root.signed, believed, targets))
         return targets
 
     def _require_past(self, timestamp: Timestamp) -> None:
         """Raise PullFault where a timestamp is from the future, by this host's clock."""
-        signed, now = signed_at(timestamp), self._clock()
+        signed, now = signed_at(timestamp), self.clock()
         if signed is not None and signed - now > CLOCKS_DIFFER:
             raise PullFault(
                 "expired",
-                f"{self.bucket.where}: was signed at {_text(signed)}, and this host's clock "
-                f"says {_text(now)}, so it would not notice what has expired; set the "
+                f"{self.bucket.where}: was signed at {minute_of(signed)}, and this host's clock "
+                f"says {minute_of(now)}, so it would not notice what has expired; set the "
                 "clock of this host, or of the publisher",
             )
 
@@ -177,10 +171,10 @@ class SignedSource:
         with suppress(exceptions.RepositoryError):
             end = Metadata[Timestamp].from_bytes(timestamp).signed.expires
             if "timestamp" in said:
-                said = f"{said}, since {_text(end)}"
+                said = f"{said}, since {minute_of(end)}"
         return (
             f"{self.bucket.where}: {said}, if this host's clock is right, which says "
-            f"{_text(self._clock())}. Somebody holds newer metadata back, or nobody renews "
+            f"{minute_of(self.clock())}. Somebody holds newer metadata back, or nobody renews "
             "it: `shopwindow publish TARGET --keys DIR --renew`"
         )
 
@@ -218,7 +212,3 @@ def trusted_root(path: Path) -> bytes:
         ) from None
     roots.decode(data, str(path))
     return data
-
-
-def _text(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%MZ}"

@@ -13,7 +13,7 @@ compared with what was built, in `verify` and `intact`.
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -74,6 +74,23 @@ class Release:
     current: bool
     pinned: bool
     damaged: bool = False
+
+
+def id_of(start: str, ids: Sequence[str]) -> str:
+    """Return the one of some ids that begins with ``start``.
+
+    Raises Failure where that is too short, or none or several begin so.
+    """
+    if len(start) < MIN_ID_DIGITS:
+        raise Failure(
+            f"{start!r}: an id needs at least {MIN_ID_DIGITS} digits; "
+            "`shopwindow releases` lists them"
+        )
+    matching = [id for id in ids if id.startswith(start.lower())]
+    if len(matching) != 1:
+        what = "several releases begin so" if matching else "no release has this id"
+        raise Failure(f"{start!r}: {what}; `shopwindow releases` lists them")
+    return matching[0]
 
 
 class Releases:
@@ -151,20 +168,7 @@ class Releases:
             raise Failure(
                 f"{self.out}: no release is current; `shopwindow build` makes one"
             )
-        if len(start) < MIN_ID_DIGITS:
-            raise Failure(
-                f"{start!r}: an id needs at least {MIN_ID_DIGITS} digits; "
-                "`shopwindow releases` lists them"
-            )
-        matching = [id for id in self.ids() if id.startswith(start.lower())]
-        if len(matching) != 1:
-            what = (
-                "no release has this id"
-                if not matching
-                else "several releases begin so"
-            )
-            raise Failure(f"{start!r}: {what}; `shopwindow releases` lists them")
-        return matching[0]
+        return id_of(start, self.ids())
 
     def _before(self, current: str) -> str:
         """Return the release that was current before this one. Raises Failure."""
