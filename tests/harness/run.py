@@ -54,8 +54,8 @@ def begin() -> str:
 
 
 def run_name() -> str:
-    """How the names begin that this run, and its workers, give in memory."""
-    return os.environ[NAME]
+    """How the names begin that this run, and its workers, give in memory. A benchmark is a run, too."""
+    return os.environ.get(NAME) or begin()
 
 
 def made_by(service: int) -> list[Path]:
