@@ -6,6 +6,8 @@ tuple of that name. OpenAPI and the edge configuration list the operations in th
 order.
 """
 
+from pathlib import Path
+
 from shopwindow.catalog.availability import OPERATIONS as AVAILABILITY
 from shopwindow.catalog.categories import OPERATIONS as CATEGORIES
 from shopwindow.catalog.index.building import CATALOG
@@ -13,7 +15,6 @@ from shopwindow.catalog.kinds import KINDS as CATALOG_KINDS
 from shopwindow.catalog.products import OPERATIONS as PRODUCTS
 from shopwindow.catalog.recommendations import OPERATIONS as RECOMMENDATIONS
 from shopwindow.catalog.reviews import OPERATIONS as REVIEWS
-from shopwindow.catalog.rule_pages import CATALOG_PAGES
 from shopwindow.catalog.search import OPERATIONS as SEARCH
 from shopwindow.catalog.status import OPERATIONS as STATUS
 from shopwindow.interface.contracts import contract_kind
@@ -34,7 +35,6 @@ from shopwindow.retail.mobilelog.operations import OPERATIONS as MOBILELOG
 from shopwindow.retail.places.zipcodes import load as load_places
 from shopwindow.retail.promotions import kind as promotions
 from shopwindow.retail.promotions.operations import OPERATIONS as PROMOTIONS
-from shopwindow.retail.rule_pages import RETAIL_PAGES
 from shopwindow.retail.sharing.mail import SHARED_PROMOTION
 from shopwindow.retail.sharing.operations import OPERATIONS as SHARING
 from shopwindow.retail.storefront import WEEK, events_by_store, grid_of_stores
@@ -50,6 +50,15 @@ CATALOG_OPERATIONS = (
     *AVAILABILITY,
     *STATUS,
 )
+
+WITH_PAGES = (
+    "retail/apps",
+    "retail/events",
+    "retail/promotions",
+    "retail/stores",
+    "catalog",
+)
+"""The folders of families that have pages of rules."""
 
 INTERFACE = Interface(
     title="Retail Mobile, Store and Order Utility Service Interface",
@@ -88,6 +97,6 @@ INTERFACE = Interface(
     supported_versions=apps.supported_versions,
     prepare=(load_places,),
     derived=(events_by_store, grid_of_stores),
-    pages=(*RETAIL_PAGES, *CATALOG_PAGES),
+    pages=tuple(Path(__file__).parent / folder / "rules.yaml" for folder in WITH_PAGES),
     families=("bags", "catalog", "codes", "consents", "mobilelog", "sharing", "stores"),
 )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from shopwindow.content.declared.collection import Collection
@@ -16,7 +17,6 @@ from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.schedule import Clock
 from shopwindow.content.kinds import Kind
 from shopwindow.content.rules.case import AcrossRule
-from shopwindow.content.rules.rule_pages import RulePage
 from shopwindow.interface.index import Index
 from shopwindow.interface.mail import MailTemplate
 from shopwindow.interface.operation import FromContent, Operation
@@ -48,7 +48,7 @@ class Interface:
     them: `prepare_process` calls the functions in ``prepare``, and the derivations in
     ``derived`` are computed from the release.
 
-    ``pages`` are those of the families' rules (content.rules.rule_pages).
+    ``pages`` are files with those of the families' rules (content.rules.rule_pages).
 
     ``schemas`` and ``templates`` are folders that are searched before the program's
     own. Templates are those of mails and of nginx. ``families`` are those that add a
@@ -73,7 +73,7 @@ class Interface:
     schemas: Traversable | None = None
     templates: Traversable | None = None
     collections: tuple[Collection, ...] = ()
-    pages: tuple[RulePage, ...] = ()
+    pages: tuple[Path, ...] = ()
 
     def prepare_process(self) -> None:
         """Call every function of ``prepare``: once in a process, before it serves."""

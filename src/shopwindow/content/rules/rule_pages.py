@@ -1,8 +1,8 @@
 """A page for each rule of the engine: what it wants and why, a mistake, and the fix.
 
-`check` names the rule of each problem, and the rule leads here. Families have pages of
-their own, in their packages (`Interface.pages`); both become the commands' answers,
-docs/editors/rules.md and the preview's pages. The engine's examples are notices: a
+`check` names the rule of each problem, and the rule leads here. The engine's pages are
+in rules.yaml, families' in a file of that name each (`Interface.pages`); all become the
+commands' answers, docs/editors/rules.md and the preview's pages. The engine's examples are notices: a
 collection, which any interface admits (`folder_of_examples`). A test checks every example: the
 mistake is a problem or a warning of this very rule, and the fix is none.
 """
@@ -15,13 +15,14 @@ from pathlib import Path
 from shopwindow.content.reading import yaml
 
 __all__ = [
+    "ENGINE_PAGES",
     "Pages",
     "RulePage",
     "by_name",
     "document",
-    "engine_pages",
     "folder_of_examples",
     "markdown",
+    "pages_of",
     "remark",
     "texts",
 ]
@@ -55,20 +56,19 @@ class RulePage:
         return bool(self.wrong or self.right)
 
 
+@cache
 def pages_of(file: Path) -> tuple[RulePage, ...]:
-    """Return the pages of a package: a list in YAML, each with the names of RulePage."""
+    """Return the pages in a file: a list in YAML, each with the names of RulePage."""
     return tuple(
         RulePage(**{**page, "beside": tuple(page.get("beside", {}).items())})
         for page in yaml.load(file.read_text(encoding="utf-8"))
     )
 
 
-@cache
-def engine_pages() -> tuple[RulePage, ...]:
-    """Return the engine's pages. Families show those in their documents that need a kind
-    which no collection can be: layered, grouped, referred to.
-    """
-    return pages_of(Path(__file__).with_name("rules.yaml"))
+ENGINE_PAGES = Path(__file__).with_name("rules.yaml")
+"""The engine's pages. Families show those in their documents that need a kind which no
+collection can be: layered, grouped, referred to.
+"""
 
 
 @cache
@@ -85,14 +85,14 @@ Pages = Mapping[str, RulePage]
 """Pages by the names of their rules, in their order."""
 
 
-def by_name(pages: Iterable[RulePage]) -> Pages:
-    """Return the engine's pages and those of families, by name.
+def by_name(files: Iterable[Path]) -> Pages:
+    """Return the engine's pages and those in families' ``files``, by name.
 
     A family's page of an engine's rule takes its place. Where it has no title, it is an
     example in the family's documents, and the engine's words stay.
     """
-    by_rule = {page.name: page for page in engine_pages()}
-    for page in pages:
+    by_rule = {page.name: page for page in pages_of(ENGINE_PAGES)}
+    for page in (page for file in files for page in pages_of(file)):
         by_rule[page.name] = page if page.title else _shown_by(by_rule[page.name], page)
     return dict(sorted(by_rule.items()))
 
