@@ -27,7 +27,7 @@ FILES = {
     "A field": ["library/schemas/branch.json", "library/schemas/responses/branches.json"],
     "An operation": [FAMILY, "library/schemas/responses/authors.json"],
     "A kind": [FAMILY, "library/schemas/course.json"],
-    "A rule": [FAMILY],
+    "A rule": [FAMILY, "library/rules.yaml"],
     "A format": ["formats.py"],
     "A write": [FAMILY],
 }
@@ -95,6 +95,8 @@ def rule(copy: Copy, folder: Path) -> None:
     assert copy.run("check").status == 0
     copy.write("readings/winter.yaml", "2026-12-03 19:00", "2026-12-03 23:00")
     assert "readings/winter.yaml:5:10: " in copy.run("check").out
+    page = shopwindow("rule", "reading.hour", env=copy.environment).out
+    assert page.startswith("reading.hour: A reading begins while the branches are closed.\n")
 
 
 def format(copy: Copy, folder: Path) -> None:

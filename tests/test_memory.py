@@ -17,6 +17,7 @@ from shopwindow import library
 from shopwindow.cli.steps import MOST_CACHES
 from shopwindow.content.check.memory import FILES, SOUND
 from shopwindow.content.documents.finding import Finding
+from shopwindow.content.kinds import Rule
 from shopwindow.content.rules.case import Case
 from shopwindow.problems import sentence
 from shopwindow.shop import INTERFACE
@@ -106,7 +107,7 @@ def test_what_nothing_was_wrong_with_is_judged_again_once_it_is_another(tmp_path
         judged.append(1)
         yield from ()
 
-    interface = replace(INTERFACE, rules=(*INTERFACE.rules, rule))
+    interface = replace(INTERFACE, rules=(*INTERFACE.rules, Rule(("unique",), rule)))
     folder, memory = folder_of(tmp_path), tmp_path / "memory"
     for expected in (1, 1, 1):
         library.opened(interface, folder, jobs=1, memory=Memory(memory))

@@ -83,12 +83,7 @@ INTERFACE = Interface(
         *in_family("Bags", BAGS),
         *in_family("Catalog", CATALOG_OPERATIONS),
     ),
-    rules=(*apps.RULES, *promotions.RULES),
-    warnings=(
-        *events.EVENT_WARNINGS,
-        *promotions.PROMOTION_WARNINGS,
-        *stores.STORE_WARNINGS,
-    ),
+    rules=(*apps.RULES, *events.RULES, *promotions.RULES, *stores.RULES),
     clocks=(WEEK,),
     indexes=(CATALOG,),
     tables=(CONSENTS_TABLE, CODES_TABLE, BAGS_TABLE, OUTBOX),

@@ -1,7 +1,5 @@
 """Facts about the rules' pages: each rule has one, each mistake breaks its rule, and each fix breaks none."""
 
-import ast
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -14,6 +12,7 @@ from shopwindow import library
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.yaml import Malformed
 from shopwindow.content.rules import rule_pages
+from shopwindow.content.rules.engine_rules import ENGINE_RULES
 from shopwindow.content.rules.rule_pages import RulePage
 from shopwindow.interface.loading import load
 from shopwindow.shop import INTERFACE
@@ -23,7 +22,6 @@ LIBRARY = load("library.interface:INTERFACE")
 sys.path.pop(0)
 
 MINIMAL = ROOT / "src/shopwindow/starter/minimal"
-SOURCE = ROOT / "src/shopwindow"
 ALL = library.rule_pages(INTERFACE)
 OF_ENGINE = rule_pages.pages_of(rule_pages.ENGINE_PAGES)
 OF_FAMILIES = [page for file in INTERFACE.pages for page in rule_pages.pages_of(file)]
@@ -81,90 +79,17 @@ def test_a_yaml_mistake_is_refused_by_its_rule_and_the_fix_is_read(page: RulePag
     yaml.load(page.right)
 
 
-def rules_in(*folders: str) -> set[str]:
-    """Return the names of rules that stand in the source of some packages."""
-    paths = (path for folder in folders for path in (SOURCE / folder).rglob("*.py"))
-    texts = [path.read_text(encoding="utf-8") for path in paths if "rule_pages" not in path.as_posix()]
-    return {name for text in texts for name in IN_SOURCE.findall(text) if not NO_RULES.search(name)}
+@pytest.mark.parametrize("interface", [INTERFACE, LIBRARY], ids=["shop", "library"])
+def test_every_rule_has_a_page(interface: Interface) -> None:
+    of_kinds = [rule for kind in interface.kinds for rule in kind.rules]
+    rules = (*ENGINE_RULES, *interface.rules, *of_kinds)
+    assert {name for rule in rules for name in rule.names} - library.rule_pages(interface).keys() == set()
 
 
-PREFIXES = {name.partition(".")[0] for name in ALL if "." in name}
-BARE = ["expression", "reference", "template", "unique"]
-IN_SOURCE = re.compile(rf'"((?:{"|".join(sorted(PREFIXES))})\.[a-zA-Z]+|{"|".join(BARE)})"')
-NO_RULES = re.compile(r"\.(json|yaml|yml|html|jsonl|sqlite|schemas|py)$")
-
-
-def test_every_rule_of_the_source_has_a_page() -> None:
-    assert rules_in("") - ALL.keys() == set()
-
-
-def taken(node: ast.AST) -> list[str]:
-    """The names of what a function or class takes, in their order."""
-    if isinstance(node, ast.FunctionDef):
-        return [each.arg for each in node.args.args if each.arg not in ("self", "cls")]
-    if isinstance(node, ast.ClassDef):
-        made = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
-        members = [ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)]
-        return taken(made) if made else members
-    return []
-
-
-def called(node: ast.Call) -> str:
-    """The name of what is called, without what it is a part of."""
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr
-    return node.func.id if isinstance(node.func, ast.Name) else ""
-
-
-def pattern(value: ast.expr, constants: dict[str, str]) -> str:
-    """An expression for the texts that a value can be; empty where the source does not say."""
-    if isinstance(value, ast.Constant) and isinstance(value.value, str):
-        return re.escape(value.value)
-    if isinstance(value, ast.Name) and value.id in constants:
-        return re.escape(constants[value.id])
-    if isinstance(value, ast.JoinedStr):
-        return "".join(pattern(part, constants) or "[a-zA-Z]+" for part in value.values)
-    return ""
-
-
-SPEAKS_OF_RULES = re.compile(
-    r"\b(Finding|Problem|Malformed|Breach)\(|\brule\b.*[:=]|^\w+ = \"[a-z]+\.[a-zA-Z]+\"$", re.MULTILINE
-)
-"""Only such files are parsed: to parse all takes seconds."""
-
-
-def rules_given() -> set[tuple[str, str]]:
-    """What the source gives to whatever takes a `rule`: the file's name, and an expression for the rule."""
-    texts = {str(file.relative_to(SOURCE)): file.read_text(encoding="utf-8") for file in SOURCE.rglob("*.py")}
-    trees = {file: ast.parse(text) for file, text in texts.items() if SPEAKS_OF_RULES.search(text)}
-    parts = (ast.Assign, ast.FunctionDef, ast.ClassDef, ast.Call)
-    nodes = [(file, node) for file, tree in trees.items() for node in ast.walk(tree) if isinstance(node, parts)]
-    constants: dict[str, str] = {}
-    places: dict[str, int] = {}
-    for _, node in nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            constants |= {ast.unparse(target): node.value.value for target in node.targets}
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and "rule" in taken(node):
-            places[node.name] = taken(node).index("rule")
-    found = set()
-    for file, node in nodes:
-        if isinstance(node, ast.Call) and (place := places.get(called(node))) is not None:
-            values = node.args[place : place + 1] + [each.value for each in node.keywords if each.arg == "rule"]
-            found |= {(file, pattern(value, constants)) for value in values}
-    # Of functions of one name not all take a rule; a rule's name is one word, or two with a dot.
-    return {(file, rule) for file, rule in found if "\\." in rule and " " not in rule}
-
-
-def test_every_rule_that_a_finding_can_have_has_a_page_whatever_its_name_begins_with() -> None:
-    given = rules_given()
-    assert len(given) > 80
-    assert {(file, rule) for file, rule in given if not any(re.fullmatch(rule, name) for name in ALL)} == set()
-
-
-def test_an_interface_without_pages_has_one_for_every_rule_of_the_engine() -> None:
+def test_an_interface_without_pages_has_those_of_the_engine() -> None:
     assert LIBRARY.pages == ()
     pages = library.rule_pages(LIBRARY)
-    assert rules_in("content", "interface", "service") - pages.keys() == set()
+    assert list(pages) == sorted(names(page) for page in OF_ENGINE)
     assert [name for name in pages if not pages[name].title] == []
 
 

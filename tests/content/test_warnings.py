@@ -33,9 +33,10 @@ from harness.content import (
 from harness.program import Schemas
 from shopwindow import library
 from shopwindow.content.documents.finding import Finding
+from shopwindow.content.kinds import Rule
 from shopwindow.content.reading import slips
 from shopwindow.content.rules import open_maps
-from shopwindow.problems import sentence
+from shopwindow.problems import Level, sentence
 from shopwindow.shop import INTERFACE
 
 AT = CheckOptions(at="2026-11-24 12:00")
@@ -409,10 +410,13 @@ def test_an_interface_warns_by_rules_of_its_own(minimal: Path, schemas: Schemas)
         for event in case.having("event"):
             yield event, Finding("event.short", ("name",), "a short name", "a longer one")
 
-    interface = replace(INTERFACE, warnings=(short_names,))
-    outcome = check(minimal, schemas, interface, AT)
+    rule = Rule(("event.short",), short_names, Level.WARNING)
+    outcome = check(minimal, schemas, replace(INTERFACE, rules=(rule,)), AT)
     assert [(warning.rule, warning.level) for warning in outcome.warnings] == [("event.short", "warning")]
     assert [type(document) for document in outcome.documents.of("event")] == [Document] if outcome.documents else False
+    misnamed = replace(INTERFACE, rules=(replace(rule, names=("event.late", "event.long")),))
+    with pytest.raises(ValueError, match=r"^event\.short is none of event\.late, event\.long$"):
+        check(minimal, schemas, misnamed, AT)
 
 
 def test_a_window_is_past_by_now_unless_another_instant_is_named(sample: Path) -> None:

@@ -40,6 +40,8 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = library.rule_pages(INTERFACE)
+"""Each rule has one: a check that reports another ends its test."""
 
 
 USUAL = 100
@@ -419,6 +421,7 @@ def checked(folder: Path, schemas: Schemas, options: CheckOptions | None = None)
     assert (outcome.documents is None) == bool(outcome.problems)
     assert {problem.level for problem in outcome.problems} <= {Level.ERROR}
     assert {warning.level for warning in outcome.warnings} <= {Level.WARNING}
+    assert {problem.rule for problem in (*outcome.problems, *outcome.warnings)} <= PAGES.keys()
     return outcome
 
 

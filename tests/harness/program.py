@@ -97,7 +97,10 @@ class Request:
 
 def checked(folder: Path, interface: Interface = INTERFACE, **options: Any) -> Checked:
     """A check of a content folder in this process. ``options`` are the library's."""
-    return library.check(interface, folder, **{"jobs": 1, **options})
+    outcome = library.check(interface, folder, **{"jobs": 1, **options})
+    rules = {problem.rule for problem in (*outcome.problems, *outcome.warnings)}
+    assert rules <= library.rule_pages(interface).keys()
+    return outcome
 
 
 def released(folder: Path, out: Path | None = None, *, at: str = AT) -> Path:

@@ -13,10 +13,23 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from shopwindow.problems import Pointer
+from shopwindow.problems import Level, Pointer
 
-Rule = Callable[..., Iterable[Any]]
-"""What no schema can state: ``rule(case, document)`` yields a document's findings."""
+
+@dataclass(frozen=True)
+class Rule:
+    """What no schema can state, and the function that finds where it does not hold.
+
+    ``names`` are what its findings are called; each of them has a page (`rule_pages`).
+    ``find``: a kind's own yields findings in one document, ``find(case, document)``; one
+    across kinds yields pairs of a document and a finding in it, ``find(case)``.
+    ``level``: of what it finds; None: that is no mistake, and listed apart.
+    """
+
+    names: tuple[str, ...]
+    find: Callable[..., Iterable[Any]]
+    level: Level | None = Level.ERROR
+
 
 DatesOf = Callable[[Mapping[str, Any], ZoneInfo], Iterable[tuple[str, datetime]]]
 """A document's value and its time zone → (label, instant) pairs for the calendar.
@@ -106,10 +119,7 @@ class Kind:
     that may be written as the ends of a publish window are, each with whether a bare
     day means its end; they are served with their offset.
 
-    Three sorts of functions yield findings. ``rules`` state what no schema can:
-    ``rule(case, document)``. ``revisions`` compare a document with its value in a
-    release: ``rule(case, document, released)``. ``notices`` point at what is no problem
-    but worth reporting, such as values that are still to be filled in.
+    ``rules`` state what no schema can of single documents.
     """
 
     name: str
@@ -131,8 +141,6 @@ class Kind:
     groups: Grouping | None = None
     selections: tuple[Selection, ...] = ()
     rules: tuple[Rule, ...] = ()
-    revisions: tuple[Rule, ...] = ()
-    notices: tuple[Rule, ...] = ()
 
     @property
     def identity(self) -> str | None:

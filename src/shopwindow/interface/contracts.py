@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding
-from shopwindow.content.kinds import Kind, Reference
+from shopwindow.content.kinds import Kind, Reference, Rule
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.rules.unique import once
 from shopwindow.content.schemas.schema import Schemas
@@ -28,7 +28,7 @@ from shopwindow.interface.call import Request
 from shopwindow.interface.formats import JSON
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import CALLBACK, FromContent, FromStore, Operation
-from shopwindow.problems import Pointer, Refusal, cut, nearest
+from shopwindow.problems import Level, Pointer, Refusal, cut, nearest
 
 CONTRACT = "contract"
 """The name of the kind."""
@@ -183,8 +183,14 @@ def with_rules(
         return interface
     return replace(
         interface,
-        rules=(*interface.rules, partial(faults, interface, schemas, is_complete)),
-        warnings=(*interface.warnings, partial(unsupported, interface)),
+        rules=(
+            *interface.rules,
+            Rule(
+                ("contract.path", "contract.request", "unique"),
+                partial(faults, interface, schemas, is_complete),
+            ),
+            Rule(("contract.version",), partial(unsupported, interface), Level.WARNING),
+        ),
     )
 
 

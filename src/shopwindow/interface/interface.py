@@ -15,8 +15,7 @@ from typing import Any
 from shopwindow.content.declared.collection import Collection
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.schedule import Clock
-from shopwindow.content.kinds import Kind
-from shopwindow.content.rules.case import AcrossRule
+from shopwindow.content.kinds import Kind, Rule
 from shopwindow.interface.index import Index
 from shopwindow.interface.mail import MailTemplate
 from shopwindow.interface.operation import FromContent, Operation
@@ -31,8 +30,7 @@ class Interface:
     ``title`` stands in the OpenAPI description. ``version`` is the interface's own.
 
     What is published: ``kinds`` of documents and the ``operations`` that answer from
-    them. ``rules`` look at documents of several kinds at once, and so do ``warnings``,
-    whose findings are probably mistakes and stop nothing. ``clocks`` are values
+    them. ``rules`` look at documents of several kinds at once. ``clocks`` are values
     that follow from the instant of the build. ``indexes`` are files built from streamed
     kinds. ``collections`` are those that a content folder or a release declares; their
     kinds and operations are among ``kinds`` and ``operations``.
@@ -59,8 +57,7 @@ class Interface:
     version: str
     kinds: tuple[Kind, ...]
     operations: tuple[Operation, ...]
-    rules: tuple[AcrossRule, ...] = ()
-    warnings: tuple[AcrossRule, ...] = ()
+    rules: tuple[Rule, ...] = ()
     clocks: tuple[Clock, ...] = ()
     indexes: tuple[Index, ...] = ()
     tables: tuple[Table[Any], ...] = ()

@@ -42,7 +42,7 @@ from shopwindow.content.check.memory import SOUND, Memory, state_of
 from shopwindow.content.check.tree import Parsed
 from shopwindow.content.documents import expressions, schedule
 from shopwindow.content.documents.documents import Documents
-from shopwindow.content.kinds import SITE, Kind
+from shopwindow.content.kinds import SITE, Kind, Rule
 from shopwindow.content.reading import listing, slips
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress
@@ -50,7 +50,7 @@ from shopwindow.content.reading.text import text_of
 from shopwindow.content.reading.yaml import Json, Malformed
 from shopwindow.content.rules import engine_rules, open_maps
 from shopwindow.content.rules.allowances import unsilenced
-from shopwindow.content.rules.case import AcrossRule, Case
+from shopwindow.content.rules.case import Case
 from shopwindow.content.rules.open_maps import near_names
 from shopwindow.content.rules.resolving import resolved
 from shopwindow.content.schemas import lines
@@ -122,8 +122,7 @@ class CheckOptions:
 class Checkable(Protocol):
     """What a check needs of an Interface.
 
-    ``rules``: those across kinds; ``warnings``: rules that warn. ``indexes``: they
-    check the streamed kinds.
+    ``rules``: those across kinds. ``indexes``: they check the streamed kinds.
     ``cached``: the names of the operations that site.yaml's `lifetimes` may name.
     """
 
@@ -131,10 +130,7 @@ class Checkable(Protocol):
     def kinds(self) -> tuple[Kind, ...]: ...
 
     @property
-    def warnings(self) -> tuple[AcrossRule, ...]: ...
-
-    @property
-    def rules(self) -> tuple[AcrossRule, ...]: ...
+    def rules(self) -> tuple[Rule, ...]: ...
 
     @property
     def indexes(self) -> tuple[Feeds, ...]: ...
@@ -326,10 +322,10 @@ class _Check:
         documents, and comments may seem to silence nothing.
         """
         case.moment = self._moment(case)
-        findings = list(engine_rules.warnings(case, self.interface.warnings))
+        case.released = self.options.released or {}
+        rules = self.interface.rules
+        findings = list(engine_rules.findings(case, rules, Level.WARNING))
         findings += near_names(case, self.schemas)
-        if self.options.released is not None:
-            findings += engine_rules.revised(case, self.options.released)
         for report in reports:
             findings += report.warnings
         warnings = [

@@ -149,13 +149,13 @@ class Locator:
         return f":{spot.value.line}" if spot else ""
 
     def placeholders(self, case: Case) -> list[tuple[str, Place | None, Pointer]]:
-        """Return file, place and pointer of what the kinds' notices point at.
+        """Return file, place and pointer of what the kinds' notes point at.
 
         A place in a base is returned once, however many documents build on it.
         """
         origins = [
             origin(document, finding)
-            for document, finding in engine_rules.noticed(case)
+            for document, finding in engine_rules.findings(case, level=None)
         ]
         in_files = dict.fromkeys(
             (layer.path, layer.in_file(pointer)) for layer, pointer in origins

@@ -20,7 +20,7 @@ import orjson
 
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding
-from shopwindow.content.kinds import Kind
+from shopwindow.content.kinds import Kind, Rule
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.rules.case import Case
 
@@ -88,7 +88,7 @@ class Collection:
             ids=(self.id,),
             order=order if self.id in order else (*order, self.id),
             title=title,
-            rules=(self._id_in_an_address,),
+            rules=(Rule(("collection.id",), self._id_in_an_address),),
         )
 
     def _id_in_an_address(self, case: Case, document: Document) -> Iterator[Finding]:

@@ -17,14 +17,14 @@ from shopwindow.content.documents.documents import Document, Documents
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.editing import window_text
 from shopwindow.content.editing.window_text import Unwritable
-from shopwindow.content.kinds import SITE, Kind, titled
+from shopwindow.content.kinds import SITE, Kind, Rule, titled
 from shopwindow.content.lookup.shelf import Shelf, with_id
 from shopwindow.content.lookup.uses import names_of_target, naming, uses_of_document
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.text import FileEdit
 from shopwindow.content.reading.yaml import Malformed
 from shopwindow.content.rules import engine_rules
-from shopwindow.content.rules.case import AcrossRule, Case
+from shopwindow.content.rules.case import Case
 from shopwindow.problems import Failure, Misuse, cut, number_of
 
 LIVE = "reference.live"
@@ -87,7 +87,7 @@ def _place(document: Document) -> tuple[str, int | None]:
 def retirement(
     shelf: Shelf,
     kinds: Sequence[Kind],
-    across: Sequence[AcrossRule],
+    across: Sequence[Rule],
     kind: Kind,
     id: str,
     on: str,
@@ -165,7 +165,7 @@ def _ending(
 
 
 def _followers(
-    plan: _Ends, across: Sequence[AcrossRule], kind: Kind, retired: Sequence[Document]
+    plan: _Ends, across: Sequence[Rule], kind: Kind, retired: Sequence[Document]
 ) -> Iterator[Document]:
     """Yield the documents that get the same end, and put it into the plan.
 

@@ -5,7 +5,7 @@ satisfy their schema. A Case shows a rule only those parts about which the schem
 nothing: a rule then needs no care about types, and no mistake is reported twice.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -36,6 +36,7 @@ class Case:
     pairs of documents, by id(), of which one is a copy of the other, and a rule has
     reported that: what else they share has the same cause. ``moment`` is the instant of
     the check, as of which rules warn; None where there is no time zone to read it in.
+    ``released``: documents of a release, by kind and identity, with which they compare.
     """
 
     documents: Documents
@@ -44,6 +45,7 @@ class Case:
     unknown: frozenset[str] = frozenset()
     twins: set[tuple[int, int]] = field(default_factory=set)
     moment: datetime | None = None
+    released: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.kinds = [kind for kind in self.kinds if not kind.streamed]
@@ -204,6 +206,3 @@ def _position(document: Document) -> tuple[str, int]:
 
 RuleFindings = Iterator[tuple[Document, Finding]]
 """What a rule yields: a document, and what is wrong in it."""
-
-AcrossRule = Callable[[Case], RuleFindings]
-"""A rule that looks at documents of several kinds."""

@@ -10,63 +10,48 @@ only: where the schema has found something, what would follow from it is not rep
 second time.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
-from typing import Any
 
+from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.expressions import RESERVED_WORDS
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.site import RESERVED_NAMES
-from shopwindow.content.rules.case import AcrossRule, Case, RuleFindings
+from shopwindow.content.kinds import Rule
+from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.rules.group_rules import selections, site_groups
 from shopwindow.content.rules.reference_rules import references
 from shopwindow.content.rules.unique import unique
 from shopwindow.content.rules.window_rules import past, unknown_zone, windows
-from shopwindow.problems import nearest
+from shopwindow.problems import Level, nearest
 
 
-def findings(case: Case, across: Iterable[AcrossRule] = ()) -> RuleFindings:
-    """Yield what all rules find: the engine's, each kind's own, and those ``across``
-    kinds.
+def findings(
+    case: Case, across: Iterable[Rule] = (), level: Level | None = Level.ERROR
+) -> RuleFindings:
+    """Yield what the rules of a level find: the engine's, those ``across`` kinds, and
+    each kind's own.
+
+    What a warning says holds as of the case's moment.
     """
-    for rule in (*_ENGINE, *across):
-        yield from rule(case)
+    for rule in (*ENGINE_RULES, *across):
+        if rule.level is level:
+            yield from _named(rule, rule.find(case))
     for kind in case.kinds:
-        for own in kind.rules:
-            for document in case.having(kind.name):
-                for finding in own(case, document):
-                    yield document, finding
+        for rule in kind.rules:
+            for document in case.having(kind.name) if rule.level is level else ():
+                found = ((document, finding) for finding in rule.find(case, document))
+                yield from _named(rule, found)
 
 
-def warnings(case: Case, across: Iterable[AcrossRule] = ()) -> RuleFindings:
-    """Yield what is probably a mistake, as of the case's moment: what the engine finds
-    in documents of any kind, and the rules ``across`` kinds.
+def _named(rule: Rule, found: Iterable[tuple[Document, Finding]]) -> RuleFindings:
+    """Yield what a rule has found. A name that its value lacks is a programmer's fault:
+    nobody could look it up.
     """
-    for rule in (past, *across):
-        yield from rule(case)
-
-
-def revised(case: Case, released: Mapping[str, Mapping[Any, Any]]) -> RuleFindings:
-    """Yield what the kinds' revisions find between a release and this content.
-
-    ``released``: the documents of the release, by kind and identity.
-    """
-    for kind in case.kinds:
-        before, identity = released.get(kind.name, {}), str(kind.identity)
-        for document in case.having(kind.name, (identity,)) if kind.revisions else ():
-            value = before.get(document.value[identity])
-            for rule in kind.revisions if value is not None else ():
-                for finding in rule(case, document, value):
-                    yield document, finding
-
-
-def noticed(case: Case) -> RuleFindings:
-    """Yield what the kinds' notices point at, which are no problems."""
-    for kind in case.kinds:
-        for rule in kind.notices:
-            for document in case.documents.of(kind.name):
-                for finding in rule(case, document):
-                    yield document, finding
+    for document, finding in found:
+        if finding.rule not in rule.names:
+            raise ValueError(f"{finding.rule} is none of {', '.join(rule.names)}")
+        yield document, finding
 
 
 # -- site.yaml -------------------------------------------------------------------------
@@ -135,13 +120,14 @@ def _file_names(case: Case) -> RuleFindings:
             yield document, Finding("file.name", (identity,), found, allowed)
 
 
-_ENGINE: tuple[AcrossRule, ...] = (
-    _site,
-    windows,
-    _file_names,
-    unique,
-    site_groups,
-    selections,
-    references,
+ENGINE_RULES = (
+    Rule(("site.name", "time.zone"), _site),
+    Rule(("time.exists", "time.zone", "window.order"), windows),
+    Rule(("file.name",), _file_names),
+    Rule(("unique",), unique),
+    Rule(("group.empty", "group.value", "reference"), site_groups),
+    Rule(("reference",), selections),
+    Rule(("reference", "reference.live"), references),
+    Rule(("window.past",), past, Level.WARNING),
 )
 """The rules about documents of any kind."""

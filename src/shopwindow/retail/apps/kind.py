@@ -1,9 +1,9 @@
 """What editors write about a mobile application: keys and configuration (interface 2.1,
 5).
 
-Three sorts of rules stand here. `layout` and `versions` look at one application,
-`keys_once` at all of them. `version_raised` compares with the released document, and
-`to_be_done` notices what is allowed and not yet finished.
+`layout` and `versions` look at one application, `keys_once` at all of them.
+`version_raised` compares with the released document, and `to_be_done` notes what is
+allowed and not yet finished.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,10 +13,10 @@ import orjson
 
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding
-from shopwindow.content.kinds import Kind
+from shopwindow.content.kinds import Kind, Rule
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.rules.unique import once
-from shopwindow.problems import Pointer, nearest
+from shopwindow.problems import Level, Pointer, nearest
 
 LAYOUT: Pointer = ("config", "appLayout")
 SECTIONS: Pointer = ("config", "appConfig")
@@ -74,16 +74,17 @@ def versions(case: Case, app: Document) -> Iterator[Finding]:
         )
 
 
-def version_raised(
-    case: Case, app: Document, released: Mapping[str, Any]
-) -> Iterator[Finding]:
+def version_raised(case: Case, app: Document) -> Iterator[Finding]:
     """A configuration that differs from the released one has a configVersion of its
     own: apps may take the version for a sign that nothing changed.
 
     They are compared as applications get them, so another order of keys is a
     difference.
     """
-    if not case.sound(app, ("config",)):
+    if not (case.sound(app, ("name",)) and case.sound(app, ("config",))):
+        return
+    released = case.released.get(APP.name, {}).get(app.value["name"])
+    if released is None:
         return
     old, new = released["config"], app.value["config"]
     same_version = old.get("configVersion") == new["configVersion"]
@@ -107,7 +108,8 @@ def to_be_done(case: Case, app: Document) -> Iterator[Finding]:
             for key, item in value.items():
                 yield from walk(item, (*pointer, key))
 
-    for pointer in walk(app.value["config"], ("config",)):
+    config = app.value["config"] if case.sound(app, ()) else None
+    for pointer in walk(config, ("config",)):
         yield Finding("app.TBD", pointer, "")
 
 
@@ -119,9 +121,12 @@ APP = Kind(
     title=("name",),
     scheduled=False,
     layered=True,
-    rules=(layout, versions),
-    revisions=(version_raised,),
-    notices=(to_be_done,),
+    rules=(
+        Rule(("app.layout",), layout),
+        Rule(("app.version",), versions),
+        Rule(("app.configVersion",), version_raised, Level.WARNING),
+        Rule(("app.TBD",), to_be_done, level=None),
+    ),
 )
 
 
@@ -143,5 +148,5 @@ def supported_versions(app: Mapping[str, Any]) -> Sequence[str]:
     return versions
 
 
-RULES = (keys_once,)
+RULES = (Rule(("unique",), keys_once),)
 """The rules that look at all applications together."""

@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.schedule import BEGINNING, END, local_time, zone
-from shopwindow.content.kinds import EACH, Kind, Reference, Selection
+from shopwindow.content.kinds import EACH, Kind, Reference, Rule, Selection
 from shopwindow.content.rules.case import Case, RuleFindings
+from shopwindow.problems import Level
 from shopwindow.retail.storefront import STORE_NUMBERS, WEEKDAYS
 
 
@@ -188,8 +189,8 @@ EVENT = Kind(
     dates=dates,
     clocks=(("start",), ("finish",)),
     selections=(Selection(("stores",), "store"),),
-    rules=(times,),
+    rules=(Rule(("time.exists", "time.order"), times),),
 )
 
-EVENT_WARNINGS = (at_their_stores,)
+RULES = (Rule(("event.closed", "event.late"), at_their_stores, Level.WARNING),)
 """What is probably a mistake in an event, by the stores that it names."""

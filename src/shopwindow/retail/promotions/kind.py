@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.schedule import END, Window, first_instant
-from shopwindow.content.kinds import EACH, Kind, Reference
+from shopwindow.content.kinds import EACH, Kind, Reference, Rule
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.rules.unique import once
 from shopwindow.content.rules.window_rules import instant_at
-from shopwindow.problems import Pointer
+from shopwindow.problems import Level, Pointer
 
 
 def days(case: Case, promotion: Document) -> Iterator[Finding]:
@@ -95,7 +95,10 @@ PROMOTION = Kind(
     ),
     dates=dates,
     instants=DISPLAYED,
-    rules=(days, display),
+    rules=(
+        Rule(("time.order",), days),
+        Rule(("time.exists", "time.order", "time.zone"), display),
+    ),
 )
 
 
@@ -109,10 +112,6 @@ def coupon_numbers_once(case: Case) -> RuleFindings:
         and (number := case.at(promotion, pointer)) is not None
     ]
     yield from once(case, PROMOTION, "couponNumber", uses)
-
-
-RULES = (coupon_numbers_once,)
-"""The rules that look at several promotions together."""
 
 
 def shown_while_it_holds(case: Case) -> RuleFindings:
@@ -188,5 +187,12 @@ def _coupon_ends_first(case: Case, promotion: Document) -> RuleFindings:
         yield promotion, Finding("promotion.coupon", pointer, found, allowed)
 
 
-PROMOTION_WARNINGS = (shown_while_it_holds,)
-"""What is probably a mistake in a promotion, by its days and its publish window."""
+RULES = (
+    Rule(("unique",), coupon_numbers_once),
+    Rule(
+        ("promotion.coupon", "promotion.early", "promotion.expired"),
+        shown_while_it_holds,
+        Level.WARNING,
+    ),
+)
+"""The rules that look at several promotions together, or at the day of the check."""

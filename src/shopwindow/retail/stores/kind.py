@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding
-from shopwindow.content.kinds import EACH, Grouping, Kind
+from shopwindow.content.kinds import EACH, Grouping, Kind, Rule
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.rules.window_rules import unknown_zone
-from shopwindow.problems import Pointer
+from shopwindow.problems import Level, Pointer
 from shopwindow.retail.places.states import lies_in
 from shopwindow.retail.storefront import STORE_NUMBERS, WEEKDAYS
 
@@ -101,7 +101,10 @@ STORE = Kind(
         *(("exceptions", EACH, end) for end in ("open", "close")),
     ),
     groups=STORE_GROUPS,
-    rules=(time_zone, opening_hours),
+    rules=(
+        Rule(("time.zone",), time_zone),
+        Rule(("time.order", "unique"), opening_hours),
+    ),
 )
 
-STORE_WARNINGS = (outside_their_states,)
+RULES = (Rule(("store.state",), outside_their_states, Level.WARNING),)
