@@ -21,7 +21,7 @@ import pytest
 from harness.content import AT, ROOT, SAMPLE, app, event, promotion, site, small, store, write
 from harness.program import aged, build, built, copied, current, history, manifest, program_schemas, shopwindow, tree
 from harness.waits import awaited
-from shopwindow.catalog.index.indexing import INDEX_FORMAT
+from shopwindow.catalog.index.file import INDEX_FORMAT
 from shopwindow.interface.answer import answer
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.formats import RESPONSE_FORMATS

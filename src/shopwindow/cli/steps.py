@@ -18,7 +18,6 @@ from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
 from shopwindow.content.check.folder import Checked
 from shopwindow.content.check.memory import Memory
-from shopwindow.content.editing.mending import fixes_of
 from shopwindow.content.reading.processes import Progress
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import DEFAULT, VARIABLE, load
@@ -271,6 +270,8 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
     ``form`` is a name of `report.REPORT_FORMATS`.
     """
     problems, more = _reported(checked)
+    from shopwindow.content.editing.mending import fixes_of  # for problems alone
+
     fixes = fixes_of(root, checked)
     pages = library.rule_pages(interface())
     print_as = report.REPORT_FORMATS[form]

@@ -1,7 +1,8 @@
 """The catalog as an Index: built from checked feeds, opened, compared with another.
 
 The engine knows the catalog by `CATALOG` alone (interface.index). What a method does
-stands in the module that it calls.
+stands in the module that it calls, which is loaded then: most commands build no index,
+and open none.
 """
 
 import errno
@@ -14,19 +15,11 @@ from heapq import merge
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.check import check as check_feeds
-from shopwindow.catalog.index.covered import altered, rows_digest
-from shopwindow.catalog.index.file import reading, sqlite_that_wrote
-from shopwindow.catalog.index.indexing import INDEX_FORMAT, write
-from shopwindow.catalog.index.opened import (
-    OpenedCatalog,
-    RecordedCatalog,
-    open_index,
-)
-from shopwindow.catalog.index.sources import Sources
+from shopwindow.catalog.index.file import INDEX_FORMAT, reading, sqlite_that_wrote
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.documents.documents import Content
@@ -36,6 +29,9 @@ from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.index import BROUGHT_BACK, HandedOut
 from shopwindow.problems import Failure
+
+if TYPE_CHECKING:
+    from shopwindow.catalog.index.opened import OpenedCatalog
 
 
 @dataclass(frozen=True)
@@ -75,6 +71,9 @@ class CatalogIndex:
 
         Raises OSError if the disk does not take the file.
         """
+        from shopwindow.catalog.index.indexing import write
+        from shopwindow.catalog.index.sources import Sources
+
         sources = Sources(
             content.site,
             feeds.categories,
@@ -111,6 +110,8 @@ class CatalogIndex:
 
     def rows(self, path: Path) -> str:
         """Return the digest of the rows of a file (`covered`)."""
+        from shopwindow.catalog.index.covered import altered, rows_digest
+
         try:
             with closing(reading(path)) as database:
                 for product in altered(database):
@@ -119,11 +120,13 @@ class CatalogIndex:
         except sqlite3.Error as error:
             raise Failure(f"{path}: cannot be read as a catalog: {error}") from None
 
-    def open(self, path: Path, handed_out: HandedOut | None = None) -> OpenedCatalog:
+    def open(self, path: Path, handed_out: HandedOut | None = None) -> "OpenedCatalog":
         """Return the catalog in a file; with ``handed_out`` its reads are recorded.
 
         Raises Failure if the file is no catalog, or one of another format.
         """
+        from shopwindow.catalog.index.opened import RecordedCatalog, open_index
+
         try:
             if handed_out is None:
                 return open_index(path)
@@ -134,12 +137,12 @@ class CatalogIndex:
             why = f"it lacks {missing}"
         raise Failure(f"{path}: cannot be read as a catalog: {why}; {BROUGHT_BACK}")
 
-    def probe(self, opened: OpenedCatalog) -> None:
+    def probe(self, opened: "OpenedCatalog") -> None:
         """Look up one product."""
         opened.product_ids(limit=1)
 
     def differences(
-        self, old: OpenedCatalog | None, new: OpenedCatalog | None
+        self, old: "OpenedCatalog | None", new: "OpenedCatalog | None"
     ) -> Iterator[tuple[str, str]]:
         """Yield kind and id of the categories and products that differ."""
         for kind in COMPARED_KINDS:
@@ -150,7 +153,7 @@ class CatalogIndex:
                     yield kind, str(id)
 
     def document(
-        self, opened: OpenedCatalog | None, kind: str, identity: str
+        self, opened: "OpenedCatalog | None", kind: str, identity: str
     ) -> Json | None:
         """Return a product or category as editors write it, with computed members."""
         if opened is None:

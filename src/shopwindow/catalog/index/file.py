@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+INDEX_FORMAT = 5
+"""The format of catalog.sqlite; a reader refuses any other."""
+
 PAGE_SIZE = 16384
 """Bytes of a page of the file, where SQLite's own default is 4096.
 

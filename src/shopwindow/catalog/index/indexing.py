@@ -32,7 +32,7 @@ import orjson
 from shopwindow.catalog.index import wording
 from shopwindow.catalog.index.covered import BUCKETS, write_buckets
 from shopwindow.catalog.index.facets import FacetColumns
-from shopwindow.catalog.index.file import create, reading
+from shopwindow.catalog.index.file import INDEX_FORMAT, create, reading
 from shopwindow.catalog.index.packing import Packing, trained
 from shopwindow.catalog.index.product_work import Chunk, ProductWork
 from shopwindow.catalog.index.ranks import INACTIVE, rank_at
@@ -57,9 +57,6 @@ from shopwindow.catalog.index.sources import (
 from shopwindow.catalog.index.staging import FACTS_FILE, stage
 from shopwindow.catalog.index.updating import change
 from shopwindow.content.reading.processes import Progress, shared
-
-INDEX_FORMAT = 5
-"""The format of catalog.sqlite; a reader refuses any other."""
 
 CHUNK = 500
 """Products whose rows a worker computes at a time.

@@ -24,7 +24,7 @@ from urllib.parse import quote
 import orjson
 
 from shopwindow.catalog.index import searching
-from shopwindow.catalog.index.indexing import INDEX_FORMAT
+from shopwindow.catalog.index.file import INDEX_FORMAT
 from shopwindow.catalog.index.lists import ProductLists
 from shopwindow.catalog.index.opened_file import OpenedFile
 from shopwindow.catalog.index.parts_read import (

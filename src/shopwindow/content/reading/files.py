@@ -3,6 +3,7 @@ stand in it.
 """
 
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -75,17 +76,41 @@ def malformed(path: str, fault: Malformed) -> Problem:
     )
 
 
-def feed_spots(text: str) -> dict[Pointer, yaml.Spot]:
-    """Return where every value of a feed stands, by the documents' numbers."""
-    from shopwindow.content.reading import feed
+class FeedSpots(Mapping[Pointer, yaml.Spot]):
+    """Where every value of a feed stands, by the documents' numbers.
 
-    spots: dict[Pointer, yaml.Spot] = {}
-    index = 0
-    for number, line in enumerate(text.split("\n"), 1):
-        with suppress(Malformed):
-            if line.strip():
-                feed.load(line.encode(), number)
-                located = feed.locate(line.encode(), number)
-                spots |= {(index, *pointer): spot for pointer, spot in located.items()}
-                index += 1
-    return spots
+    A line is looked through once a value in it is asked for: that takes a millisecond,
+    and of thousands of lines a few are asked for.
+    """
+
+    def __init__(self, text: str) -> None:
+        from shopwindow.content.reading import feed
+
+        self._lines: list[tuple[int, bytes]] = []
+        self._located: dict[int, Mapping[Pointer, yaml.Spot]] = {}
+        for number, line in enumerate(text.split("\n"), 1):
+            with suppress(Malformed):
+                if line.strip():
+                    feed.load(line.encode(), number)
+                    self._lines.append((number, line.encode()))
+
+    def __getitem__(self, pointer: Pointer) -> yaml.Spot:
+        index, *within = pointer or (None,)
+        if not isinstance(index, int) or not 0 <= index < len(self._lines):
+            raise KeyError(pointer)
+        return self._line(index)[tuple(within)]
+
+    def __iter__(self) -> Iterator[Pointer]:
+        for index in range(len(self._lines)):
+            yield from ((index, *pointer) for pointer in self._line(index))
+
+    def __len__(self) -> int:
+        return sum(len(self._line(index)) for index in range(len(self._lines)))
+
+    def _line(self, index: int) -> Mapping[Pointer, yaml.Spot]:
+        from shopwindow.content.reading import feed
+
+        if index not in self._located:
+            number, line = self._lines[index]
+            self._located[index] = feed.locate(line, number)
+        return self._located[index]

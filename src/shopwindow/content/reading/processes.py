@@ -8,17 +8,17 @@ happen to run decides nothing. A process that is ahead of the others waits until
 pipe is read, so few results are in memory at a time.
 """
 
-import ctypes
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pickle import UnpicklingError
 from traceback import format_exception
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shopwindow.problems import Failure
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 WorkItem = TypeVar("WorkItem")
 WorkResult = TypeVar("WorkResult")
@@ -46,6 +46,8 @@ def processors() -> int:
 
 def give_back() -> None:
     """Return freed memory to the system, where the C library (glibc) can do so."""
+    import ctypes
+
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):
         library.malloc_trim(0)
@@ -71,6 +73,8 @@ def shared(
     if jobs <= 1 or not hasattr(os, "fork"):
         yield iter(work(items))
         return
+    from multiprocessing import get_context  # 20 ms, which few files are not worth
+
     context = get_context("fork")
     readers: list[Connection[Any, Any]] = []
     processes = []

@@ -17,7 +17,7 @@ from tempfile import mkstemp
 from typing import Any
 
 from shopwindow.content.reading import yaml
-from shopwindow.content.reading.files import feed_spots, read_text
+from shopwindow.content.reading.files import FeedSpots, read_text
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.syntax import LINE_END
 from shopwindow.content.reading.yaml import (
@@ -85,7 +85,7 @@ class YamlText:
     @cached_property
     def spots(self) -> Mapping[Pointer, Spot]:
         """Where every value stands."""
-        return feed_spots(self.text) if self.is_feed else yaml.locate(self.text)
+        return FeedSpots(self.text) if self.is_feed else yaml.locate(self.text)
 
     @cached_property
     def lines(self) -> Sequence[str]:
