@@ -391,6 +391,8 @@ def one_line(text: str) -> str:
 
     A line end in an editor's value could otherwise forge a second problem.
     """
+    if text.isprintable():  # nearly every text: a fiftieth of the time
+        return text
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode()
         for char in text

@@ -88,7 +88,7 @@ class Memory:
             source.path: self._files[source.path]
             for source in sources
             if source.path in self._files
-            and _state(self._files[source.path].source) == _state(source)
+            and self._files[source.path].source.state == source.state
         }
         started = time.time_ns()
         changed = [source for source in sources if source.path not in known]
@@ -123,7 +123,7 @@ class Memory:
         for line in content.splitlines():
             state, listed, documents = orjson.loads(line)
             source = sources.get(state[0])
-            if source is not None and _state(source) == state:
+            if source is not None and source.state == state:
                 yield source.path, Parsed(source, listed, documents)
 
     def _store(self) -> None:
@@ -131,7 +131,7 @@ class Memory:
         line for the key and a check sum, and one for each file.
         """
         content = b"\n".join(
-            orjson.dumps([_state(file.source), file.listed, file.documents])
+            orjson.dumps([file.source.state, file.listed, file.documents])
             for file in self._files.values()
             if file.is_plain
         )
@@ -181,10 +181,5 @@ def state_of(sources: Iterable[Source], read_at: int, *beside: Any) -> str:
     listed = list(sources)
     if any(source.changed >= read_at - RACY_NS for source in listed):
         return ""
-    states = [_state(source) for source in listed]
+    states = [source.state for source in listed]
     return sha256(orjson.dumps([states, beside])).hexdigest()
-
-
-def _state(source: Source) -> list[Any]:
-    """Return what changes whenever the file does."""
-    return [source.path, source.size, source.changed, source.inode]

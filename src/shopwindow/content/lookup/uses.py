@@ -249,7 +249,8 @@ def _uses(
     for kind in kinds:
         if not kind.streamed:
             for document in shelf.documents.of(kind.name):
-                places += _places(Held(document), kind, places_in(document), files)
+                if pointers := list(places_in(document)):
+                    places += _places(Held(document), kind, pointers, files)
             continue
         for source in shelf.sources:
             if source.kind.name != kind.name:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.problems import Problem, nearest
@@ -62,6 +62,11 @@ class Source(NamedTuple):
     changed: int
     inode: int
     unsaved: bytes | None = None
+
+    @property
+    def state(self) -> list[Any]:
+        """What changes whenever the file does."""
+        return [self.path, self.size, self.changed, self.inode]
 
     @property
     def is_feed(self) -> bool:
@@ -124,20 +129,13 @@ def is_outdated(
         listed, _ = scan(folder, kinds, unread)
     except OSError:
         return True
-    return _stats(listed) != _stats(sources)
+    return [one.state for one in listed] != [one.state for one in sources]
 
 
 def is_readable_again(folder: Path, problems: Iterable[Problem]) -> bool:
     """Return whether something can be read now that a check could not read."""
     paths = [problem.path for problem in problems if problem.rule == UNREADABLE]
     return any(os.access(folder / path, os.R_OK) for path in paths)
-
-
-def _stats(sources: Sequence[Source]) -> list[tuple[str, int, int, int]]:
-    """Return what tells a changed file."""
-    return [
-        (source.path, source.size, source.changed, source.inode) for source in sources
-    ]
 
 
 class _Scan:
