@@ -84,11 +84,12 @@ class Memory:
         """
         if key != self._key:
             self._recall(key, sources)
+        before = self._files  # a thread of the preview may remember others meanwhile
         known = {
-            source.path: self._files[source.path]
+            source.path: before[source.path]
             for source in sources
-            if source.path in self._files
-            and self._files[source.path].source.state == source.state
+            if source.path in before
+            and before[source.path].source.state == source.state
         }
         started = time.time_ns()
         changed = [source for source in sources if source.path not in known]
@@ -99,7 +100,7 @@ class Memory:
             if parsed.source.changed < started - RACY_NS
             and not any(problem.rule == UNREADABLE for problem in parsed.problems)
         }
-        self._unstored += len(settled) + len(self._files) - len(known)
+        self._unstored += len(settled) + len(before) - len(known)
         self._files = known | settled
         if self._unstored * STORED_AGAIN > len(self._files):
             self._store()
