@@ -58,7 +58,8 @@ KNOWN = {
     "history.jsonl",
     ".lock",
     ".cache",
-    ".cache/documents",
+    ".cache/files",
+    ".cache/sound",
 }
 KNOWN |= {
     ".cache/reads",
