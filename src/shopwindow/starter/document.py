@@ -26,7 +26,7 @@ LONGEST_NAME = 60
 
 _NAME_OF_A_FILE = re.compile("[A-Za-z0-9_][A-Za-z0-9._-]*")
 
-USUAL_TITLES = ("name", "title", "headline", "label")
+USUAL_TITLES = (("name",), ("title",), ("headline",), ("label",))
 """Properties that people call a document by, where its kind does not say which."""
 
 ABOUT = (
@@ -166,11 +166,7 @@ class _OwnValues:
         that no two documents share. Where the name is the id, nothing else is called by
         it.
         """
-        titles = (
-            [self._kind.title]
-            if self._kind.title
-            else [(name,) for name in USUAL_TITLES]
-        )
+        titles = [self._kind.title] if self._kind.title else USUAL_TITLES
         texts = [pointer for pointer in titles if self._is_text(pointer)][:1]
         texts += [(name,) for name in self._kind.ids if self._is_text((name,))]
         for pointer in texts if counted else ():

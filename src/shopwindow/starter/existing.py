@@ -78,12 +78,8 @@ class Existing:
 
     def base(self, kind: Kind, name: str, most: int = MOST_BASES) -> Json:
         """Return what a base file says, merged with the bases that it builds on."""
-        by_path = {source.path: source for source in self.sources}
-        source = by_path.get(f"{kind.folder}/{name}")
-        if source is None or not most:
-            return {}
-        read = streamed(self.folder, source, {})
-        value = next((entry.document.value for entry in read), {})
+        file = self.parsed.get(f"{kind.folder}/{name}")
+        value: Json = next(iter(file.documents), {}) if file and most else {}
         extended = value.get("extends") if isinstance(value, dict) else None
         if not isinstance(extended, str):
             return value

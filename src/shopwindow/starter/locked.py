@@ -17,6 +17,11 @@ from shopwindow.problems import Misuse
 PROGRAM = "shopwindow"
 LOCK = "requirements.lock"
 
+_INSIDE = Path(__file__).parent / LOCK
+"""The lock file of a wheel. A checkout has it on top."""
+
+_CHECKOUT = Path(__file__).parents[3]
+
 _WHEEL = re.compile(r"((?:https?|file)://[^\s#]+\.whl)#sha256=([0-9a-f]{64})")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r";[^;]*\bextra\s*==\s*['\"]([a-z0-9-]+)['\"]")
@@ -72,7 +77,8 @@ def program_line() -> int:
 
 def _pinned(extra: str) -> Iterator[str]:
     """Yield the lines of the lock file that pin what the program needs with an extra."""
-    entries = dict(_entries(_lock().read_text(encoding="utf-8")))
+    lock = _INSIDE if _INSIDE.is_file() else _CHECKOUT / LOCK
+    entries = dict(_entries(lock.read_text(encoding="utf-8")))
     needed = set(_direct(_required(), extra))
     while (
         more := {name for name, (_, users) in entries.items() if users & needed}
@@ -110,8 +116,8 @@ def _required() -> list[str]:
 
     They are as it was installed, or as a checkout declares, whose installation may be older.
     """
-    project = Path(__file__).parents[3] / "pyproject.toml"
-    if _inside().is_file() or not project.is_file():
+    project = _CHECKOUT / "pyproject.toml"
+    if _INSIDE.is_file() or not project.is_file():
         return requires(PROGRAM) or []
     declared = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
     extras = declared["optional-dependencies"]
@@ -119,12 +125,3 @@ def _required() -> list[str]:
         *declared["dependencies"],
         *(f"{name}; extra == '{of}'" for of, names in extras.items() for name in names),
     ]
-
-
-def _lock() -> Path:
-    """Return the lock file: in the wheel, or on top of a checkout."""
-    return _inside() if _inside().is_file() else Path(__file__).parents[3] / LOCK
-
-
-def _inside() -> Path:
-    return Path(__file__).parent / LOCK
