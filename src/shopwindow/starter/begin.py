@@ -194,8 +194,6 @@ def _occupied(folder: Path, files: Iterable[str]) -> Path | None:
     Content that somebody wrote and content to start from make no shop together, so a
     folder of content has to be empty.
     """
-    if os.path.lexists(folder) and not folder.is_dir():
-        return folder
     content = folder / CONTENT_FOLDER
     if content.is_dir() and any(content.iterdir()):
         return content
@@ -203,8 +201,7 @@ def _occupied(folder: Path, files: Iterable[str]) -> Path | None:
         path = folder / name
         if os.path.lexists(path):
             return path
-        for parent in list(PurePosixPath(name).parents)[:-1]:
-            place = folder / parent
+        for place in path.parents:
             if os.path.lexists(place) and not place.is_dir():
                 return place
     return None

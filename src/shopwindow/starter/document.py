@@ -174,33 +174,29 @@ class _OwnValues:
 
     def _chosen_id(self, text: str | None) -> str:
         """Take the id that was chosen; return the name of the file. Raises Misuse."""
-        identity = str(self._kind.identity)
+        kind, identity = self._kind, str(self._kind.identity)
         place = self._shape.property(identity)
         about = (
             f" ({place.description.rstrip('.')})" if place and place.description else ""
         )
         if not text:
-            raise Misuse(
-                "", f"a new {self._kind.name} needs its {identity}{about} as NAME"
-            )
-        if self._kind.named_by_file and not _NAME_OF_A_FILE.fullmatch(text):
+            raise Misuse("", f"a new {kind.name} needs its {identity}{about} as NAME")
+        if kind.named_by_file and not _NAME_OF_A_FILE.fullmatch(text):
             raise Misuse(
                 "",
-                f"{text!r}: a {self._kind.name} is named by its file: letters, digits, . _ -",
+                f"{text!r}: a {kind.name} is named by its file: letters, digits, . _ -",
             )
         value: Json = text
         if place is not None and place.type == "integer":
             if not re.fullmatch("[0-9]{1,15}", text):
                 raise Misuse(
-                    "", f"{text!r}: the {identity} of a {self._kind.name} is a number"
+                    "", f"{text!r}: the {identity} of a {kind.name} is a number"
                 )
             value = int(text)
-        if value in self._there.values(self._kind, identity):
-            raise Misuse(
-                "", f"the {identity} {text} is taken by another {self._kind.name}"
-            )
+        if value in self._there.values(kind, identity):
+            raise Misuse("", f"the {identity} {text} is taken by another {kind.name}")
         self._values[identity,] = value
-        return text if self._kind.named_by_file else slug(text, self._kind)
+        return text if kind.named_by_file else slug(text, kind)
 
     def _is_text(self, pointer: Pointer) -> bool:
         place = self._shape.at(pointer)
