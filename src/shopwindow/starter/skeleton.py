@@ -113,7 +113,7 @@ def skeleton(
     comment = [line for text in paragraphs for line in _comment(text)]
     writer = _SkeletonWriter(value_at)
     if places.type == "object":
-        body = writer.object(places, (), base if isinstance(base, Mapping) else {})
+        body = writer.object(places, (), base)
     else:
         value = writer.value(places, ())
         # A list in a file stands for several documents. So a document that is a list
@@ -129,17 +129,15 @@ class _SkeletonWriter:
     def __init__(self, value_at: ValueAt) -> None:
         self._value_at = value_at
 
-    def object(
-        self, places: Places, pointer: Pointer, base: Mapping[str, Json]
-    ) -> list[str]:
+    def object(self, places: Places, pointer: Pointer, base: Json) -> list[str]:
         """Return the lines of an object.
 
         Properties that are required, or that have a value of the document's own, come
         first; otherwise the order is the schema's. ``base``: what the object's base
         has, which is not written again. Blank lines separate top-level properties.
         """
-        required = places.required
-        lines: list[str] = []
+        required, lines = places.required, list[str]()
+        inherited = base if isinstance(base, Mapping) else {}
         values = (
             (name, self._value_at((*pointer, name))) for name in places.properties
         )
@@ -153,8 +151,8 @@ class _SkeletonWriter:
             if name in own:
                 lines += [*_about(place), *written.entry(name, own[name])]
             elif name in required:
-                lines += self._required(name, place, inside, base.get(name))
-            elif name not in base:
+                lines += self._required(name, place, inside, inherited.get(name))
+            elif name not in inherited:
                 lines += self._optional(name, place, inside)
             if not pointer and lines and lines[-1]:
                 lines.append("")
@@ -169,9 +167,7 @@ class _SkeletonWriter:
         """
         in_parts = _is_object(place) and place.keyword("examples") is None
         if in_parts and len(pointer) < DEEPEST_SKELETON:
-            inner = self.object(
-                place, pointer, base if isinstance(base, Mapping) else {}
-            )
+            inner = self.object(place, pointer, base)
             if base is not None and all(
                 line.lstrip().startswith("#") for line in inner
             ):
