@@ -180,8 +180,9 @@ class Stage:
         with open(path, "rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
         seconds = _modified_seconds(digest)
-        os.utime(path, (seconds, seconds))
+        # The time comes last: with it `has` takes the file for finished, mode and all.
         os.chmod(path, FILE_MODE)
+        os.utime(path, (seconds, seconds))
         return digest
 
     def begin_to_settle(self) -> None:
