@@ -1,4 +1,4 @@
-"""The service beside a bare WSGI callable on the same server, and nginx with our
+"""The service beside a bare callable on the same server, and nginx with our
 configuration beside nginx alone.
 
     python -m benchmarks.serve [--events N] [--rounds N] [--seconds N] [--work DIR]
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -29,11 +29,11 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from benchmarks import real_content
+from benchmarks import real_content, same_server
 from benchmarks.measure import Command, proportional
+from benchmarks.same_server import Bare
 from shopwindow.content.reading.listing import shipped
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.service import server
 from shopwindow.service.serving import load
 from shopwindow.shop import INTERFACE
 
@@ -231,30 +231,10 @@ def shopwindow(work: Path, out: Path) -> Iterator[tuple[int, int]]:
         yield port, _child(process.pid)
 
 
-def bare(length: int) -> Callable[..., list[bytes]]:
-    """The WSGI callable that does nothing."""
-    body = b"x" * length
-    headers = [("Content-Type", "application/json"), ("Content-Length", str(length))]
-
-    def answer(
-        environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> list[bytes]:
-        start_response("200 OK", headers)
-        return [body]
-
-    return answer
-
-
 def serve_bare(port: int, length: int) -> None:
-    """Serve it as `shopwindow serve` serves."""
-    os.environ["BARE_LENGTH"] = str(length)
-    server.run(
-        "benchmarks.serve:make_bare", (ADDRESS, port), workers=1, threads=1, http="wsgi"
-    )
-
-
-def make_bare() -> Callable[..., list[bytes]]:
-    return bare(int(os.environ["BARE_LENGTH"]))
+    """Serve a callable that does nothing as `shopwindow serve` serves."""
+    body = b"x" * length
+    same_server.serve(lambda: Bare(lambda request: body), port, workers=1)
 
 
 @contextmanager

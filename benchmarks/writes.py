@@ -1,7 +1,7 @@
 """Writes a second: opt-ins beside a bare loop of SQLite, the same server storing
 nothing, and a bare pool; log lines.
 
-    python -m benchmarks.writes [--rounds N] [--seconds N] [--workers 1,2,3] [--threads N] [--pin] [--work DIR]
+    python -m benchmarks.writes [--rounds N] [--seconds N] [--workers 1,2,3] [--threads N] [--work DIR]
 
 Prints a Markdown table: medians, least and most, ratios within a round with each goal.
 wrk asks over loopback, 64 clients; every request opts another device in, or logs one
@@ -29,23 +29,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+from benchmarks import same_server
 from benchmarks.killed_service import sample
+from benchmarks.same_server import Bare
 from benchmarks.serve import ADDRESS, free_port, running
 from harness.databases import PostgresServer, postgresql_server
 from shopwindow.interface.table import Result, Row, Tables
-from shopwindow.service import server
 from shopwindow.service.database.database import Load
 from shopwindow.service.database.tables import declared
+from shopwindow.service.intake import Intake
 from shopwindow.service.metrics import Metrics
 from shopwindow.service.running import Backstage
 from shopwindow.service.watch import Watch
-from shopwindow.service.wsgi import Application, application
+from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
 
 CLIENTS, ASKING = 64, 2
@@ -170,32 +173,25 @@ class Unstored:
         pass
 
 
-def make_unstored() -> Application:
+def make_unstored(threads: int) -> Intake:
     """The service whose requests are checked and not stored."""
     watch = Watch(Path(os.environ["SHOPWINDOW_OUT"]), INTERFACE)
-    return application(lambda environ: watch(), Metrics(), Backstage(Unstored()))
+    front = application(lambda environ: watch(), Metrics(), Backstage(Unstored()))
+    return Intake(front, threads)
 
 
-def make_pool() -> Application:
+def make_pool(threads: int) -> Bare:
     """A callable that runs the statements of an opt-in through a bare pool, and looks
     at nothing of the request.
-
-    It runs in Granian's WSGI mode, whose threads abort as the server stops, with a Rust
-    backtrace. `serve` uses Granian's ASGI mode, which ends without one.
     """
     from psycopg_pool import ConnectionPool
 
     pool = ConnectionPool(
         os.environ["POOL_URL"], min_size=CONNECTIONS, max_size=CONNECTIONS, open=True
     )
-    body = b'{"success":true}'
-    headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
     numbers = count()
 
-    def answer(
-        environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> list[bytes]:
-        environ["wsgi.input"].read()
+    def answer(request: bytes) -> bytes:
         device, at, key = (
             f"{os.getpid()}-{next(numbers)}",
             "2026-11-24T17:00:00.000Z",
@@ -214,10 +210,12 @@ def make_pool() -> Application:
                 " WHERE consents.at <= excluded.at",
                 ("iphone", device, "IN", "user", at),
             )
-        start_response("200 OK", headers)
-        return [body]
+        return b'{"success":true}'
 
-    return answer
+    return Bare(answer, threads)
+
+
+MADE = {"make_unstored": make_unstored, "make_pool": make_pool}
 
 
 # -- servers ---------------------------------------------------------------------------
@@ -225,15 +223,12 @@ def make_pool() -> Application:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the benchmark works: its folder, a release, a key of it, threads a worker;
-    each worker on a processor?
-    """
+    """Where the benchmark works: its folder, a release, a key of it, threads a worker."""
 
     work: Path
     out: Path
     key: str
     threads: int
-    pin: bool = False
 
 
 @dataclass(frozen=True)
@@ -265,7 +260,6 @@ def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[St
         str(place.threads),
         "--log-dir",
         str(place.work / "log"),
-        "--pin" if place.pin else "--no-pin",
     ]
     with (
         (place.work / "access.log").open("ab") as log,
@@ -298,7 +292,6 @@ def other(
         str(port),
         str(workers),
         str(place.threads),
-        "pin" if place.pin else "",
     ]
     merged = {**os.environ, **given}
     with (
@@ -611,11 +604,6 @@ def main() -> int:
         "--threads", type=int, default=32, metavar="N", help="a worker (default: 32)"
     )
     parser.add_argument(
-        "--pin",
-        action="store_true",
-        help="each worker of every server on one processor",
-    )
-    parser.add_argument(
         "--work",
         type=Path,
         metavar="DIR",
@@ -623,7 +611,7 @@ def main() -> int:
     )
     parser.add_argument("--raw", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--raw-log", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--serve", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--serve", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.raw:
         print(raw(Path(given.raw[0]), float(given.raw[1])))
@@ -632,12 +620,9 @@ def main() -> int:
         print(raw_log(Path(given.raw_log[0]), float(given.raw_log[1])))
         return 0
     if given.serve:
-        factory, port, workers, threads, pin = given.serve
-        http = "wsgi" if factory == make_pool.__name__ else "1"
-        place, numbers = (ADDRESS, int(port)), (int(workers), int(threads))
-        server.run(
-            f"benchmarks.writes:{factory}", place, *numbers, pin=bool(pin), http=http
-        )
+        factory, port, workers, threads = given.serve
+        made = partial(MADE[factory], int(threads))
+        same_server.serve(made, int(port), int(workers))
         return 0
     work = given.work or Path(tempfile.mkdtemp(prefix="shopwindow-writes-"))
     work.mkdir(parents=True, exist_ok=True)
@@ -647,7 +632,7 @@ def main() -> int:
                 postgresql_server({"max_connections": "300"}, ON_DISK)
             )
             results = bench(
-                Place(work, *sample(work), given.threads, given.pin), postgresql, given
+                Place(work, *sample(work), given.threads), postgresql, given
             )
     finally:
         if given.work is None:
@@ -660,7 +645,7 @@ def main() -> int:
         f"{sqlite3.sqlite_version}; {given.rounds} rounds of {given.seconds:g} s: median (least–most)",
         end="",
     )
-    print("; each worker on one processor\n" if given.pin else "\n")
+    print("\n")
     print("\n".join(table(results)))
     return 0
 

@@ -39,8 +39,8 @@ def ends_with_us() -> None:
 
 SET_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "TZ")
 """How names of variables begin that the interpreter reads when it starts, and never again."""
-NOT_NEEDED = ("shopwindow.__main__", "shopwindow.service.server")
-"""Modules that are imported when they are wanted: a server is mostly started as a process of its own."""
+NOT_NEEDED = ("shopwindow.__main__",)
+"""Modules that are imported when they are wanted."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import load
 from shopwindow.service.watch import Watch
-from shopwindow.service.wsgi import Application, application
+from shopwindow.service.wsgi import Application, Front, application
 from shopwindow.shop import INTERFACE
 
 __all__ = [
@@ -119,7 +119,7 @@ def served(
     content: Content | None = None,
     interface: Interface = INTERFACE,
     describe: Callable[..., Any] | None = None,
-) -> Application:
+) -> Front:
     """The WSGI callable of the service on the current release of a folder, loaded once and for all.
 
     ``content``: what it answers from in place of the release's.

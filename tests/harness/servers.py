@@ -350,6 +350,20 @@ def printed(server: Server, event: str = "") -> list[dict[str, Any]]:
     return [line for line in lines if event in ("", line["event"])]
 
 
+def count_connections(port: int) -> dict[str, int]:
+    """How many connections to a port are `open`, and how many are `waiting` to be accepted, by the kernel's table."""
+    counts = {"open": 0, "waiting": 0}
+    for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
+        _, local, _, state, _, _, _, _, _, inode, *_ = line.split()
+        if not local.endswith(f":{port:04X}"):
+            continue
+        if inode != "0" and state != "0A":  # accepted: it has an inode then; 0A listens
+            counts["open"] += 1
+        elif state in ("01", "03", "08"):  # established, half open, half closed
+            counts["waiting"] += 1
+    return counts
+
+
 def stands_still(process: int) -> bool:
     """Whether every thread of a process is stopped."""
     try:
@@ -368,13 +382,29 @@ def metric(server: Server, name: str, **labels: str) -> float | None:
 
 
 @contextmanager
-def granian(folder: Path, out: Path, *options: str, **env: str) -> Iterator[Server]:
+def own_server(folder: Path, out: Path, *options: str, **env: str) -> Iterator[Server]:
     """`shopwindow serve` of a folder of releases."""
     port, admin = free_port(), free_port()
     command = [sys.executable, "-m", "shopwindow", "serve", "--out", str(out), "--bind", f"{ADDRESS}:{port}"]
     command += ["--admin", f"{ADDRESS}:{admin}", *options]
     with running(folder, command, port, admin, **env) as server:
         yield server
+
+
+@contextmanager
+def follower(folder: Path, out: Path, source: str, *options: str, **env: str) -> "Iterator[subprocess.Popen[bytes]]":
+    """`shopwindow pull SOURCE --follow` into a folder of releases, as the unit beside the service does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "shopwindow", "pull", source, "--out", str(out), "--follow", *options]
+    with (folder / "pull").open("wb") as printed:
+        process = subprocess.Popen(
+            command, stdout=printed, stderr=printed, env=environment(**env), preexec_fn=ends_with_us
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import pytest
 from harness.browser import npm_installed
 from harness.content import SAMPLE, Json
 from harness.program import shopwindow
-from harness.servers import ADDRESS, Server, granian
+from harness.servers import ADDRESS, Server, own_server
 
 DRIVERS = Path(__file__).parent.parent / "drivers"
 HEADER = "x-svc-webservice-client-id"
@@ -57,7 +57,7 @@ def server(sample_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     assert shopwindow("migrate", "--database", database).status == 0
     imported = shopwindow("codes", "import", folder / "codes", "--promotion", "880501", "--out", sample_out, env=secret)
     assert (imported.status, imported.err) == (0, "")
-    with granian(folder, sample_out, "--workers", "1", **secret) as running:
+    with own_server(folder, sample_out, "--workers", "1", **secret) as running:
         yield running
 
 

@@ -11,7 +11,7 @@ from facts.conformance import OLD_TABLET, PHONE, TABLET, differing
 from harness import servers
 from harness.content import SAMPLE, Json
 from harness.program import manifest, nginx_configuration
-from harness.servers import ADDRESS, AS_INSTALLED, Server, ask, free_port, granian
+from harness.servers import ADDRESS, AS_INSTALLED, Server, ask, free_port, own_server
 from interface.test_conformance import BASES, base, outputs
 
 __all__ = ["base", "outputs"]
@@ -19,14 +19,14 @@ __all__ = ["base", "outputs"]
 
 @pytest.fixture(scope="module")
 def live(outputs: dict[str, Path], base: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A real Granian, as customers have it."""
-    with granian(tmp_path_factory.mktemp("granian"), outputs[base], "--workers", "1", **AS_INSTALLED) as server:
+    """A real `serve`, as customers have it."""
+    with own_server(tmp_path_factory.mktemp("own_server"), outputs[base], "--workers", "1", **AS_INSTALLED) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def edge(outputs: dict[str, Path], base: str, live: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a real nginx in front of the Granian."""
+    """The port of a real nginx in front of it."""
     keys = {PHONE: "phone", TABLET: "tablet", OLD_TABLET: "tablet"}
     port = free_port()
     written = nginx_configuration(outputs[base], keys, f"{ADDRESS}:{live.port}", f"{ADDRESS}:{port}")
@@ -34,7 +34,7 @@ def edge(outputs: dict[str, Path], base: str, live: Server, tmp_path_factory: py
         yield port
 
 
-def test_over_granian(live: Server, base: str) -> None:
+def test_over_serve(live: Server, base: str) -> None:
     assert differing(live.port, base, BASES[base]) == []
 
 
@@ -54,7 +54,7 @@ def keys_of_the_sample() -> dict[str, str]:
 def test_every_prerendered_file_of_the_sample_is_the_live_answer(sample_out: Path, tmp_path: Path) -> None:
     keys, release = keys_of_the_sample(), sample_out / "current"
     files = manifest(release)["files"]
-    with granian(tmp_path / "server", sample_out, "--workers", "1") as server:
+    with own_server(tmp_path / "server", sample_out, "--workers", "1") as server:
         connection = server.connect()
         other = [
             entry["path"] for entry in files if live_answer(connection, entry, keys) != prerendered(release, entry)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness import servers
 from harness.program import shopwindow
-from harness.servers import granian
+from harness.servers import own_server
 from harness.waits import PATIENCE
 from test_contribute import Copy, touches_one_place
 from test_library_example import AT, EXAMPLE, USING, out
@@ -16,7 +16,7 @@ __all__ = ["out"]
 
 def test_a_server_is_given_the_interface_by_its_name(out: Path, tmp_path: Path) -> None:
     body = json.dumps({"readingId": 11, "email": "ann@example.com", "seats": 3}).encode()
-    with granian(tmp_path / "server", out, "--workers", "1", **USING) as server:
+    with own_server(tmp_path / "server", out, "--workers", "1", **USING) as server:
         listed = server.ask("/v1/readings?branch=1")
         assert (listed.status, len(json.loads(listed.body)["readings"])) == (200, 1)
         taken = server.ask("/v1/registrations", {"content-type": "application/json"}, "POST", body)
@@ -51,7 +51,7 @@ def test_the_write_that_the_page_shows_touches_one_place_and_works(tmp_path: Pat
     copy = Copy(tmp_path, "A write")
     assert copy.run("build", "--out", str(tmp_path / "out"), "--at", AT).status == 0
     body = json.dumps({"readingId": 10, "email": "ann@example.com", "seats": 2}).encode()
-    with granian(tmp_path / "server", tmp_path / "out", "--workers", "1", **copy.environment) as server:
+    with own_server(tmp_path / "server", tmp_path / "out", "--workers", "1", **copy.environment) as server:
         taken = server.ask("/v1/registrations", {"content-type": "application/json"}, "POST", body)
         path = f"/v1/registrations/{json.loads(taken.body)['registrationId']}"
         assert [server.ask(path, method="DELETE").status for _ in range(2)] == [200, 404]

@@ -19,7 +19,7 @@ from deploy.test_deploy import DEPLOY
 from harness.databases import DOCUMENT, open_database
 from harness.mails import mail_server
 from harness.program import PHONE, SILENT
-from harness.servers import free_port, granian, metric, printed
+from harness.servers import follower, free_port, metric, own_server, printed
 from harness.waits import PATIENCE, awaited
 from interface.test_requests_as_sent import NO_TRACES, TRACE
 from retail.test_mobilelog import ENTRY, dist, get, numbered
@@ -31,7 +31,7 @@ __all__ = ["dist", "maintained", "shop"]
 
 
 def test_a_server_sends_the_coding_that_a_client_accepts(out: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
+    with own_server(tmp_path / "server", out, "--workers", "1") as server:
         plain, packed = (server.ask(LARGE, {**KEY, **each}) for each in ({}, {"Accept-Encoding": "gzip, deflate, br"}))
         again = server.ask(LARGE, {**KEY, "If-None-Match": packed.headers["etag"]})
         head = server.ask(LARGE, {**KEY, "Accept-Encoding": "br"}, "HEAD")
@@ -49,7 +49,7 @@ def test_a_line_has_the_trace_the_ignored_names_and_what_a_callback_was_refused(
         "script": ("/store/v1/events?callback=cb", {}),
         "plain": ("/store/v1/events", {}),
     }
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
+    with own_server(tmp_path / "server", out, "--workers", "1") as server:
         for id, (target, headers) in asked.items():
             assert server.ask(target, {**key, **headers, "X-Request-Id": id}).status < 500
 
@@ -70,7 +70,7 @@ def test_a_line_has_the_trace_the_ignored_names_and_what_a_callback_was_refused(
 
 
 def test_the_service_writes_below_its_log_directory_and_counts(dist: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", dist, "--workers", "2", "--log-dir", str(tmp_path / "logs")) as server:
+    with own_server(tmp_path / "server", dist, "--workers", "2", "--log-dir", str(tmp_path / "logs")) as server:
         for key in (PHONE, SILENT):
             for _ in range(5):
                 assert server.ask(get(**ENTRY), {"x-svc-webservice-client-id": key}).status == 200
@@ -82,8 +82,9 @@ def test_the_service_writes_below_its_log_directory_and_counts(dist: Path, tmp_p
 def test_a_service_that_verifies_says_what_is_frozen_and_serves_on(shop: Shop) -> None:
     first = shop.publish()
     root = ("--root", str(shop.keys / "root.json"))
-    options = ("--workers", "1", "--database", "", "--from", f"file://{shop.work}/target", *root, "--every", "0.1")
-    with granian(shop.work / "server", shop.host.out, *options) as server:
+    pull = follower(shop.work / "pull", shop.host.out, f"file://{shop.work}/target", *root, "--every", "0.1")
+    options = ("--workers", "1", "--database", "")
+    with pull, own_server(shop.work / "server", shop.host.out, *options) as server:
         awaited(lambda: server.told("/readyz").status == 200)
         frozen(shop)
         awaited(lambda: server.told("/checks/pull").status == 503)

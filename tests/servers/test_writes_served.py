@@ -14,7 +14,7 @@ import pytest
 from facts.conformance import PHONE, TABLET
 from harness.databases import ENGINES, PATH, Engine, devices_of, engine_of, post
 from harness.program import shopwindow
-from harness.servers import ADDRESS, Server, granian, gunicorn
+from harness.servers import ADDRESS, Server, gunicorn, own_server
 from harness.waits import PATIENCE
 from shopwindow.cli.steps import DEFAULT_DATABASE
 
@@ -30,7 +30,7 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def server(shared: Engine, out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Three processes on one store, which was not there before."""
     options = ("--workers", "3", "--database", shared.url)
-    with granian(tmp_path_factory.mktemp("server"), out, *options) as server:
+    with own_server(tmp_path_factory.mktemp("server"), out, *options) as server:
         yield server
 
 
@@ -137,7 +137,7 @@ def test_the_default_store_is_made_where_the_service_starts(out: Path, tmp_path:
     before = os.getcwd()
     os.chdir(tmp_path)
     try:
-        with granian(tmp_path / "server", out, "--workers", "1", SHOPWINDOW_DATABASE=DEFAULT_DATABASE) as server:
+        with own_server(tmp_path / "server", out, "--workers", "1", SHOPWINDOW_DATABASE=DEFAULT_DATABASE) as server:
             assert post(server).status == 200
     finally:
         os.chdir(before)

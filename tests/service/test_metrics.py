@@ -3,21 +3,23 @@
 import json
 import os
 import shutil
-import subprocess
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
-from harness.program import Schemas, Watch, called
+from harness.program import called, current, served
 from harness.servers import noted
 from shopwindow.interface.answer import Response
-from shopwindow.service.admin import Admin, behind
+from shopwindow.service.admin import Admin
 from shopwindow.service.metrics import Durations, Metrics
-from shopwindow.service.serving import Exchange, load
-from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
+from shopwindow.service.serving import Exchange
+from shopwindow.service.watch import Watch
+from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
 
 THREE = ("M0", "M1", "M2")
@@ -62,62 +64,45 @@ def test_a_method_that_is_none_is_told_as_other(capfd: pytest.CaptureFixture[str
 # -- servers -----------------------------------------------------------------------------------------------------
 
 
-def test_the_worker_that_is_behind_tells_what_is_served_and_one_that_has_ended_nothing(tmp_path: Path) -> None:
-    workers, ended = WorkerNotes(tmp_path), subprocess.Popen(["true"])
-    ended.wait()
-    told = {ended.pid: ("a", 1.0, ""), os.getppid(): ("c", 3.0, ""), os.getpid(): ("b", 2.0, "c cannot be read")}
-    before = workers.running()
-    for process, (id, loaded, fault) in told.items():
-        note = {"id": id, "loaded": loaded, "fault": fault}
-        (tmp_path / f"worker-{process}").write_text(json.dumps(note))
-    assert (before, behind(workers.running())) == ([], WorkerNote(os.getpid(), "b", 2.0, "c cannot be read", {}))
-    workers.record_release(None, "d\udcff is not there")
-    assert behind(workers.running()) == WorkerNote(os.getpid(), "", 0.0, "d\\udcff is not there", {})
+def answered(admin: Admin, path: str) -> tuple[int, Any]:
+    """The status and the JSON that the admin address says."""
+    response = admin.answer(path).response
+    return response.status, json.loads(response.body)
 
 
-def test_a_note_that_says_no_time_costs_the_age_alone(tmp_path: Path, out: Path, schemas: Schemas) -> None:
+def test_a_note_that_says_no_time_costs_the_age_alone(tmp_path: Path, out: Path) -> None:
     kept = Path(shutil.copytree(out, tmp_path / "dist", symlinks=True))
-    serving = load(kept, INTERFACE, schemas)
-    WorkerNotes(tmp_path).record_release(serving, "")
-    (kept / "releases" / serving.id / "build.json").write_text('{"format":1,"built":"x"}')
-    came = called(Admin(kept, tmp_path), "/readyz", {})
-    assert (came.status, json.loads(came.body)) == (200, {"ready": True, "id": serving.id, "age": None})
+    id = current(kept)
+    (kept / "releases" / id / "build.json").write_text('{"format":1,"built":"x"}')
+    admin = Admin(served(kept), 0, kept, tmp_path)
+    assert answered(admin, "/readyz") == (200, {"ready": True, "id": id, "age": None})
 
 
 def test_a_pointer_of_a_later_format_costs_what_is_told_of_the_release_alone(tmp_path: Path) -> None:
     (tmp_path / "current.json").write_text('{"format":2}')
     said: list[str] = []
-    Watch(tmp_path, INTERFACE, report=said.append, on_change=WorkerNotes(tmp_path).record_release)
-    admin = Admin(tmp_path, tmp_path, None, lambda: {"waiting": 3})
-    ready, metrics = (called(admin, path, {}) for path in ("/readyz", "/metrics"))
+    watch = Watch(tmp_path, INTERFACE, report=said.append)
+    front = replace(application(lambda request: watch()), fault=watch.fault)
+    admin = Admin(front, 0, tmp_path, tmp_path)
     fault = f"{tmp_path}/current.json: format 2; this program reads up to 1: update it"
-    lines = [line for line in metrics.body.decode().splitlines() if line[0] != "#"]
-    assert (ready.status, json.loads(ready.body)) == (503, {"ready": False, "release": fault})
-    assert metrics.status == 200
-    assert {'shopwindow_mails{state="waiting"} 3.0', 'shopwindow_workers{state="without"} 1.0'} <= set(lines)
+    assert answered(admin, "/readyz") == (503, {"ready": False, "release": fault})
+    metrics = admin.answer("/metrics").response
+    assert (metrics.status, b"shopwindow_disk_free_bytes" in metrics.body) == (200, True)
     stays = "the release that current leads to cannot be served, there is none yet"
     assert said == [f"{stays}: {fault}"]
 
 
 def test_a_file_of_counts_in_which_nothing_stands_yet_counts_nothing(tmp_path: Path) -> None:
     """prometheus_client creates it empty; a worker that is killed then leaves it so."""
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    beginning, left = (tmp_path / f"counter_{process}.db" for process in (os.getpid(), ended.pid))
-    beginning.touch()
-    left.touch()
-    admin = Admin(tmp_path, tmp_path)
-    assert called(admin, "/metrics", {}).status == 200
-    admin.observe()
-    assert sorted(tmp_path.iterdir()) == [beginning]
+    (tmp_path / f"counter_{os.getpid()}.db").touch()
+    front = application(lambda request: None)
+    assert Admin(front, 0, tmp_path, tmp_path).answer("/metrics").response.status == 200
 
 
-def test_an_admin_address_that_was_stopped_leaves_the_files_of_workers_alone(tmp_path: Path) -> None:
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    left = tmp_path / f"counter_{ended.pid}.db"
-    left.touch()
-    admin = Admin(tmp_path, tmp_path)
-    admin.stop()
-    admin.observe()
-    assert list(tmp_path.iterdir()) == [left]
+def test_any_server_that_calls_the_service_can_ask_whether_it_is_ready(tmp_path: Path, out: Path) -> None:
+    ready = called(served(out), "/readyz", {})
+    assert (ready.status, json.loads(ready.body)) == (200, {"ready": True, "id": current(out)})
+    assert called(served(out), "/healthz", {}).body == b"ok\n"
+    none = called(application(lambda request: None), "/readyz", {})
+    assert (none.status, json.loads(none.body)) == (503, {"ready": False, "id": ""})
+    assert called(served(out), "/readyz", {"X-Forwarded-For": "192.0.2.1"}).status == 401

@@ -1,4 +1,4 @@
-"""The rows of the mobile log and of sharing hold in process, over Granian and through nginx, on both engines."""
+"""The rows of the mobile log and of sharing hold in process, over `serve` and through nginx, on both engines."""
 
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -21,7 +21,7 @@ from harness.program import (
     nginx_configuration,
     release_of_writes,
 )
-from harness.servers import ADDRESS, Server, ask, free_port, granian
+from harness.servers import ADDRESS, Server, ask, free_port, own_server
 from harness.waits import PATIENCE
 from shopwindow.interface.outbox import OUTBOX
 
@@ -63,7 +63,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def live(engine: Engine, dist: Path, tmp_path: Path) -> Iterator[Server]:
     more = {"SHOPWINDOW_DATABASE": engine.url, "SHOPWINDOW_LOG_DIR": str(tmp_path / "log")}
-    with granian(tmp_path / "server", dist, "--workers", "2", **more) as server:
+    with own_server(tmp_path / "server", dist, "--workers", "2", **more) as server:
         yield server
 
 
@@ -83,7 +83,7 @@ def test_in_process(dist: Path, database: Database, tmp_path: Path) -> None:
     assert (found, left(database, tmp_path / "log")) == ([], KEPT)
 
 
-def test_over_granian(live: Server, engine: Engine, tmp_path: Path) -> None:
+def test_over_serve(live: Server, engine: Engine, tmp_path: Path) -> None:
     found = differing(live.port)
     database = engine.open()
     kept = left(database, tmp_path / "log")

@@ -1,4 +1,4 @@
-"""The scripts of codes and bags hold in process, over Granian, gunicorn and nginx, on a store of their own."""
+"""The scripts of codes and bags hold in process, over `serve`, gunicorn and nginx, on a store of their own."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ from harness.program import (
     release_of_codes,
     shopping,
 )
-from harness.servers import ADDRESS, ask, free_port, granian, gunicorn
+from harness.servers import ADDRESS, ask, free_port, gunicorn, own_server
 from harness.waits import PATIENCE
 from shopwindow.retail.bags.table import BAGS
 from shopwindow.retail.codes.issuing import keep
@@ -69,9 +69,9 @@ def database(engine: Engine) -> Iterator[Database]:
 
 @pytest.fixture
 def live(outputs: dict[str, Path], name: str, engine: Engine, tmp_path: Path) -> Iterator[int]:
-    """The port of a real Granian."""
+    """The port of a real `serve`."""
     env = {"SHOPWINDOW_CODE_SECRET": SECRET_TEXT, "SHOPWINDOW_DATABASE": engine.url}
-    with granian(tmp_path / "granian", outputs[name], "--workers", "2", **env) as server:
+    with own_server(tmp_path / "own_server", outputs[name], "--workers", "2", **env) as server:
         yield server.port
 
 
@@ -171,7 +171,7 @@ def test_in_process(
 
 
 @pytest.mark.parametrize("name", BASES)
-def test_over_granian(live: int, name: str, engine: Engine, runs: Iterator[str]) -> None:
+def test_over_serve(live: int, name: str, engine: Engine, runs: Iterator[str]) -> None:
     assert differing_all(over(live), name, engine, runs) == []
 
 

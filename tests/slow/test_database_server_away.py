@@ -12,7 +12,7 @@ import pytest
 
 from harness.databases import FAST, IMMEDIATE, PostgresServer, begun, choose, history, open_database, postgresql_server
 from harness.program import PHONE, Database, release_of_writes
-from harness.servers import granian, opted_in
+from harness.servers import opted_in, own_server
 from harness.waits import PATIENCE, awaited
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
@@ -186,7 +186,7 @@ def test_a_service_starts_without_its_database_server_answers_reads_and_uses_it_
     with postgresql_server({"fsync": "off"}) as database:
         url = database.url()
         database.stop()
-        with granian(tmp_path / "server", out, "--workers", "1", "--database", url) as server:
+        with own_server(tmp_path / "server", out, "--workers", "1", "--database", url) as server:
             assert (server.ask(PROMOTIONS, KEY).status, opted_in(server)) == (200, 503)
             said = server.err.read_text()
             assert "reads are answered, writes are refused, and it is tried again" in said

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from harness.browser import SIZES, browser, fits, is_blank
-from harness.servers import ADDRESS, Server, granian
+from harness.servers import ADDRESS, Server, own_server
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server(sample_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with granian(tmp_path_factory.mktemp("service"), sample_out, "--workers", "1") as running:
+    with own_server(tmp_path_factory.mktemp("service"), sample_out, "--workers", "1") as running:
         yield running
 
 
@@ -54,7 +54,7 @@ def test_redoc_draws_and_searches_every_operation_and_loads_nothing_from_elsewhe
 
 
 def test_without_documentation_the_page_is_an_unknown_path(sample_out: Path, tmp_path: Path) -> None:
-    with granian(tmp_path, sample_out, "--workers", "1", "--no-docs") as silent:
+    with own_server(tmp_path, sample_out, "--workers", "1", "--no-docs") as silent:
         answers = [silent.ask(path) for path in ("/docs", "/openapi.json", "/nowhere")]
     assert [each.status for each in answers] == [401] * 3
     assert len({each.body for each in answers}) == 1

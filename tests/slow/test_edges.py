@@ -29,7 +29,7 @@ from facts.negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
 from harness import servers
 from harness.content import ROOT, write_files
 from harness.program import Answer, Content, Interface, built, manifest, program_schemas, shopwindow
-from harness.servers import ADDRESS, AS_INSTALLED, SOURCES, Server, ask, free_port, granian
+from harness.servers import ADDRESS, AS_INSTALLED, SOURCES, Server, ask, free_port, own_server
 from harness.stores import PublishOptions, outgoing, publish
 from harness.stores import folder as in_folder
 from harness.waits import PATIENCE
@@ -105,7 +105,7 @@ def released(sample_out: Path) -> Released:
 
 @pytest.fixture(scope="module")
 def service(released: Released, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with granian(tmp_path_factory.mktemp("service"), released.out, "--workers", "1") as server:
+    with own_server(tmp_path_factory.mktemp("service"), released.out, "--workers", "1") as server:
         yield server
 
 
@@ -201,7 +201,7 @@ def test_a_worker_answers_the_conformance_table_below_any_path(tmp_path: Path, b
     ]
     released = release_of(out)
     with (
-        granian(tmp_path / "service", out, "--workers", "1", **AS_INSTALLED) as server,
+        own_server(tmp_path / "service", out, "--workers", "1", **AS_INSTALLED) as server,
         by_worker(tmp_path / "edge", released, f"{ADDRESS}:{server.port}") as port,
     ):
         met = list(differences("worker", port, answers_owed(server.port, rows)))
@@ -312,7 +312,7 @@ def test_a_key_is_retired_while_its_successor_works(sample: Path, tmp_path: Path
     out = tmp_path / "dist"
     built(sample, out)
     iphone, android = (file(out, f"v2/utility/mobileapp/{name}.json") for name in ("iphone", "android"))
-    with granian(tmp_path / "service", out, "--workers", "1") as server:
+    with own_server(tmp_path / "service", out, "--workers", "1") as server:
         service = f"{ADDRESS}:{server.port}"
         before = release_of(out)
         with EDGES[edge](tmp_path / "before", before, service) as port:
@@ -434,7 +434,7 @@ def test_an_interface_without_keys_is_served_to_everybody(tmp_path: Path, monkey
     out, content = tmp_path / "dist", example / "content"
     assert shopwindow("build", "--content", content, "--out", out, "--at", AT, env=using).status == 0
     target = "/v1/readings?branch=2&utm_source=mail"
-    with granian(tmp_path / "service", out, "--workers", "1", **using) as server:
+    with own_server(tmp_path / "service", out, "--workers", "1", **using) as server:
         address = f"{ADDRESS}:{server.port}"
         owed = answer(server.port, Asked("", target))
         assert owed.status == 200

@@ -1,7 +1,6 @@
 """Following a source: what a host serves while its source changes, fails, comes back and lies."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -19,7 +18,7 @@ import pytest
 
 from harness.commands import ends_with_us
 from harness.program import OutputBusy, Releases, shopwindow
-from harness.servers import environment, granian, lives, metric
+from harness.servers import environment, follower, metric, own_server
 from harness.stores import FolderBucket, folder, published
 from harness.waits import PATIENCE, awaited
 from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, Log, follow, pause
@@ -196,8 +195,8 @@ def test_a_follower_ends_cleanly_at_a_signal(
 def test_a_new_host_becomes_ready_from_nothing_and_says_what_is_wrong(
     tmp_path: Path, target: FolderBucket, host: Releases
 ) -> None:
-    options = ("--workers", "1", "--from", target.where, "--every", "0.1")
-    with granian(tmp_path / "server", host.out, *options) as server:
+    pull = follower(tmp_path / "pull", host.out, target.where, "--every", "0.1")
+    with pull, own_server(tmp_path / "server", host.out, "--workers", "1") as server:
         assert server.told("/readyz").status == 503
         first = published(tmp_path, target)
         awaited(lambda: server.told("/readyz").status == 200)
@@ -223,29 +222,6 @@ def test_a_new_host_becomes_ready_from_nothing_and_says_what_is_wrong(
         awaited(lambda: json.loads(server.told("/readyz").body)["id"] == second)
         awaited(lambda: metric(server, "shopwindow_pull_success") == 1)
 
-        (puller,) = [pid for pid in server.workers() if "pull" in arguments(pid)]
-        os.kill(puller, signal.SIGKILL)
-        third = published(tmp_path, target, "Third")
-        awaited(lambda: json.loads(server.told("/readyz").body)["id"] == third)
-        assert "`pull` ended (exit status -9); it is started again in " in server.err.read_text()
-        (puller,) = [pid for pid in server.workers() if "pull" in arguments(pid)]
-    assert not lives(puller)
-
-
-def arguments(process: int) -> list[str]:
-    """The command line of a process."""
-    return Path(f"/proc/{process}/cmdline").read_bytes().decode().split("\0")
-
-
-def test_a_follower_ends_with_a_service_that_is_killed(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
-    published(tmp_path, target)
-    options = ("--workers", "1", "--from", target.where)
-    with granian(tmp_path / "server", host.out, *options) as server:
-        awaited(lambda: server.told("/readyz").status == 200)
-        (puller,) = [pid for pid in server.workers() if "pull" in arguments(pid)]
-        server.process.kill()
-        awaited(lambda: not lives(puller))
-
 
 @pytest.mark.parametrize(
     ("source", "status", "sentence"),
@@ -257,7 +233,6 @@ def test_a_follower_ends_with_a_service_that_is_killed(tmp_path: Path, target: F
 def test_what_is_no_source_is_refused_before_anything_starts(
     tmp_path: Path, source: str, status: int, sentence: str
 ) -> None:
-    for command in (["serve", "--from", source], ["pull", source, "--follow"]):
-        ran = shopwindow(*command, cwd=tmp_path)
-        assert (ran.status, ran.out, sentence in ran.err) == (status, "", True), ran
-        assert list(tmp_path.iterdir()) == []
+    ran = shopwindow("pull", source, "--follow", cwd=tmp_path)
+    assert (ran.status, ran.out, sentence in ran.err) == (status, "", True), ran
+    assert list(tmp_path.iterdir()) == []

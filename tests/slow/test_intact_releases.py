@@ -13,7 +13,7 @@ import pytest
 from catalog.test_catalog_content import FILES, SMALL
 from harness.content import DIGEST, edit, write_files
 from harness.program import Releases, Watch, built, called
-from harness.servers import Server, granian
+from harness.servers import Server, own_server
 from harness.waits import awaited
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
@@ -194,7 +194,7 @@ def test_each_worker_says_which_release_it_serves_and_why_not_the_newer(
     path = releases.path(ids[1]) / "catalog.sqlite"
     shutil.copy2(path, tmp_path / "whole")
     path.unlink()
-    with granian(tmp_path / "server", releases.out, "--workers", "2") as server:
+    with own_server(tmp_path / "server", releases.out, "--workers", "2") as server:
         awaited(lambda: len(server.workers()) == 2)
         workers = [str(worker) for worker in sorted(server.workers())]
         awaited(lambda: asked(server, "/checks/release")[0] == 200)

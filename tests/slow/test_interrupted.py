@@ -24,13 +24,13 @@ import time
 from pathlib import Path
 from harness.databases import postgresql_server
 from harness.program import shopwindow
-from harness.servers import free_port, granian, running_nginx
+from harness.servers import free_port, own_server, running_nginx
 
 def test_that_is_cut_off(tmp_path):
     port = free_port()
     listening = "server {{ listen 127.0.0.1:%d; return 204; }}" % port
     with (
-        granian(tmp_path / "granian", Path({out!r}), "--workers", "2"),
+        own_server(tmp_path / "own_server", Path({out!r}), "--workers", "2"),
         running_nginx(tmp_path / "nginx", listening, port),
         postgresql_server({{"fsync": "off"}}),
     ):

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.databases import Engine
 from harness.program import PHONE, UNLIMITED, entry_of, release_of_writes
-from harness.servers import ADDRESS, Server, ask, granian
+from harness.servers import ADDRESS, Server, ask, own_server
 from harness.waits import PATIENCE, awaited
 from shopwindow.interface.outbox import OUTBOX
 
@@ -70,7 +70,7 @@ def test_what_the_service_acknowledged_is_there_after_it_was_killed(engine: Engi
     mails: list[str] = []
     where = {"SHOPWINDOW_DATABASE": engine.url, "SHOPWINDOW_LOG_DIR": str(log)}
     for run in range(5):
-        with granian(tmp_path / f"server{run}", dist, "--workers", "2", "--threads", "4", **where) as server:
+        with own_server(tmp_path / f"server{run}", dist, "--workers", "2", "--threads", "4", **where) as server:
             names = [f"{run}-{number}" for number in range(8)]
             threads = [threading.Thread(target=load, args=(server.port, name, lines, mails)) for name in names]
             for thread in threads:
@@ -80,7 +80,7 @@ def test_what_the_service_acknowledged_is_there_after_it_was_killed(engine: Engi
             kill(server)
             for thread in threads:
                 thread.join()
-    with granian(tmp_path / "last", dist, "--workers", "1", **where) as server:
+    with own_server(tmp_path / "last", dist, "--workers", "1", **where) as server:
         load_one = {"entry": {"deviceId": "d", "platform": "p", "logLevel": "ERROR", "logMessage": "last"}}
         assert server.ask("/v2/utility/mobilelog", HEADERS, "POST", json.dumps(load_one).encode()).status == 200
     files = [path.read_text() for path in log.glob("mobile*.log")]

@@ -31,7 +31,7 @@ from harness.mails import (
     surroundings,
 )
 from harness.program import PHONE, Database, release_of_writes
-from harness.servers import ADDRESS, environment, free_port, granian, metric
+from harness.servers import ADDRESS, environment, free_port, metric, own_server
 from harness.waits import PATIENCE, awaited
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
@@ -276,7 +276,7 @@ def test_a_promotion_shared_over_http_arrives_and_is_counted(
     out = release_of_writes(tmp_path, share={"fromAddress": "offers@shop.example", "fromName": "The Shop"})
     smtp = {"SHOPWINDOW_SMTP_HOST": ADDRESS, "SHOPWINDOW_SMTP_PORT": str(server.port), "SHOPWINDOW_SMTP_TLS": "none"}
     server.rcpt[EVE] = ["550 no"]
-    with granian(tmp_path / "server", out, "--workers", "1", SHOPWINDOW_DATABASE=engine.url, **smtp) as service:
+    with own_server(tmp_path / "server", out, "--workers", "1", SHOPWINDOW_DATABASE=engine.url, **smtp) as service:
         body = {"couponId": "4001", "recipientEmailAddress": f"{BOB},{EVE}", "senderEmailAddress": "ann@mail.example"}
         headers = {"x-svc-webservice-client-id": PHONE, "content-type": "application/json"}
         answer = service.ask("/v3/promotions/share", headers, "POST", json.dumps(body).encode())

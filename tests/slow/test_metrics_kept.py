@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 
 from facts.conformance import PHONE
-from harness.servers import ADDRESS, Server, ask, granian, gunicorn, noted, printed
+from harness.servers import ADDRESS, Server, ask, gunicorn, noted, own_server, printed
 from harness.waits import PATIENCE
 from shopwindow.service.metrics import FLUSH_NOTES
 
@@ -68,7 +68,7 @@ ALL = {("events_v1", 200): 75, ("none", 404): 25}
 
 
 def test_sigterm_loses_no_line_of_the_access_log(tmp_path: Path, out: Path) -> None:
-    with granian(tmp_path / "server", out, "--workers", "2") as server:
+    with own_server(tmp_path / "server", out, "--workers", "2") as server:
         asked(server)
         assert logged(server) == ALL
 

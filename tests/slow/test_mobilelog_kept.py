@@ -14,7 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 from harness.program import PHONE, LogFile, entry_of, release_of_writes
-from harness.servers import granian, metric
+from harness.servers import metric, own_server
 from shopwindow.interface.running import LogKeeping
 from shopwindow.problems import Refusal
 
@@ -155,7 +155,7 @@ def test_a_full_disk_is_a_503_and_a_metric_and_loses_nothing_acknowledged(
 ) -> None:
     kept = 0
     options = ("--workers", "2", "--log-dir", str(tiny_disk))
-    with granian(tmp_path / "server", dist, *options, TMPDIR=str(tiny_disk)) as server:
+    with own_server(tmp_path / "server", dist, *options, TMPDIR=str(tiny_disk)) as server:
         body, headers = json.dumps({"entry": [{**ENTRY, "logMessage": "x" * 4000}] * 3}).encode(), dict[str, str]()
         headers = {"x-svc-webservice-client-id": PHONE, "content-type": "application/json"}
         statuses = []

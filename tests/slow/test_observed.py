@@ -6,25 +6,25 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from facts.conformance import PHONE
 from harness.content import as_content, as_value
-from harness.program import Schemas, called, served
-from harness.run import made_by
-from harness.servers import ADDRESS, Server, environment, granian, printed
+from harness.databases import Engine
+from harness.program import called, current, served
+from harness.servers import ADDRESS, Server, environment, own_server, printed
 from harness.waits import PATIENCE, awaited
 from shopwindow import library
 from shopwindow.service import requestid
 from shopwindow.service.admin import Admin
-from shopwindow.service.serving import load
-from shopwindow.service.worker_notes import WorkerNotes
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -39,15 +39,6 @@ def ready(server: Server) -> tuple[int, dict[str, Any]]:
 def metrics(server: Server) -> dict[str, float]:
     lines = server.told("/metrics").body.decode().splitlines()
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
-
-
-# -- readiness ---------------------------------------------------------------------------------------------------
-
-
-def test_the_probe_is_answered_to_nobody_else(out: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
-        for given in ("", "x", "\u00e9"):
-            assert server.ask("/", {"X-Service-Probe": given}).status == 401
 
 
 # -- metrics -----------------------------------------------------------------------------------------------------
@@ -74,7 +65,7 @@ EXPECTED = {
     "shopwindow_release_load_failures_total",
     "shopwindow_release_overdue_seconds",
     "shopwindow_threads_busy",
-    'shopwindow_worker_release_info{id="…",worker="…"}',
+    'shopwindow_worker_release_loaded_seconds{pid="…"}',
     'shopwindow_workers{state="behind"}',
     'shopwindow_workers{state="current"}',
     'shopwindow_workers{state="without"}',
@@ -83,19 +74,19 @@ EXPECTED = {
 
 def missing(found: Iterable[str]) -> set[str]:
     """What is expected and not among these names of metrics."""
-    return EXPECTED - {re.sub(r'(id|worker|python|sqlite|version)="[^"]*"', r'\1="…"', name) for name in found}
+    return EXPECTED - {re.sub(r'\b(id|pid|python|sqlite|version)="[^"]*"', r'\1="…"', name) for name in found}
 
 
 def test_every_metric_is_there_with_a_sensible_value(out: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", out, "--workers", "2") as server:
+    with own_server(tmp_path / "server", out, "--workers", "2") as server:
         awaited(lambda: not missing(metrics(server)), lambda: missing(metrics(server)))
         awaited(lambda: metrics(server)['shopwindow_workers{state="current"}'] == 2)
         found = metrics(server)
     assert (found["shopwindow_database_up"], found["shopwindow_last_build_success"]) == (1, 1)
 
 
-def test_what_a_killed_worker_counted_goes_on_counting_and_its_files_are_removed(out: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
+def test_what_a_killed_worker_counted_goes_on_counting_and_it_counts_as_none(out: Path, tmp_path: Path) -> None:
+    with own_server(tmp_path / "server", out, "--workers", "1") as server:
         for _ in range(7):
             assert server.ask(EVENTS, KEY).status == 200
         name = 'shopwindow_requests_total{operation="events_v1",status="200"}'
@@ -103,12 +94,11 @@ def test_what_a_killed_worker_counted_goes_on_counting_and_its_files_are_removed
         awaited(lambda: (metrics(server).get(name), metrics(server).get(seconds)) == (7, 7))
         (worker,) = server.workers()
         os.kill(worker, signal.SIGKILL)
-        (folder,) = made_by(server.process.pid)
-        awaited(lambda: not [path for path in folder.iterdir() if str(worker) in path.name])
         awaited(lambda: server.workers() not in ([], [worker]))
         awaited(lambda: ready(server)[0] == 200)
         assert server.ask(EVENTS, KEY).status == 200
         awaited(lambda: (metrics(server).get(name), metrics(server).get(seconds)) == (8, 8))
+        assert metrics(server)['shopwindow_workers{state="current"}'] == 1
 
 
 def test_counts_of_ended_processes_add_up(tmp_path: Path, out: Path) -> None:
@@ -123,32 +113,38 @@ def test_counts_of_ended_processes_add_up(tmp_path: Path, out: Path) -> None:
     for number in (1, 10, 100):
         command = [sys.executable, "-c", script, str(number)]
         subprocess.run(command, env=environment(PROMETHEUS_MULTIPROC_DIR=str(tmp_path)), check=True)
-    assert len(list(tmp_path.iterdir())) == 6
-    admin = Admin(out, tmp_path)
-    before = called(admin, "/metrics", {}).body.decode().splitlines()
-    admin.observe()
-    after = called(admin, "/metrics", {}).body.decode().splitlines()
+    told = Admin(served(out), 0, out, tmp_path).answer("/metrics").response.body.decode().splitlines()
     counted = "shopwindow_log_lines_total 111.0"
     refused = 'shopwindow_log_refused_total{application="phone",reason="level"} 6.0'
     seconds = 'shopwindow_database_write_seconds_bucket{le="0.03"} 3.0'
-    assert {counted, refused, seconds} <= set(before) & set(after)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["counter_ended.db", "histogram_ended.db"]
-    admin.observe()
-    assert {counted, refused, seconds} <= set(called(admin, "/metrics", {}).body.decode().splitlines())
+    assert {counted, refused, seconds} <= set(told)
 
 
-def test_checks_tell_one_by_one_and_together(tmp_path: Path, out: Path, schemas: Schemas) -> None:
-    workers, admin = WorkerNotes(tmp_path), Admin(out, tmp_path)
-    workers.record_release(load(out, INTERFACE, schemas), "")
-    workers.record_figures({"busy": 1, "waiting": 2, "oldest": 7.5, "used": 0, "idle": 0})
-    queue = called(admin, "/checks/queue", {})
-    every = called(admin, "/checks", {})
-    assert (queue.status, json.loads(queue.body)) == (503, {"ok": False, "waiting": 2, "oldest": 7.5})
-    told = {name: check["ok"] for name, check in json.loads(every.body).items()}
-    assert (every.status, told) == (503, {"release": True, "database": True, "queue": False})
-    workers.record_figures({"busy": 0, "waiting": 0, "oldest": 0.0, "used": 0, "idle": 0})
-    assert called(admin, "/checks", {}).status == 200
-    assert called(admin, "/else", {}).status == 404
+def test_checks_tell_one_by_one_and_together(tmp_path: Path, out: Path) -> None:
+    database = Engine("sqlite", f"sqlite:///{tmp_path}/store.sqlite").open()
+    database.migrate()
+    admin = Admin(served(out, database), 0, out, tmp_path)
+
+    def told(path: str) -> tuple[int, Any]:
+        response = admin.answer(path).response
+        return response.status, orjson.loads(response.body)
+
+    assert told("/checks/queue") == (200, {"ok": True, "waiting": 0, "oldest": 0.0})
+    assert told("/checks/release") == (200, {"ok": True, "current": current(out), "id": current(out), "fault": ""})
+    assert told("/checks/database") == (200, {"ok": True, "fault": "", "database": True})
+    status, every = told("/checks")
+    assert (status, {name: check["ok"] for name, check in every.items()}) == (
+        200,
+        {"release": True, "database": True, "queue": True},
+    )
+    goes_on = threading.Event()
+    held = threading.Thread(target=database.write, args=(lambda tables: goes_on.wait(20),))
+    held.start()
+    awaited(lambda: told("/checks/queue")[0] == 503)
+    goes_on.set()
+    held.join()
+    assert admin.answer("/else").response.status == 404
+    database.close()
 
 
 # -- request ids and lines ---------------------------------------------------------------------------------------
@@ -185,7 +181,7 @@ def test_a_sane_id_comes_back_and_any_other_is_replaced() -> None:
 
 
 def test_an_answer_and_its_line_have_one_id(out: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
+    with own_server(tmp_path / "server", out, "--workers", "1") as server:
         ids = [request_id(server, given, path) for given in (*SANE, None) for path in (EVENTS, EVENTS, "/nowhere")]
         awaited(lambda: {*ids} <= {line["requestId"] for line in printed(server, "request")})
     assert [ids[3 * number] for number in range(len(SANE))] == SANE
@@ -193,7 +189,7 @@ def test_an_answer_and_its_line_have_one_id(out: Path, tmp_path: Path) -> None:
 
 
 def test_all_that_a_service_prints_is_lines_of_one_kind(out: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
+    with own_server(tmp_path / "server", out, "--workers", "1") as server:
         assert request_id(server, None)
         (worker,) = server.workers()
         os.kill(worker, signal.SIGKILL)

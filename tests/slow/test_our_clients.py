@@ -12,7 +12,7 @@ import pytest
 from harness.browser import npm_installed
 from harness.content import SAMPLE
 from harness.program import shopwindow
-from harness.servers import ADDRESS, Server, free_port, granian
+from harness.servers import ADDRESS, Server, free_port, own_server
 from harness.waits import PATIENCE
 from shopwindow_client import Client, Refused, Unreachable
 
@@ -28,7 +28,7 @@ PATH = "poorNetwork/poorWifiMaxSecsLatency"
 def server(sample_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("service")
     assert shopwindow("migrate", "--database", f"sqlite:///{folder}/store.sqlite").status == 0
-    with granian(folder, sample_out, "--workers", "1") as running:
+    with own_server(folder, sample_out, "--workers", "1") as running:
         yield running
 
 

@@ -1,6 +1,5 @@
 """The processes of `shopwindow serve`: who is started, who is replaced, who ends, and with which status."""
 
-import asyncio
 import json
 import os
 import signal
@@ -8,7 +7,6 @@ import socket
 import struct
 import subprocess
 import sys
-import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -18,21 +16,18 @@ import pytest
 from harness.program import PHONE, release_of_writes, shopwindow
 from harness.servers import (
     ADDRESS,
-    Notified,
     Server,
     answers,
     environment,
     free_port,
-    granian,
     handed,
     in_a_group,
     lives,
     opted_in,
-    stands_still,
+    own_server,
     under_load,
 )
 from harness.waits import PATIENCE, awaited
-from shopwindow.service import worker
 from shopwindow.service.processors import processors
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -53,7 +48,7 @@ def test_a_second_service_on_the_port_is_refused_in_a_sentence_and_touches_no_da
     out: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.sqlite"
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
+    with own_server(tmp_path / "server", out, "--workers", "1") as server:
         address = f"{ADDRESS}:{server.port}"
         ran = shopwindow("serve", "--out", out, "--bind", address, "--admin", "", "--database", f"sqlite:///{other}")
         assert answers(server)
@@ -122,102 +117,31 @@ def test_workers_end_with_a_parent_that_is_killed_alone(out: Path, tmp_path: Pat
 
 def test_a_worker_that_is_killed_is_started_again(out: Path, tmp_path: Path) -> None:
     with in_a_group(tmp_path / "server", out, "--workers", "1") as server:
+        killed = []
         for _ in range(2):
             (worker,) = server.workers()
+            killed.append(worker)
             os.kill(worker, signal.SIGKILL)
             awaited(lambda worker=worker: server.workers() not in ([], [worker]))  # type: ignore[misc]
             assert answers(server)
         lines = [json.loads(line) for line in server.err.read_text().splitlines()]
-    ended = "worker 1 ended (SIGKILL); another is started"
-    said = [line["message"] for line in lines if (line["event"], line["level"]) == ("service", "error")]
-    assert said == [f"{ended} now", f"{ended} in 1 s"]
+    said = [line["message"] for line in lines if line["level"] == "error"]
+    assert said == [f"Worker (pid:{worker}) was sent SIGKILL! Perhaps out of memory?" for worker in killed]
 
 
 def test_a_worker_that_is_killed_while_others_still_start_is_started_again(out: Path, tmp_path: Path) -> None:
-    path = str(tmp_path / "notify")
-    options = ("--workers", "2")
-    with Notified(path) as systemd, in_a_group(tmp_path / "server", out, *options, NOTIFY_SOCKET=path) as server:
+    with in_a_group(tmp_path / "server", out, "--workers", "2") as server:
         for worker in server.workers():
             os.kill(worker, signal.SIGKILL)
-        awaited(lambda: answers(server), server.err.read_text)
-        assert systemd.next() == "READY=1"
+        while not answers(server):
+            assert server.process.poll() is None, server.err.read_text()
 
 
-def test_a_service_whose_workers_give_up_while_they_start_says_why_and_ends() -> None:
-    found = subprocess.run(
-        [sys.executable, "-c", _GIVES_UP], capture_output=True, env=environment(), timeout=PATIENCE, text=True
-    )
-    said = "shopwindow: worker 1 ended while it started (exit status 1); its reason stands above"
-    assert (found.returncode, said in found.stderr, "No module named" in found.stderr) == (4, True, True)
-
-
-_GIVES_UP = """
-import sys
-from shopwindow.problems import Failure
-from shopwindow.service.server import run
-try:
-    run("no_such_module:make", ("127.0.0.1", 0), 1, 1)
-except Failure as failure:
-    print(f"shopwindow: {failure}", file=sys.stderr)
-    sys.exit(4)
-"""
-
-
-# -- reloading ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("abstract", [False, True], ids=["path", "abstract"])
-def test_systemd_is_told_what_a_unit_of_type_notify_waits_for(out: Path, tmp_path: Path, abstract: bool) -> None:
-    path = f"@shopwindow-test-{os.getpid()}" if abstract else str(tmp_path / "notify")
-    options = ("--workers", "2")
-    with Notified(path) as systemd, in_a_group(tmp_path / "server", out, *options, NOTIFY_SOCKET=path) as server:
-        assert systemd.next() == "READY=1"
-        before = server.workers()
-        asked = time.monotonic_ns() // 1000
-        server.process.send_signal(signal.SIGHUP)
-        reloading = systemd.next().split("\n")
-        assert (reloading[0], int(reloading[1].removeprefix("MONOTONIC_USEC=")) >= asked) == ("RELOADING=1", True)
-        assert systemd.next() == "READY=1"
-        awaited(lambda: len(server.workers()) == 2 and not {*before} & {*server.workers()})
-        server.process.terminate()
-        assert systemd.next() == "STOPPING=1"
-        assert server.process.wait(PATIENCE) == 0
-
-
-def test_a_watchdog_of_systemd_hears_that_the_parent_lives(out: Path, tmp_path: Path) -> None:
-    path = str(tmp_path / "notify")
-    more = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "10000000"}
-    with Notified(path) as systemd, in_a_group(tmp_path / "server", out, "--workers", "1", **more):
-        assert all(systemd.is_alive() for _ in range(3))
-
-
-def test_a_reload_under_load_loses_no_answer(out: Path, tmp_path: Path) -> None:
-    path = str(tmp_path / "notify")
-    options = ("--workers", "2")
-    with Notified(path) as systemd, in_a_group(tmp_path / "server", out, *options, NOTIFY_SOCKET=path) as server:
-        assert systemd.next() == "READY=1"
-        with under_load(server.port) as load:
-            server.process.send_signal(signal.SIGHUP)
-            assert systemd.next().startswith("RELOADING=1\n")
-            assert systemd.next() == "READY=1"
-            answered = len(load.statuses)
-            awaited(lambda: load.has_answered(answered + 100))
-    assert (load.lost, {*load.statuses}) == ([], {200})
-
-
-def test_ready_is_said_when_every_worker_answers(out: Path, tmp_path: Path) -> None:
-    path = str(tmp_path / "notify")
-    with (
-        Notified(path) as systemd,
-        in_a_group(tmp_path / "server", out, "--workers", "2", NOTIFY_SOCKET=path) as server,
-    ):
-        assert systemd.next() == "READY=1"
-        first = server.workers()[0]
-        os.kill(first, signal.SIGSTOP)
-        awaited(lambda: stands_still(first))  # a thread that still runs might accept a connection
-        assert all(answers(server) for _ in range(10))
-        with suppress(ProcessLookupError):  # another has taken its place by now
-            os.kill(first, signal.SIGCONT)
+def test_a_service_whose_workers_cannot_begin_says_why_and_ends(out: Path) -> None:
+    addresses = ("--bind", f"{ADDRESS}:{free_port()}", "--admin", "")
+    ran = shopwindow("serve", "--out", out, *addresses, "--database", "mysql://nowhere", "--log-dir", "")
+    lines = [json.loads(line)["message"] for line in ran.err.splitlines()]
+    assert (ran.status, [line for line in lines if "mysql" in line] != []) == (4, True)
 
 
 # -- the socket of systemd ---------------------------------------------------------------------------------------
@@ -246,30 +170,15 @@ def test_a_socket_that_systemd_listens_on_is_taken_as_it_is_and_left_open(out: P
             process.wait(PATIENCE)
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (
-            {"LISTEN_FDS": "2"},
-            "LISTEN_FDS=2: the service takes one socket; name one ListenStream= in the unit",
-        ),
-        ({}, "LISTEN_FDS=1: file descriptor 3 is no socket: Bad file descriptor"),
-    ],
-)
-def test_a_socket_that_is_none_is_said_in_a_sentence(
-    out: Path, tmp_path: Path, more: dict[str, str], said: str
-) -> None:
-    process = handed(None, out, tmp_path, **more)
-    assert (process.wait(PATIENCE), (tmp_path / "stderr").read_text()) == (4, f"shopwindow: {said}\n")
-
-
 # -- the database ------------------------------------------------------------------------------------------------
 
 
 def test_a_service_starts_without_its_database_file_and_uses_it_once_it_may(out: Path, tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.write_text("a file where a folder should be")
-    with granian(tmp_path / "server", out, "--workers", "1", "--database", f"sqlite:///{place}/store.sqlite") as server:
+    with own_server(
+        tmp_path / "server", out, "--workers", "1", "--database", f"sqlite:///{place}/store.sqlite"
+    ) as server:
         assert (server.ask(PROMOTIONS, KEY).status, opted_in(server)) == (200, 503)
         said = server.err.read_text()
         assert (str(place) in said, "Traceback" in said) == (True, False)
@@ -361,26 +270,3 @@ def test_the_quota_of_a_real_cgroup_is_found(tmp_path: Path) -> None:
         assert (ran.stdout, ran.stderr) == (b"1\n", b"")
     finally:
         group.rmdir()
-
-
-# -- the event loop --------------------------------------------------------------------------------------------------
-
-
-def test_an_event_loop_that_gives_no_sign_is_stuck_until_it_does() -> None:
-    loop, goes_on = asyncio.new_event_loop(), threading.Event()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    busy = worker.Busy(1, patience=0.2, loop=loop)
-    try:
-        assert not busy.is_stuck()
-        awaited(lambda: busy.waited_since is None)
-        loop.call_soon_threadsafe(goes_on.wait)
-        assert not busy.is_stuck()
-        awaited(busy.is_stuck)
-        goes_on.set()
-        awaited(lambda: not busy.is_stuck())
-    finally:
-        goes_on.set()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()

@@ -20,7 +20,7 @@ import pytest
 
 from harness.content import write
 from harness.program import Releases, built, shopwindow, verify
-from harness.servers import Server, granian
+from harness.servers import Server, follower, own_server
 from harness.stores import (
     BUCKET,
     READER,
@@ -80,7 +80,7 @@ def test_a_host_with_a_readers_credentials_gets_each_release(there: Store, tmp_p
 def test_a_follower_asks_for_nothing_but_the_pointer_while_that_stays(there: Store, tmp_path: Path) -> None:
     id = published(tmp_path, at("quiet"), "First")
     with between(there.port) as counted:
-        process = follower("quiet", tmp_path / "host", there.at(counted.port), "--every", "0.1")
+        process = pulling("quiet", tmp_path / "host", there.at(counted.port), "--every", "0.1")
         awaited(lambda: Releases(tmp_path / "host").current() == id)
         before = len(counted.requests)
         awaited(lambda: len(counted.requests) > before + 10)
@@ -90,7 +90,7 @@ def test_a_follower_asks_for_nothing_but_the_pointer_while_that_stays(there: Sto
     assert counted.received / len(counted.requests) < 10_000
 
 
-def follower(prefix: str, host: Path, environment: dict[str, str], *options: str) -> "subprocess.Popen[bytes]":
+def pulling(prefix: str, host: Path, environment: dict[str, str], *options: str) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "shopwindow", "pull", f"s3://{BUCKET}/{prefix}", "--out", str(host), "--follow"]
     return subprocess.Popen([*command, *options], env={**os.environ, **environment}, stderr=subprocess.DEVNULL)
 
@@ -258,13 +258,17 @@ def test_ten_hosts_change_over_without_a_torn_or_mixed_answer(there: Store, tmp_
     _, body = _named(tmp_path, "First")
     answers.append(body)
     publish(outgoing(tmp_path / "built"), at("hosts"))
-    source = ("--from", f"s3://{BUCKET}/hosts", "--every", "0.5", "--workers", "1", "--database", "", "--no-mail")
     environment = {**there.environment, **READER}
     with ExitStack() as stack:
-        hosts: list[Server] = []
-        for number in range(HOSTS):
-            host = granian(tmp_path / f"server-{number}", tmp_path / f"host-{number}", *source, **environment)
-            hosts.append(stack.enter_context(host))
+
+        def started(name: str) -> Server:
+            folder, out = tmp_path / f"server-{name}", tmp_path / f"host-{name}"
+            pull = follower(folder, out, f"s3://{BUCKET}/hosts", "--every", "0.5", **environment)
+            stack.enter_context(pull)
+            options = ("--workers", "1", "--database", "", "--no-mail")
+            return stack.enter_context(own_server(folder, out, *options))
+
+        hosts = [started(str(number)) for number in range(HOSTS)]
         awaited(lambda: all(_is_ready(host) for host in hosts))
         seen: dict[int, list[bytes]] = {host.port: [] for host in hosts}
         wrong: list[str] = []
@@ -282,8 +286,7 @@ def test_ten_hosts_change_over_without_a_torn_or_mixed_answer(there: Store, tmp_
             newest = answers[-1]
             awaited(lambda newest=newest: all(s and s[-1] == newest for s in seen.values()))  # type: ignore[misc]
 
-        late = granian(tmp_path / "late", tmp_path / "host-late", *source, **environment)
-        joined = stack.enter_context(late)  # a new host gets no question before it is ready, and has the newest then
+        joined = started("late")  # a new host gets no question before it is ready, and has the newest then
         seen[joined.port] = []
         reader = threading.Thread(target=_read, args=(joined, seen, wrong, stopped))
         reader.start()

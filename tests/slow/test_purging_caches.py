@@ -21,7 +21,7 @@ import pytest
 from facts.negotiation import HOST, KEY_HEADER
 from harness.content import ROOT
 from harness.program import Answer, Ran, built, manifest, shopwindow
-from harness.servers import ADDRESS, ask, free_port, granian, varnish
+from harness.servers import ADDRESS, ask, free_port, own_server, varnish
 from harness.stores import Bucket, PublishOptions, current, folder, outgoing, publish, published, release
 from harness.waits import PATIENCE, awaited
 from shopwindow.delivery import purging, upkeep
@@ -165,7 +165,7 @@ def test_varnish_stores_answers_by_their_own_headers_until_a_publication_purges_
     built(sample, out)
     publish(outgoing(out), target, PublishOptions(purges=True))
     assert VCL is not None
-    with granian(tmp_path / "service", out, "--workers", "1") as server:
+    with own_server(tmp_path / "service", out, "--workers", "1") as server:
         vcl = VCL[1].replace('"8000"', f'"{server.port}"')
         with varnish(tmp_path, vcl, port):
             own = "/v2/utility/mobileapp"

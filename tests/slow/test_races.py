@@ -20,7 +20,7 @@ import pytest
 from harness.content import Json
 from harness.databases import ENGINES, Engine, engine_of
 from harness.program import KEY, ORDERS, PHONE, SECRET, SECRET_TEXT, TABLET, release_of_codes
-from harness.servers import ADDRESS, Server, granian
+from harness.servers import ADDRESS, Server, own_server
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.table import SINGLE_USE_CODES as CODES_TABLE
 from shopwindow.retail.codes.text import digest
@@ -49,7 +49,7 @@ def server(engine: Engine, out: Path, tmp_path_factory: pytest.TempPathFactory) 
     """Three processes of the service on one store."""
     options = ("--workers", "3", "--threads", "16", "--database", engine.url)
     env = {"SHOPWINDOW_CODE_SECRET": SECRET_TEXT, "SHOPWINDOW_ACCESS_LOG": "0"}
-    with granian(tmp_path_factory.mktemp("granian"), out, *options, **env) as server:
+    with own_server(tmp_path_factory.mktemp("own_server"), out, *options, **env) as server:
         yield server
 
 

@@ -23,25 +23,6 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return release_of_writes(tmp_path_factory.mktemp("restarts"))
 
 
-def test_a_reload_loses_no_answer_and_changes_every_worker(out: Path, tmp_path: Path) -> None:
-    path = str(tmp_path / "notify")
-    options = ("--workers", "2")
-    with Notified(path) as systemd, in_a_group(tmp_path / "server", out, *options, NOTIFY_SOCKET=path) as server:
-        assert systemd.next() == "READY=1"
-        generations = [set(server.workers())]
-        with under_load(server.port) as load:
-            while len(generations) < 4 or not load.has_answered(ANSWERS):
-                server.process.send_signal(signal.SIGHUP)
-                assert systemd.next().startswith("RELOADING=1\n")
-                assert systemd.next() == "READY=1"
-                awaited(lambda: len(server.workers()) == 2)
-                generations.append(set(server.workers()))
-        said = server.err.read_text()
-    assert (load.lost, {*load.statuses}, len(load.statuses) >= ANSWERS) == ([], {200}, True)
-    assert sum(len(generation) for generation in generations) == len(set().union(*generations))
-    assert "killed" not in said
-
-
 def test_a_new_service_takes_over_a_socket_that_systemd_keeps_before_the_old_one_ends(
     out: Path, tmp_path: Path
 ) -> None:
@@ -57,7 +38,7 @@ def test_a_new_service_takes_over_a_socket_that_systemd_keeps_before_the_old_one
                     path = str(tmp_path / f"notify-{number}")
                     with Notified(path) as systemd:
                         processes.append(handed(listener, out, tmp_path, NOTIFY_SOCKET=path))
-                        assert systemd.next() == "READY=1"
+                        assert systemd.next().startswith("READY=1\n")
                     processes[-2].terminate()
                     assert processes[-2].wait(PATIENCE) == 0
                 awaited(lambda: load.has_answered(ANSWERS))

@@ -23,10 +23,9 @@ from facts.conformance import PHONE, differing, documents, json_bytes, table
 from harness.content import app, small, store
 from harness.content import write as write_documents
 from harness.program import Releases, Watch, built, shopwindow
-from harness.servers import ADDRESS, ask, granian, uwsgi, waitress
+from harness.servers import ADDRESS, ask, count_connections, own_server, uwsgi, waitress
 from harness.waits import PATIENCE, awaited
 from shopwindow.release.manifest import encode, release_id
-from shopwindow.service.connections import count_connections
 from shopwindow.service.metrics_folder import metrics_folder
 from shopwindow.shop import INTERFACE
 
@@ -72,7 +71,7 @@ def test_every_worker_follows_a_switch_within_a_second_and_fails_or_mixes_no_ans
     seen: list[Seen] = []
     failures: list[str] = []
     stop = threading.Event()
-    with granian(tmp_path / "server", out, "--workers", "2") as server:
+    with own_server(tmp_path / "server", out, "--workers", "2") as server:
         awaited(lambda: server.ask(CONFIGURATION, KEY).body == bodies["first"])
         arguments = (server.port, CONFIGURATION, seen, stop, failures)
         threads = [threading.Thread(target=hammer, args=arguments) for _ in range(24)]
@@ -187,7 +186,7 @@ def test_sigterm_lets_requests_in_flight_be_answered(tmp_path: Path) -> None:
         connection.request("GET", f"/store/v2/stores?x={number}", headers=headers)
         return connection
 
-    with granian(tmp_path / "server", out, "--workers", "2") as server:
+    with own_server(tmp_path / "server", out, "--workers", "2") as server:
         awaited(lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
         connections = [begun(server.port, number) for number in range(24)]
         awaited(lambda: count_connections(server.port) == {"open": 24, "waiting": 0})
@@ -205,7 +204,7 @@ def test_sigterm_waits_for_a_body_that_is_still_being_sent(out: Path, tmp_path: 
         "POST /v2/utility/mobileoptinout HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
     )
     head += f"Content-Length: {len(body)}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in KEY.items()) + "\r\n"
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
+    with own_server(tmp_path / "server", out, "--workers", "1") as server:
         awaited(lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
         with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as connection:
             connection.sendall(head.encode() + body[:10])

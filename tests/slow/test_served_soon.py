@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from facts.conformance import PHONE
 from harness.program import Answer
-from harness.servers import ADDRESS, AS_INSTALLED, Server, granian
+from harness.servers import ADDRESS, AS_INSTALLED, Server, own_server
 from harness.waits import awaited
-from servers.test_intake import COSTLY, HALF, KEY, MIB, OPT_IN, PREFACE, PROMOTIONS, TYPE, Watched, statuses
+from servers.test_intake import COSTLY, HALF, KEY, MIB, OPT_IN, PROMOTIONS, TYPE, Watched, statuses
 
 pytestmark = pytest.mark.alone
 
@@ -38,7 +37,7 @@ def is_soon(longest: Callable[[], float]) -> bool:
 def test_others_are_served_while_1800_clients_do_nothing(tmp_path: Path, out: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8192)), hard))
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
+    with own_server(tmp_path / "server", out, "--workers", "1") as server:
         server.ask(PROMOTIONS, KEY)
         assert is_soon(lambda: longest_beside_1800_clients(server))
 
@@ -91,7 +90,7 @@ def test_32_bodies_of_a_mebibyte_keep_nobody_waiting_and_their_memory_is_given_b
         response = connection.getresponse()
         return Answer(response.status, {}, response.read())
 
-    with granian(tmp_path / "server", out, "--workers", "1") as server, ThreadPoolExecutor(32) as pool:
+    with own_server(tmp_path / "server", out, "--workers", "1") as server, ThreadPoolExecutor(32) as pool:
         (worker,) = server.workers()
         server.ask(PROMOTIONS, KEY)
         answers = [pool.submit(post, server) for _ in range(32)]
@@ -107,53 +106,13 @@ def test_32_bodies_of_a_mebibyte_keep_nobody_waiting_and_their_memory_is_given_b
     assert (statuses, third_longest < 1) == ({400}, True), third_longest
 
 
-def frame(kind: int, flags: int, stream: int, data: bytes) -> bytes:
-    """A frame of HTTP/2 (RFC 9113 §4.1)."""
-    return len(data).to_bytes(3) + bytes((kind, flags)) + stream.to_bytes(4) + data
-
-
-def half_sent(stream: int, key: str) -> bytes:
-    """A stream that announces 1,000 bytes, and sends one."""
-    fields = {":method": "POST", ":scheme": "http", ":path": OPT_IN, ":authority": "localhost"}
-    fields |= {"x-svc-webservice-client-id": key, "content-type": "application/json", "content-length": "1000"}
-    block = b"".join(
-        b"\0" + bytes((len(name),)) + name.encode() + bytes((len(value),)) + value.encode()  # RFC 7541 §6.2.2
-        for name, value in fields.items()
-    )
-    return frame(1, 4, stream, block) + frame(0, 0, stream, b"{")
-
-
-@pytest.mark.parametrize("is_cut", [False, True])
-def test_streams_of_http_2_that_stay_half_sent_hold_nobody_up(tmp_path: Path, out: Path, is_cut: bool) -> None:
-    assert is_soon(lambda: longest_beside_half_sent_streams(tmp_path, out, is_cut))
-
-
-def longest_beside_half_sent_streams(tmp_path: Path, out: Path, is_cut: bool) -> float:
-    """How long others waited at most while streams of HTTP/2 stayed half sent."""
-    options = ("--workers", "1", "--threads", "8", "--http", "auto")
-    with granian(tmp_path / "server", out, *options) as server, ExitStack() as stack:
-        for _ in range(6):
-            client = stack.enter_context(socket.create_connection((ADDRESS, server.port)))
-            client.sendall(PREFACE + b"".join(half_sent(2 * number + 1, PHONE) for number in range(60)))
-            time.sleep(0.1)
-            if is_cut:
-                client.close()
-        waited = []
-        for number in range(20):
-            started = time.monotonic()
-            body = json.dumps({"deviceID": f"device-{number}", "optInOrOptOut": "IN"}).encode()
-            assert server.ask(OPT_IN, {**KEY, **TYPE}, "POST", body).status == 200
-            waited.append(time.monotonic() - started)
-    return max(waited)
-
-
 def test_the_first_search_for_a_place_waits_for_nothing_to_be_loaded(out: Path, tmp_path: Path) -> None:
     assert is_soon(lambda: first_search(out, tmp_path))
 
 
 def first_search(out: Path, tmp_path: Path) -> float:
     """How long a service that has just started takes to find the stores at a place."""
-    with granian(tmp_path / "server", out, "--workers", "1", **AS_INSTALLED) as server:
+    with own_server(tmp_path / "server", out, "--workers", "1", **AS_INSTALLED) as server:
         began = time.monotonic()
         found = server.ask("/store/v2/stores?searchAddress=Davie,%20FL", KEY)
         took = time.monotonic() - began

@@ -13,7 +13,7 @@ import pytest
 
 from facts.conformance import PHONE
 from harness.databases import ENGINES, Engine, devices_of, engine_of, post, postgresql_server
-from harness.servers import Server, granian
+from harness.servers import Server, own_server
 from harness.waits import PATIENCE, awaited
 
 
@@ -43,7 +43,7 @@ def test_a_service_that_is_stopped_loses_nothing_that_it_acknowledged(
                 acknowledged.append(device)
 
     options = ("--workers", "2", "--database", engine.url)
-    with granian(tmp_path / "server", out, *options) as server:
+    with own_server(tmp_path / "server", out, *options) as server:
         threads = [threading.Thread(target=hammer, args=(server, number)) for number in range(24)]
         for thread in threads:
             thread.start()
@@ -68,7 +68,7 @@ def metric(server: Server, name: str) -> float:
 def test_a_store_that_cannot_grow_is_a_503_and_a_metric_until_it_can(out: Path, tmp_path: Path) -> None:
     """A limit on the size of files stands for a full disk: the system refuses to write, and later no more."""
     engine = Engine("sqlite", f"sqlite:///{tmp_path / 'store.sqlite'}")
-    with granian(
+    with own_server(
         tmp_path / "server", out, "--workers", "1", "--database", engine.url, SHOPWINDOW_ACCESS_LOG="0"
     ) as server:
         assert post(server, "before").status == 200
@@ -93,7 +93,7 @@ def test_a_full_disk_is_a_503_until_there_is_space(out: Path, tmp_path: Path) ->
         pytest.skip("no file system can be mounted here")
     engine = Engine("sqlite", f"sqlite:///{disk / 'store.sqlite'}")
     try:
-        with granian(tmp_path / "server", out, "--workers", "2", "--database", engine.url) as server:
+        with own_server(tmp_path / "server", out, "--workers", "2", "--database", engine.url) as server:
             assert post(server, "before").status == 200
             with (disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
                 while ballast.write(bytes(512)):
@@ -111,7 +111,7 @@ def test_a_full_disk_is_a_503_until_there_is_space(out: Path, tmp_path: Path) ->
 def test_a_service_whose_database_server_is_away_says_so_and_finds_it_again(out: Path, tmp_path: Path) -> None:
     with postgresql_server({"fsync": "off"}) as database:
         options = ("--workers", "1", "--database", database.url())
-        with granian(tmp_path / "server", out, *options) as server:
+        with own_server(tmp_path / "server", out, *options) as server:
             assert (post(server).status, server.told("/readyz").status) == (200, 200)
             database.stop()
             answer = post(server)

@@ -5,7 +5,6 @@ import sys
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import click
@@ -67,9 +66,6 @@ FLOOR = setting(
     help="Go on until SIGTERM: look every few seconds, and pull what has become current.",
 )
 @EVERY
-@click.option(
-    "--while-stdin-is-open", is_flag=True, hidden=True, help="End with the caller."
-)
 def pull(
     source: str,
     out: str,
@@ -79,7 +75,6 @@ def pull(
     keep: int,
     follow: bool,
     every: float,
-    while_stdin_is_open: bool,
 ) -> None:
     """Bring the current release of SOURCE to this host, and make it current here.
 
@@ -96,7 +91,7 @@ def pull(
     releases = Releases(Path(out))
     place = opened_source(source, Path(content), releases, root, floor)
     if follow:
-        _follow(place, releases, keep, every, until_eof=while_stdin_is_open)
+        _follow(place, releases, keep, every)
     else:
         _pull_once(place, releases, keep)
 
@@ -155,15 +150,11 @@ def _follow(
     releases: Releases,
     keep: int,
     every: float,
-    *,
-    until_eof: bool,
 ) -> None:
     from shopwindow.delivery.following import Log, follow, stopped_by_signals
 
     log = Log(partial(journal.info, "pull"), partial(journal.error, "pull"))
     with stopped_by_signals() as stopped:
-        if until_eof:
-            Thread(target=_stop_at_eof, args=[stopped], daemon=True).start()
         follow(
             source,
             releases,
@@ -173,13 +164,6 @@ def _follow(
             log=log,
             stopped=stopped,
         )
-
-
-def _stop_at_eof(stopped: Event) -> None:
-    """Wait until whoever has started this process has ended."""
-    while os.read(0, 1024):
-        pass
-    stopped.set()
 
 
 def _outcome(done: "Pulled") -> str:

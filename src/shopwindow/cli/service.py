@@ -1,14 +1,11 @@
 """`serve`: the service that answers from the current release."""
 
 import os
-import sys
 from pathlib import Path
 
 import click
 
-from shopwindow.cli.pulling import EVERY, FLOOR, ROOT_OPTION, opened_source
 from shopwindow.cli.steps import (
-    DEFAULT_CONTENT,
     DEFAULT_DATABASE,
     LOG_DIR,
     TEMPLATES_DIR,
@@ -16,10 +13,9 @@ from shopwindow.cli.steps import (
     setting,
 )
 from shopwindow.interface.secret import SECRET, read_secret
-from shopwindow.problems import Failure
-from shopwindow.release.releases import Releases
-from shopwindow.service import server
 from shopwindow.service.processors import processors
+from shopwindow.service.serve import ServiceOptions, address
+from shopwindow.service.serve import serve as run
 
 FACTORY = "shopwindow.wsgi:make"
 """What each worker makes its WSGI callable with."""
@@ -82,37 +78,13 @@ FACTORY = "shopwindow.wsgi:make"
     help="Answer /openapi.json and /docs, which describe the interface and need no API key.",
 )
 @setting(
-    "--pin/--no-pin",
-    default=False,
-    help="Keep each worker on a processor of its own; for a machine that does little else.",
-)
-@setting(
-    "--http",
-    type=click.Choice(["1", "2", "auto"]),
-    default="1",
-    help="The version of HTTP; auto: both. With 2 or auto the service itself closes no silent "
-    "connections, so a proxy must stand in front.",
-)
-@setting(
     "--clients",
     type=click.IntRange(1, 65536),
     default=4096,
     metavar="N",
-    help="How many connections a worker keeps open at most; others wait. Each takes an open "
-    "file and some memory.",
+    help="How many connections a worker keeps open at most; others are closed. Each takes an "
+    "open file and some memory.",
 )
-@setting(
-    "--from",
-    "source",
-    may_be_empty=True,
-    default="",
-    metavar="SOURCE",
-    help="Also do `pull SOURCE --follow`: a target (s3://…, az://…, gs://…, file:///PATH) whose "
-    "current release is brought to this host and served.",
-)
-@ROOT_OPTION
-@FLOOR
-@EVERY
 def serve(
     out: str,
     bind: str,
@@ -124,13 +96,7 @@ def serve(
     mail: bool,
     templates: str,
     docs: bool,
-    pin: bool,
-    http: str,
     clients: int,
-    source: str,
-    root: str,
-    floor: int,
-    every: float,
 ) -> None:
     """Answer requests from the current release until SIGTERM.
 
@@ -139,53 +105,25 @@ def serve(
     """
     hand_on_interface()  # to the workers
     try:
-        addresses = server.address(bind), server.address(admin) if admin else None
+        public, private = address(bind), address(admin) if admin else None
+        if private and private[1] == public[1]:
+            raise ValueError("--admin must have another port than --bind")
         if os.environ.get(SECRET):
             read_secret(os.environ[SECRET])
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    try:
-        options = server.ServiceOptions(
-            Path(out),
-            *addresses,
-            workers or processors(),
-            threads,
-            database,
-            log_dir,
-            mail,
-            Path(templates),
-            pin,
-            http,
-            clients,
-            _puller(source, out, root, floor, every) if source else (),
-            FACTORY,
-            docs,
-        )
-        server.serve(options)
-    except ModuleNotFoundError as error:
-        install = (
-            "install shopwindow with the extra serve (in a checkout: "
-            "pip install -e '.[serve]')"
-        )
-        is_missing = f"{error.name} is not installed, and the service needs it"
-        raise Failure(f"{is_missing}: {install}") from None
-
-
-def _puller(
-    source: str, out: str, root: str, floor: int, every: float
-) -> tuple[str, ...]:
-    """Return the command line of what pulls from a source beside the service.
-
-    Raises Misuse or Failure where the source cannot be meant, before anything starts.
-    """
-    opened_source(source, Path(DEFAULT_CONTENT), Releases(Path(out)), root, floor)
-    command = (sys.executable, "-m", "shopwindow", "pull", source, "--out", out)
-    verified = ("--root", root, "--floor", str(floor))
-    return (
-        *command,
-        *verified,
-        "--follow",
-        "--every",
-        str(every),
-        "--while-stdin-is-open",
+    options = ServiceOptions(
+        out=Path(out),
+        bind=public,
+        admin=private,
+        workers=workers or processors(),
+        threads=threads,
+        clients=clients,
+        database=database,
+        log_dir=log_dir,
+        mail=mail,
+        templates=Path(templates),
+        factory=FACTORY,
+        docs=docs,
     )
+    run(options)

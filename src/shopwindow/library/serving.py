@@ -32,8 +32,7 @@ def application(
 
     While no release is current, requests are refused with status 503. Raises Failure
     for a database that waiting does not mend, and ValueError for a secret that is too
-    short. The imports stand here, for they need the extra `serve`, which whoever checks
-    and builds may lack.
+    short. The imports stand here: whoever checks and builds does not wait for them.
     """
     from shopwindow.service import wsgi
     from shopwindow.service.database.late import late_database

@@ -1,44 +1,41 @@
 """The admin address: /healthz, /readyz, /checks and /metrics, for operators.
 
-How this works. Ready means that reads are answered, so a load balancer may ask /readyz.
-A database that cannot be reached stops only writes, but it does so on every host at
-once: it is no part of readiness, or all hosts would be taken out of service. It, the
-release and the queue of writes are /checks of their own, for alerts.
+How this works. The admin address is a second address of the same workers. So whoever
+answers there has proved that requests are answered, by the same event loop and threads
+as any other request. A worker speaks for itself; only /metrics are of all workers,
+which share them through prometheus_client's files.
 
-The address lives in the parent of the workers. What workers know comes from their notes
-(service.worker_notes). What the database says is observed by a thread, so that a scrape
-of /metrics never waits for it.
+Ready means that reads are answered, so a load balancer may ask /readyz. A database that
+cannot be reached stops only writes, but it does so on every host at once: it is no part
+of readiness, or all hosts would be taken out of service. It, the release and the queue
+of writes are /checks of their own, for alerts.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from socket import AF_INET, AF_INET6
-from socketserver import ThreadingMixIn
-from threading import Event, Lock, Thread
 from typing import Any
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import orjson
-from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Metric,
+    generate_latest,
+)
+from prometheus_client.multiprocess import MultiProcessCollector
 
-from shopwindow.interface.outbox import OUTBOX
-from shopwindow.problems import Failure, Refusal
+from shopwindow.interface.answer import Response
+from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.pull_notes import PullNote
 from shopwindow.release.releases import Releases
-from shopwindow.service import journal
-from shopwindow.service.database.database import Database
-from shopwindow.service.figures import DatabaseState, Figures
-from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
-
-IDLE_SECONDS = 5
-"""For which a connection may stay without a request, or without the next piece of one.
-"""
-
-OBSERVE_SECONDS = 5.0
-"""Between two looks at the database, and two removals of what ended workers left."""
+from shopwindow.service.database.database import Load
+from shopwindow.service.figures import Figures
+from shopwindow.service.readiness import HEALTH, READY, read_fault, readiness
+from shopwindow.service.serving import Exchange
+from shopwindow.service.wsgi import Front
 
 QUEUE_SECONDS = 5.0
 """The longest that a write may wait for the database: half of what its client waits
@@ -48,174 +45,97 @@ QUEUE_SECONDS = 5.0
 CheckResult = tuple[bool, dict[str, Any]]
 """Whether all is well, and the details as JSON."""
 
-AdminResponse = tuple[str, str, bytes]
-"""Status line, media type and body."""
+
+@dataclass(frozen=True)
+class Counted:
+    """A collector of what all workers have counted, in the files of a folder."""
+
+    shared: Path
+
+    def collect(self) -> Iterable[Metric]:
+        """Add the files up. prometheus_client calls this for each scrape.
+
+        It creates a file empty and gives it a size next; it cannot read an empty one,
+        which a worker leaves for good that is killed in between.
+        """
+        files = [path for path in self.shared.glob("*_*.db") if path.stat().st_size]
+        merged: Iterable[Metric] = MultiProcessCollector.merge(map(str, files))  # type: ignore[no-untyped-call]
+        return merged
 
 
 class Admin:
-    """The WSGI callable of the admin address.
+    """Answers the requests of operators.
 
     Args:
+        front: what answers all others in this process.
+        port: of the admin address.
         out: the output directory.
-        shared: the folder of the workers' metrics and notes.
-        database: None where the service has none.
-        mails: returns the number of mails of the outbox, by state.
-        probe: returns why no worker answers a read, or an empty text; None: nobody asks.
+        shared: the folder of the workers' metrics.
         folders: further places whose free space is measured, by name.
-        connections: returns the clients' connections, `open` and `waiting`.
     """
 
     def __init__(
         self,
+        front: Front,
+        port: int,
         out: Path,
         shared: Path,
-        database: Database | None = None,
-        mails: Callable[[], Mapping[str, int]] | None = None,
-        *,
-        probe: Callable[[], str] | None = None,
         folders: Mapping[str, Path] | None = None,
-        connections: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
+        self.port = port
+        self._front = front
         self._releases = Releases(out)
-        self._workers = WorkerNotes(shared)
-        self._database = database
-        self._mails = mails or dict
-        self._probe = probe
-        self._observed = DatabaseState()
-        self._metrics_lock = Lock()
-        self._stopped = Event()
-        registry = CollectorRegistry()
-        registry.register(self._workers)
-        figures = Figures(
-            self._releases,
-            self._workers,
-            {"releases": out, **(folders or {})},
-            self._database_state,
-            connections,
-        )
-        registry.register(figures)
-        self._metrics = make_wsgi_app(registry, disable_compression=True)
+        self._database = front.backstage.database
+        self._registry = CollectorRegistry()
+        self._registry.register(Counted(shared))
+        places = {"releases": out, **(folders or {})}
+        self._registry.register(Figures(self._releases, places, self._database))
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        path = environ.get("PATH_INFO", "")
-        if path == "/metrics":
-            with self._metrics_lock:
-                return self._metrics(environ, start_response)
-        pages = {
-            "/healthz": self._health,
-            "/readyz": self._ready,
-            "/checks": self._all_checks,
-            **{
-                f"/checks/{name}": _as_response(check)
-                for name, check in self._checks().items()
-            },
-        }
-        status, media_type, body = pages.get(path, self._unknown)()
-        start_response(
-            status, [("Content-Type", media_type), ("Cache-Control", "no-store")]
-        )
-        return [body]
-
-    def serve(self, host: str, port: int) -> None:
-        """Answer on ``host:port`` and observe the database, in threads of this process.
-
-        Raises OSError where the address cannot be listened at.
-        """
-        server = make_server(
-            host, port, self, server_class=_ThreadingServer, handler_class=_QuietHandler
-        )
-        Thread(target=server.serve_forever, name="admin", daemon=True).start()
-        Thread(target=self._keep_observing, name="observer", daemon=True).start()
-
-    # -- the database's state ----------------------------------------------------------
-
-    def _keep_observing(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                self.observe()
-            except Exception as error:  # a fault of ours must not end this thread
-                journal.failure(error)
-            self._stopped.wait(OBSERVE_SECONDS)
-
-    def stop(self) -> None:
-        """Observe no more. The workers' files are left alone from now on, so that their
-        folder can be removed.
-        """
-        with self._metrics_lock:
-            self._stopped.set()
-
-    def observe(self) -> None:
-        """Remove what ended workers left, and ask the database for its state, once.
-
-        The lock keeps a scrape from reading a worker's counts twice while they are
-        added up.
-        """
-        with self._metrics_lock:
-            if self._stopped.is_set():
-                return
-            self._workers.remove_ended()
-        if self._database is None:
-            return
-        fault, oldest = self._database.fault(), None
-        if not fault and OUTBOX.name in self._database.tables:
-            with suppress(Refusal):
-                oldest = self._database.read(lambda tables: tables[OUTBOX].oldest())
-        if fault and fault != self._observed.fault:
-            journal.error("database_unavailable", fault)
-        self._observed = DatabaseState(fault, oldest, has_database=True)
-
-    def _database_state(self) -> DatabaseState:
-        """Return what was last observed, with the number of mails as it is now."""
-        return DatabaseState(
-            self._observed.fault,
-            self._observed.oldest_mail,
-            self._observed.has_database,
-            self._mails(),
-        )
-
-    # -- responses ---------------------------------------------------------------------
-
-    def _health(self) -> AdminResponse:
-        return "200 OK", "text/plain", b"ok\n"
-
-    def _unknown(self) -> AdminResponse:
-        paths = ", ".join(
-            (
-                "/healthz",
-                "/readyz",
-                "/checks",
-                *(f"/checks/{name}" for name in self._checks()),
+    def answer(self, path: str) -> Exchange:
+        """Answer a request by its path alone."""
+        checks = self._checks()
+        name = path.removeprefix("/checks/")
+        if path == HEALTH:
+            response = readiness(path, None)
+        elif path == READY:
+            response = self._ready()
+        elif path == "/metrics":
+            response = _response(
+                200, CONTENT_TYPE_LATEST, generate_latest(self._registry)
             )
-        )
-        return "404 Not Found", "text/plain", f"{paths} or /metrics\n".encode()
+        elif path == "/checks":
+            results = {name: check() for name, check in checks.items()}
+            is_well = all(well for well, _ in results.values())
+            details = {name: details for name, (_, details) in results.items()}
+            response = _json(is_well, details)
+        elif name in checks and name != path:
+            response = _json(*checks[name]())
+        else:
+            paths = (HEALTH, READY, "/checks", *(f"/checks/{name}" for name in checks))
+            text = f"{', '.join(paths)} or /metrics\n"
+            response = _response(404, "text/plain", text.encode())
+        return Exchange(response)
 
-    def _ready(self) -> AdminResponse:
-        """Respond whether reads are answered.
+    def _ready(self) -> Response:
+        """Respond whether this worker answers reads.
 
-        They are if every worker has a release, and one of them has just answered a
-        read. Also returned are the release's id and its age in seconds. While workers
-        serve different releases, these are of the worker that is behind, with the
-        reason if there is one. How the last pull went is no part of readiness, since
-        what was pulled before is served.
+        Also returned are the release's id and its age in seconds; where nothing newer
+        can be served, the reason; and how the last pull went, which is no part of
+        readiness, since what was pulled before is served.
         """
-        hindmost = behind(self._workers.running())
-        value: dict[str, Any] = {"ready": hindmost is not None and hindmost.id != ""}
-        if hindmost is not None and hindmost.id:
-            value |= {"id": hindmost.id, "age": _age(self._releases.built(hindmost.id))}
-        if hindmost is not None and hindmost.fault:
-            value["release"] = hindmost.fault
+        serving = self._front.serving({})
+        fault = read_fault(serving)
+        value: dict[str, Any] = {"ready": not fault}
+        if serving:
+            age = _age(self._releases.built(serving.id))
+            value |= {"id": serving.id, "age": age}
+            if fault:
+                value["reads"] = fault
+        if newer := self._front.fault():
+            value["release"] = newer
         if note := pull_notes.read(self._releases.out):
             value["pull"] = _pull_details(note)
-        if value["ready"] and self._probe and (fault := self._probe()):
-            value |= {"ready": False, "reads": fault}
-        return _response(value["ready"], value)
-
-    def _all_checks(self) -> AdminResponse:
-        results = {name: check() for name, check in self._checks().items()}
-        is_well = all(well for well, _ in results.values())
-        return _response(
-            is_well, {name: details for name, (_, details) in results.items()}
-        )
+        return _json(not fault, value)
 
     def _checks(self) -> dict[str, Callable[[], CheckResult]]:
         checks = {
@@ -228,25 +148,15 @@ class Admin:
         return checks
 
     def _check_release(self) -> CheckResult:
-        """Check that every worker serves the current release.
-
-        The details list which release each worker serves, and why nothing newer.
-        """
+        """Check that this worker serves the current release."""
         try:
-            current, fault = self._releases.current(), ""
+            current, fault = self._releases.current(), self._front.fault()
         except Failure as failure:
             current, fault = None, str(failure)
-        workers = self._workers.running()
-        well = (
-            current is not None
-            and bool(workers)
-            and all(worker.id == current for worker in workers)
-        )
-        served = {
-            str(worker.pid): {"id": worker.id, "fault": worker.fault}
-            for worker in workers
-        }
-        return well, {"ok": well, "current": current, "fault": fault, "workers": served}
+        serving = self._front.serving({})
+        id = serving.id if serving else ""
+        well = current is not None and id == current
+        return well, {"ok": well, "current": current, "id": id, "fault": fault}
 
     def _check_pull(self) -> CheckResult:
         """Check that the last attempt to pull a release succeeded."""
@@ -263,20 +173,10 @@ class Admin:
         return not fault, {"ok": not fault, "fault": fault, "database": True}
 
     def _check_queue(self) -> CheckResult:
-        """Check that writes do not wait for the database longer than QUEUE_SECONDS."""
-        loads = [worker.figures for worker in self._workers.running()]
-        waiting = sum(load.get("waiting", 0) for load in loads)
-        oldest = max((load.get("oldest", 0.0) for load in loads), default=0.0)
-        well = oldest <= QUEUE_SECONDS
-        return well, {"ok": well, "waiting": int(waiting), "oldest": oldest}
-
-
-def behind(workers: list[WorkerNote]) -> WorkerNote | None:
-    """Return the worker whose release was loaded first, or one that has none.
-
-    Returns None where no worker is running.
-    """
-    return min(workers, key=lambda worker: worker.loaded, default=None)
+        """Check that this worker's writes do not wait longer than QUEUE_SECONDS."""
+        load = self._database.load() if self._database else Load()
+        well = load.oldest <= QUEUE_SECONDS
+        return well, {"ok": well, "waiting": load.waiting, "oldest": load.oldest}
 
 
 def _pull_details(note: PullNote) -> dict[str, Any]:
@@ -286,17 +186,15 @@ def _pull_details(note: PullNote) -> dict[str, Any]:
     return {name: text for name, text in details.items() if text}
 
 
-def _as_response(check: Callable[[], CheckResult]) -> Callable[[], AdminResponse]:
-    return lambda: _response(*check())
+def _json(is_well: bool, value: Mapping[str, Any]) -> Response:
+    status = 200 if is_well else 503
+    body = orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+    return _response(status, "application/json", body)
 
 
-def _response(well: bool, value: Mapping[str, Any]) -> AdminResponse:
-    status = "200 OK" if well else "503 Service Unavailable"
-    return (
-        status,
-        "application/json",
-        orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE),
-    )
+def _response(status: int, media_type: str, body: bytes) -> Response:
+    headers = (("Content-Type", media_type), ("Cache-Control", "no-store"))
+    return Response(status, media_type, body, headers=headers)
 
 
 def _age(built: str) -> float | None:
@@ -309,29 +207,3 @@ def _age(built: str) -> float | None:
         )
     except (ValueError, TypeError):
         return None
-
-
-class _ThreadingServer(ThreadingMixIn, WSGIServer):
-    """A server with a thread for each connection, so that a silent one delays no other."""
-
-    daemon_threads = True
-
-    def __init__(
-        self, address: tuple[str, int], handler: type[WSGIRequestHandler]
-    ) -> None:
-        self.address_family = AF_INET6 if ":" in address[0] else AF_INET
-        super().__init__(address, handler)
-
-
-class _QuietHandler(WSGIRequestHandler):
-    """A handler that writes nothing to the log."""
-
-    timeout = IDLE_SECONDS
-
-    def handle(self) -> None:
-        """Answer the requests of a connection, until it ends."""
-        with suppress(OSError):  # the client is silent for too long, or has gone
-            super().handle()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Write nothing: the access log is for requests of apps."""

@@ -8,9 +8,8 @@ import os
 import platform
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -18,12 +17,14 @@ from pathlib import Path
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from shopwindow.problems import Failure
+from shopwindow.interface.outbox import OUTBOX
+from shopwindow.interface.table import Tables
+from shopwindow.problems import Failure, Refusal
 from shopwindow.release import pull_notes
 from shopwindow.release.build_notes import killed_build, last_build
 from shopwindow.release.pull_notes import FAULT_KINDS, PullNote
 from shopwindow.release.releases import Releases
-from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
+from shopwindow.service.database.database import Database
 
 DATABASE_FOLDER = "database"
 """The name under which a SQLite database stands among the places whose disks are
@@ -31,41 +32,22 @@ measured.
 """
 
 
-@dataclass(frozen=True)
-class DatabaseState:
-    """What was last observed of the database."""
-
-    fault: str = ""
-    """Why it cannot be reached; empty: it can."""
-    oldest_mail: datetime | None = None
-    """When the oldest mail that waits was promised; None: none waits."""
-    has_database: bool = False
-    mails: Mapping[str, int] = field(default_factory=dict)
-    """The number of mails, by state; states of mails that are done begin with `ended `.
-    """
-
-
 class Figures:
     """A collector for prometheus_client.
 
     ``folders`` are the places whose free space is measured, by name, each a folder or a
-    file. ``state`` returns what was last observed of the database: a scrape must not
-    wait for it. ``connections`` returns those of clients, `open` and `waiting`.
+    file. ``database``: None where the service has none.
     """
 
     def __init__(
         self,
         releases: Releases,
-        workers: WorkerNotes,
         folders: Mapping[str, Path],
-        state: Callable[[], DatabaseState],
-        connections: Callable[[], Mapping[str, int]] = dict,
+        database: Database | None = None,
     ) -> None:
         self._releases = releases
-        self._workers = workers
         self._folders = folders
-        self._state = state
-        self._connections = connections
+        self._database = database
         self._next_change: tuple[str, str] = (
             "",
             "",
@@ -79,24 +61,20 @@ class Figures:
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric that can be read now, and leave out the others."""
-        workers, state = self._workers.running(), self._state()
         yield _build_info()
-        yield from self._release(workers)
+        yield from self._release()
         yield from self._last_build()
         yield from _pulls(pull_notes.read(self._releases.out))
-        yield from _load(workers)
-        yield from self._clients()
-        yield from _database(state)
-        yield from _mails(state)
+        if self._database is not None:
+            yield from _database(self._database)
         yield from self._disks()
 
     # -- releases ----------------------------------------------------------------------
 
-    def _release(self, workers: list[WorkerNote]) -> Iterator[Metric]:
+    def _release(self) -> Iterator[Metric]:
         current: str | None = None
         with suppress(Failure):  # /checks/release reports it
             current = self._releases.current()
-        yield from _served(workers, current)
         if current:
             info = GaugeMetricFamily(
                 "shopwindow_release_info", "The current release.", labels=("id",)
@@ -133,15 +111,6 @@ class Figures:
             help = "When the last build ended; where it was killed, when it began."
             yield GaugeMetricFamily(
                 "shopwindow_last_build_timestamp_seconds", help, ended.timestamp()
-            )
-
-    def _clients(self) -> Iterator[Metric]:
-        if counts := self._connections():
-            help = "Connections of clients that the workers have open."
-            yield GaugeMetricFamily("shopwindow_connections_open", help, counts["open"])
-            help = "Connections of clients that no worker has accepted yet."
-            yield GaugeMetricFamily(
-                "shopwindow_connections_waiting", help, counts["waiting"]
             )
 
     # -- the host ----------------------------------------------------------------------
@@ -218,71 +187,37 @@ def _build_info() -> Metric:
     return info
 
 
-# -- workers and the database ----------------------------------------------------------
+# -- the database ----------------------------------------------------------------------
 
 
-def _served(workers: list[WorkerNote], current: str | None) -> Iterator[Metric]:
-    """Yield which release each worker serves, and how many workers serve the current
-    one.
-    """
-    served = GaugeMetricFamily(
-        "shopwindow_worker_release_info",
-        "The release that a worker serves.",
-        labels=("worker", "id"),
-    )
-    states = {"current": 0, "behind": 0, "without": 0}
-    for worker in workers:
-        served.add_metric((str(worker.pid), worker.id), 1)
-        if not worker.id:
-            states["without"] += 1
-        elif worker.id == current:
-            states["current"] += 1
-        else:
-            states["behind"] += 1
-    yield served
-    help = "Workers, by the release that they serve."
-    yield _by_label("shopwindow_workers", help, "state", states)
-
-
-def _load(workers: list[WorkerNote]) -> Iterator[Metric]:
-    def total(name: str) -> float:
-        return sum(worker.figures.get(name, 0) for worker in workers)
-
-    yield GaugeMetricFamily(
-        "shopwindow_threads_busy", "Requests that are being answered.", total("busy")
-    )
-    yield GaugeMetricFamily(
-        "shopwindow_database_queue",
-        "Actions that wait for the database.",
-        total("waiting"),
-    )
-    oldest = max((worker.figures.get("oldest", 0.0) for worker in workers), default=0.0)
-    yield GaugeMetricFamily(
-        "shopwindow_database_queue_oldest_seconds",
-        "How long the first of them has waited.",
-        oldest,
-    )
-    connections = {"used": total("used"), "idle": total("idle")}
-    help = "Connections of all workers to a database server."
-    yield _by_label("shopwindow_database_connections", help, "state", connections)
-
-
-def _database(state: DatabaseState) -> Iterator[Metric]:
-    if state.has_database:
-        help = "Whether the database could be reached when it was last tried."
-        yield GaugeMetricFamily("shopwindow_database_up", help, float(not state.fault))
-
-
-def _mails(state: DatabaseState) -> Iterator[Metric]:
-    if not state.mails:
+def _database(database: Database) -> Iterator[Metric]:
+    """Yield whether the database can be reached, and the mails that it holds."""
+    fault = database.fault()
+    help = "Whether the database can be reached."
+    yield GaugeMetricFamily("shopwindow_database_up", help, float(not fault))
+    if fault or OUTBOX.name not in database.tables:
         return
+    with suppress(Refusal):  # it has gone since
+        yield from _mails(*database.read(_outbox))
+
+
+def _outbox(tables: Tables) -> tuple[Mapping[str, int], datetime | None]:
+    outbox = tables[OUTBOX]
+    return outbox.counts(), outbox.oldest()
+
+
+def _mails(counts: Mapping[str, int], oldest: datetime | None) -> Iterator[Metric]:
+    """Yield the numbers of mails by state, and how old the oldest is that waits.
+
+    States of mails that are done begin with `ended `.
+    """
     ended = CounterMetricFamily(
         "shopwindow_mails_ended",
         "Mails that were sent or dead-lettered.",
         labels=("how",),
     )
     now = {}
-    for name, number in state.mails.items():
+    for name, number in counts.items():
         if name.startswith("ended "):
             ended.add_metric((name.removeprefix("ended "),), number)
         else:
@@ -294,11 +229,7 @@ def _mails(state: DatabaseState) -> Iterator[Metric]:
         now,
     )
     yield ended
-    age = (
-        (datetime.now(UTC) - state.oldest_mail).total_seconds()
-        if state.oldest_mail
-        else 0.0
-    )
+    age = (datetime.now(UTC) - oldest).total_seconds() if oldest else 0.0
     help = "Age of the oldest mail that waits; 0 where none does."
     yield GaugeMetricFamily("shopwindow_mails_oldest_seconds", help, max(0.0, age))
 

@@ -3,9 +3,8 @@
 CGI and WSGI name a field HTTP_X_FORWARDED_FOR, whether it was sent as `X-Forwarded-For`
 or as `X_Forwarded_For`. A proxy sets the first. If it lets a client's second one
 through, that one overrides the first. So nginx, gunicorn and waitress drop names with
-underscores. Granian's WSGI interface does not, and its environment no longer
-distinguishes them. This module is for interfaces that pass on the names themselves,
-such as RSGI and ASGI.
+underscores. This module is for interfaces that pass on the names themselves, such as
+ASGI.
 """
 
 import re

@@ -10,20 +10,7 @@ clients would occupy all threads. Here the event loop waits instead:
    requests are worked on at once. For a large body (LARGE) a thread is used only while
    fewer than LARGE_AT_ONCE others work on large bodies.
 
-Why Granian's ASGI, and neither its other interfaces nor another server:
-
-- Its WSGI reads bodies in threads. The price of ASGI is 33 µs of processor time for a
-  cached response, against 22 µs; of that an application that does nothing takes 18 µs
-  and 11 µs. A loop of our own with llhttp takes less than either, and would be an HTTP
-  server for us to maintain.
-- Its RSGI is as fast as its ASGI. But it drops header values that are not ASCII, and it
-  does not distinguish a body that was cut off from a complete one.
-- waitress receives bodies as we do, but in Python and in one process. It answers fewer
-  requests.
-
-With HTTP/1.1 Granian closes connections that stay silent before, within or after a
-head, at its header_read_timeout, to the tenth of a second (measured). In its `auto`
-mode it waits for the first bytes without a deadline, so HTTP/1.1 is the default.
+service.connection has the deadline of a head, and closes what stays silent.
 """
 
 import asyncio
@@ -41,10 +28,13 @@ from typing import Any
 from shopwindow.interface.answer import Response
 from shopwindow.interface.call import Request
 from shopwindow.problems import Fault
-from shopwindow.service import journal, probe, requestid
+from shopwindow.service import journal, requestid
+from shopwindow.service.admin import Admin
+from shopwindow.service.connection import CUT_OFF
 from shopwindow.service.headers import believed
 from shopwindow.service.message import MAX_BODY, malformed
 from shopwindow.service.proxies import Proxies
+from shopwindow.service.readiness import is_asked
 from shopwindow.service.serving import Exchange
 from shopwindow.service.wsgi import BODY_METHODS, MAX_UNWANTED, Front, headers_of
 
@@ -57,10 +47,9 @@ BODY_SECONDS = 14.0
 network; 64 KiB, more than apps send, takes 40 kbit/s.
 """
 
-LINGER_SECONDS = 4.0
-"""How long the rest of a body that no operation reads is received and dropped. If we
-closed the connection at once, a client that is still sending would not see the response
-(RFC 9112 §9.6).
+STUCK_SECONDS = 2.5
+"""How long all threads may work on the same requests before the worker counts as stuck:
+every other request waits as long. Its alarm goes off 10 s later (service.worker).
 """
 
 LARGE = 64 * 1024
@@ -84,25 +73,27 @@ RETRY_SECONDS_WHEN_FULL = 2
 RequestWork = Callable[[], Exchange]
 """What a thread does for a request."""
 
-RecordWork = Callable[
-    [Callable[[RequestWork], Exchange]], Callable[[RequestWork], Exchange]
-]
-"""Wraps the function that does a RequestWork, so that each call of it is on record."""
-
 
 class Intake:
     """The ASGI application.
 
-    ``front`` answers. ``threads`` is how many requests are worked on at once.
-    ``record`` wraps whatever a thread does for a request, so that a thread that does
-    not return is noticed (service.worker).
+    ``front`` answers. ``threads`` is how many requests are worked on at once. ``admin``
+    answers what comes to its address; None: there is none. ``stop`` ends what else
+    works in this process.
     """
 
     def __init__(
-        self, front: Front, threads: int, record: RecordWork = lambda perform: perform
+        self,
+        front: Front,
+        threads: int,
+        admin: Admin | None = None,
+        stop: Callable[[], None] = lambda: None,
     ) -> None:
         self._front = front
-        self._perform = record(lambda work: work())
+        self._threads = threads
+        self._admin = admin
+        self.stop = stop
+        self._began: dict[int, float] = {}
         self._work: SimpleQueue[_Task | None] = SimpleQueue()
         self._results: deque[
             tuple[asyncio.Future[Exchange], Exchange | BaseException]
@@ -121,36 +112,52 @@ class Intake:
         front = self._front
         request, unread = _head(scope, front.trusted)
         id = requestid.of(request.headers.get(_REQUEST_ID))
-        # for this request alone: Granian runs each request in a task of its own
+        # for this request alone: uvicorn runs each request in a task of its own
         journal.request_id.set(id)
         trace = requestid.trace_of(request.headers.get(requestid.TRACEPARENT))
         journal.traceparent.set(trace)
-        if probe.is_probe(request.headers.get(_PROBE)):
-            response = (await self._in_thread(front.answer_probe)).response
+        answer = self._for_operators(scope, request)
+        if answer:
+            response = (await self._in_thread(answer)).response
             await _send(response, request.method, headers_of(response, id), send)
             return
 
         result = front.at_once(request)
         if result is None and unread and request.method in BODY_METHODS:
-            result, unread = await self._with_body(request, id, trace, receive)
+            result, unread = await self._with_body(scope, request, id, trace, receive)
         elif result is None:
             result = await self._in_thread(partial(front.answer, request, id, trace))
 
         headers = headers_of(result.response, id)
-        lingers = False
-        if unread:
-            is_late = result.response.status == HTTPStatus.REQUEST_TIMEOUT
-            lingers = not is_late and request.length <= MAX_UNWANTED
-            # HTTP/2 has no Connection header (RFC 9113 §8.2.2)
-            if not lingers and scope["http_version"] != "2":
-                headers.append(("Connection", "close"))
+        is_late = result.response.status == HTTPStatus.REQUEST_TIMEOUT
+        # uvicorn receives and drops the rest of any other body
+        if unread and (is_late or request.length > MAX_UNWANTED):
+            headers.append(("Connection", "close"))
         await _send(result.response, request.method, headers, send)
         front.note(result, request.method, started)
-        if lingers:
-            await _linger(receive)
+
+    def is_stuck(self) -> bool:
+        """Return whether every thread has been busy with one request for STUCK_SECONDS."""
+        began = list(self._began.values())
+        limit = time.monotonic() - STUCK_SECONDS
+        return len(began) >= self._threads and max(began) < limit
+
+    def _for_operators(self, scope: Scope, request: Request) -> RequestWork | None:
+        """Return what answers a request of an operator; None for any other request."""
+        path, server = scope["path"], scope.get("server")
+        if self._admin and server and server[1] == self._admin.port:
+            return partial(self._admin.answer, path)
+        if is_asked(path, request.headers):
+            return partial(self._front.readiness, path)
+        return None
 
     async def _with_body(
-        self, request: Request, id: str, trace: str | None, receive: Receive
+        self,
+        scope: Scope,
+        request: Request,
+        id: str,
+        trace: str | None,
+        receive: Receive,
     ) -> tuple[Exchange, bool]:
         """Receive the body of a request and answer it.
 
@@ -166,6 +173,8 @@ class Intake:
                     if message["type"] == "http.disconnect":
                         return self._cut_off(request, len(body)), False
                     body += message["body"]
+                    if CUT_OFF in scope:
+                        return self._cut_off(request, len(body)), False
                     is_last = not message.get("more_body", False)
                     if len(body) > MAX_BODY:
                         too_large = request._replace(length=len(body))
@@ -230,16 +239,20 @@ class Intake:
 
     def _run(self) -> None:
         """Work through the queue: the body of each thread, which never returns."""
+        thread = threading.get_ident()
         while True:
             task = self._work.get()
             if task is None:
                 _trim()
                 continue
             work, loop, future = task
+            self._began[thread] = time.monotonic()
             try:
-                result: Exchange | BaseException = self._perform(work)
+                result: Exchange | BaseException = work()
             except BaseException as error:
                 result = error  # a fault of ours, which must not end the thread
+            finally:
+                del self._began[thread]
             self._results.append((future, result))
             # Else a large body would stay in memory until this thread's next request.
             del task, work, future, result
@@ -285,16 +298,13 @@ def _trim() -> None:
 _malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
-_REQUEST_ID, _PROBE = requestid.HEADER.lower(), probe.HEADER.lower()
+_REQUEST_ID = requestid.HEADER.lower()
 
 
 def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:
     """Return the request by its head, without a body, and whether a body follows."""
     headers = believed(scope["headers"])
     hosts = [value for name, value in scope["headers"] if name == b"host"]
-    if hosts == [b""]:  # Granian adds this where the client sent none
-        del headers["host"]
-        hosts = []
     # the server has refused what is no number (RFC 9112 §6.3)
     length = int(headers.get("content-length", "0"))
     coding = headers.get("transfer-encoding", "")
@@ -332,20 +342,3 @@ def _header_name(name: str) -> bytes:
     own.
     """
     return name.lower().encode("latin-1")
-
-
-async def _linger(receive: Receive) -> None:
-    """Receive and drop the rest of a body, for LINGER_SECONDS at most.
-
-    The connection can then be used for the next request.
-    """
-    size = 0
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LINGER_SECONDS):
-            while size <= MAX_UNWANTED:
-                message = await receive()
-                if message["type"] != "http.request" or not message.get(
-                    "more_body", False
-                ):
-                    return
-                size += len(message["body"])

@@ -101,7 +101,7 @@ def _text(text: str) -> str:
 
 
 class Lines(Formatter):
-    """Formats what others log with Python's `logging`, such as Granian and
+    """Formats what others log with Python's `logging`, such as gunicorn, uvicorn and
     psycopg_pool.
     """
 
@@ -120,6 +120,8 @@ class Lines(Formatter):
         return encoded(level, record.name, fields).decode().rstrip("\n")
 
 
+_OWN = {"handlers": ["console"], "propagate": False}
+
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -132,8 +134,8 @@ LOGGING: dict[str, Any] = {
         }
     },
     "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {
-        "_granian": {"handlers": ["console"], "level": "INFO", "propagate": False}
-    },
+    "loggers": {"gunicorn.error": _OWN, "gunicorn.access": _OWN},
 }
-"""For `logging.config.dictConfig` and Granian's ``log_dictconfig``."""
+"""For `logging.config.dictConfig`, and gunicorn's ``logconfig_dict``, whose loggers
+uvicorn's worker takes over.
+"""

@@ -274,37 +274,3 @@ def _log(mail: ClaimedMail, outcome: str, reason: str = "") -> None:
     code = {"code": reason[:3]} if reason[:3].isdecimal() else {}
     line = {"mail": mail.id, "outcome": outcome, "deferred": mail.deferred, **code}
     journal.write(journal.OUT, "info", "mail", line)
-
-
-class Counts:
-    """How many mails wait, are dead-lettered and were sent.
-
-    A thread asks the database every so many ``seconds``. So whoever collects metrics
-    never waits for the database.
-    """
-
-    def __init__(self, database: Database, seconds: float = 5) -> None:
-        self._database = database
-        self._seconds = seconds
-        self._counts: dict[str, int] = {}
-        if OUTBOX.name in database.tables:
-            threading.Thread(target=self._run, name="mail-counts", daemon=True).start()
-
-    def __call__(self) -> dict[str, int]:
-        """Return the last counts (Outbox.counts).
-
-        They are empty before the first, while the database is out of reach, and where
-        there is no outbox.
-        """
-        return self._counts
-
-    def _run(self) -> None:
-        pause = threading.Event()
-        while True:
-            try:
-                self._counts = self._database.read(
-                    lambda tables: tables[OUTBOX].counts()
-                )
-            except Refusal:
-                self._counts = {}
-            pause.wait(self._seconds)

@@ -18,18 +18,18 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import wraps
 from threading import Event, Lock, Thread
 from typing import Any, NamedTuple, ParamSpec
 
 import orjson
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 from shopwindow.service import journal
 from shopwindow.service.database.database import Load
-from shopwindow.service.serving import Exchange
+from shopwindow.service.serving import Exchange, Serving
 
 CountParameters = ParamSpec("CountParameters")
 
@@ -120,6 +120,38 @@ LOAD_FAILURES = Counter(
     "shopwindow_release_load_failures",
     "Releases that a worker could not load, or rejected.",
 )
+WORKERS = Gauge(
+    "shopwindow_workers",
+    "Workers, by the release that they serve.",
+    ("state",),
+    multiprocess_mode="livesum",
+)
+LOADED = Gauge(
+    "shopwindow_worker_release_loaded_seconds",
+    "When a worker loaded the release that it serves; 0: it has none.",
+    multiprocess_mode="liveall",
+)
+BUSY = Gauge(
+    "shopwindow_threads_busy",
+    "Requests that are being answered.",
+    multiprocess_mode="livesum",
+)
+QUEUE = Gauge(
+    "shopwindow_database_queue",
+    "Actions that wait for the database.",
+    multiprocess_mode="livesum",
+)
+OLDEST = Gauge(
+    "shopwindow_database_queue_oldest_seconds",
+    "How long the first of them has waited.",
+    multiprocess_mode="livemax",
+)
+CONNECTIONS = Gauge(
+    "shopwindow_database_connections",
+    "Connections of all workers to a database server.",
+    ("state",),
+    multiprocess_mode="livesum",
+)
 
 
 @never_raises
@@ -155,6 +187,17 @@ def count_log_refused(application: str, reason: str, number: int) -> None:
 def count_load_failure() -> None:
     """Count a release that could not be loaded or was rejected."""
     LOAD_FAILURES.inc()
+
+
+@never_raises
+def record_release(serving: Serving | None, fault: str) -> None:
+    """Record what this worker serves. ``fault``: why nothing newer; empty: there is
+    nothing newer.
+    """
+    state = "without" if serving is None else "behind" if fault else "current"
+    for each in ("current", "behind", "without"):
+        WORKERS.labels(each).set(float(each == state))
+    LOADED.set(serving.loaded if serving else 0.0)
 
 
 class DatabaseMeter:
@@ -193,8 +236,8 @@ MAX_IGNORED = 10
 stays well below PIPE_BUF.
 """
 
-REPORT_FLUSHES = 10
-"""Flushes between two reports of a worker's figures: one second."""
+LOAD_FLUSHES = 10
+"""Flushes between two records of how busy the worker is: one second."""
 
 
 class Note(NamedTuple):
@@ -223,7 +266,6 @@ class Metrics:
         log: whether each request is also a line of JSON on standard output. Lines have neither
             API keys nor queries.
         load: returns how much waits for the database.
-        report: takes the worker's figures once a second; None: nobody does.
     """
 
     def __init__(
@@ -231,11 +273,9 @@ class Metrics:
         *,
         log: bool = True,
         load: Callable[[], Load] = Load,
-        report: Callable[[Mapping[str, float]], None] | None = None,
     ) -> None:
         self._log = log
         self._load = load
-        self._report = report
         self._second = (0, "")
         self._start()
         os.register_at_fork(
@@ -282,22 +322,6 @@ class Metrics:
             if self._log:
                 self._write(notes)
 
-    def figures(self) -> dict[str, float]:
-        """Return how busy this process is.
-
-        `busy` are threads that answer. `waiting` are actions that wait for the
-        database, the first one for `oldest` seconds; `used` and `idle` are connections
-        to it.
-        """
-        load = self._load()
-        return {
-            "busy": len(self._answering),
-            "waiting": load.waiting,
-            "oldest": round(load.oldest, 3),
-            "used": load.used,
-            "idle": load.idle,
-        }
-
     def _start(self) -> None:
         self._notes: list[Note] = []
         self._answering: dict[int, None] = {}
@@ -310,15 +334,19 @@ class Metrics:
         while _others_are_alive():
             pause.wait(FLUSH_SECONDS)
             self.flush()
-            if flushes % REPORT_FLUSHES == 0:
-                self._report_figures()
+            if flushes % LOAD_FLUSHES == 0:
+                self._record_load()
             flushes += 1
         self.flush()
 
     @never_raises
-    def _report_figures(self) -> None:
-        if self._report:
-            self._report(self.figures())
+    def _record_load(self) -> None:
+        load = self._load()
+        BUSY.set(len(self._answering))
+        QUEUE.set(load.waiting)
+        OLDEST.set(round(load.oldest, 3))
+        CONNECTIONS.labels("used").set(load.used)
+        CONNECTIONS.labels("idle").set(load.idle)
 
     @never_raises
     def _write(self, notes: Iterable[Note]) -> None:

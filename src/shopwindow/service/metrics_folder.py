@@ -46,11 +46,13 @@ def metrics_folder() -> Iterator[str]:
     shared = tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-", dir=parent)
     lock = os.open(shared, _FOLDER)
     fcntl.flock(lock, fcntl.LOCK_EX)  # waits for a service that looks how old it is
+    maker = os.getpid()
     try:
         yield shared
     finally:
-        shutil.rmtree(shared, ignore_errors=True)
-        os.close(lock)
+        if os.getpid() == maker:  # and not a worker, which was forked within
+            shutil.rmtree(shared, ignore_errors=True)
+            os.close(lock)
 
 
 def _remove_abandoned(folder: Path) -> None:

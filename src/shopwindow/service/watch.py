@@ -91,6 +91,10 @@ class Watch:
     def __call__(self) -> Serving | None:
         return self._serving
 
+    def fault(self) -> str:
+        """Return why nothing newer is served; empty: there is nothing newer."""
+        return self._announced[1] if self._announced else ""
+
     def _start(self) -> None:
         self._wake = threading.Event()
         threading.Thread(target=self._run, name="release-watch", daemon=True).start()

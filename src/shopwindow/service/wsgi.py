@@ -2,8 +2,8 @@
 into HTTP.
 
 How this works. Nothing is decided here: service.exchange has the checks and their
-order. The parts of the callable are public methods of ``Front``, because Granian's ASGI
-server does the same steps in other threads (service.intake). ``make`` puts the callable
+order. The parts of the callable are public methods of ``Front``, because `serve` does
+the same steps in other threads (service.intake). ``make`` puts the callable
 together from environment variables, for a server that starts worker processes by a
 factory.
 """
@@ -22,8 +22,7 @@ from shopwindow.interface.formats import accepted_formats
 from shopwindow.interface.loading import from_environment
 from shopwindow.interface.secret import SECRET, read_secret
 from shopwindow.problems import Fault, Refusal
-from shopwindow.release.damage import is_damaged
-from shopwindow.service import journal, probe, requestid
+from shopwindow.service import journal, requestid
 from shopwindow.service import metrics as metric_counts
 from shopwindow.service.codings import BODILESS_STATUSES
 from shopwindow.service.database.database import Load
@@ -38,10 +37,10 @@ from shopwindow.service.logfile import LogFile
 from shopwindow.service.message import MAX_BODY, malformed
 from shopwindow.service.metrics import DatabaseMeter, Metrics
 from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
+from shopwindow.service.readiness import PATHS, readiness
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Exchange, Serving, shipped_schemas
 from shopwindow.service.watch import Watch
-from shopwindow.service.worker_notes import WorkerNotes
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
@@ -97,6 +96,8 @@ class Front:
     metrics: Metrics | None
     backstage: Backstage
     trusted: Proxies
+    fault: Callable[[], str] = str
+    """Returns why no newer release is served; empty: there is none."""
 
     def __call__(
         self, environ: Environ, start_response: Callable[..., Any]
@@ -107,13 +108,12 @@ class Front:
         journal.request_id.set(id)
         trace = requestid.trace_of(environ.get(requestid.TRACEPARENT_ENVIRON))
         journal.traceparent.set(trace)
-        if probe.is_probe(environ.get(probe.ENVIRON)):
-            result = self.answer_probe()
-            start_response(
-                _STATUS_LINES[result.response.status], headers_of(result.response, id)
-            )
-            return [result.response.body]
         method = environ["REQUEST_METHOD"]
+        path = environ.get("PATH_INFO", "")
+        if path in PATHS and "HTTP_X_FORWARDED_FOR" not in environ:
+            response = self.readiness(path).response
+            start_response(_STATUS_LINES[response.status], headers_of(response, id))
+            return [] if method == "HEAD" else [response.body]
         self.begin()
         try:
             request = _request(environ, self.trusted)
@@ -128,7 +128,6 @@ class Front:
             _STATUS_LINES[result.response.status], headers_of(result.response, id)
         )
         self.note(result, method, started)
-        # a list: Granian is fast for no other iterable
         return [] if method == "HEAD" else [result.response.body]
 
     def at_once(self, request: Request) -> Exchange | None:
@@ -157,24 +156,12 @@ class Front:
         finally:
             self.end()
 
-    def answer_probe(self) -> Exchange:
-        """Answer the admin address, which asks whether this worker can read
-        (service.probe).
+    def readiness(self, path: str) -> Exchange:
+        """Answer /healthz or /readyz (service.readiness).
 
         Neither the metrics nor the access log have such a request.
         """
-        serving = self.serving({})
-        try:
-            fault = probe.read(serving)
-        except Exception as error:
-            fault = f"{type(error).__name__}: {error}"
-            if serving is not None and is_damaged(error):
-                serving.report_damage(str(error))
-
-        status = 503 if fault else 200
-        body = fault.encode(errors="backslashreplace") or b"ok"
-        headers = (("Content-Type", "text/plain"),)
-        return Exchange(Response(status, "text/plain", body, headers=headers))
+        return Exchange(readiness(path, self.serving({})))
 
     def begin(self) -> None:
         """Note that the current thread begins to answer a request."""
@@ -238,32 +225,31 @@ def make(describe: Describe | None = None) -> Front:
     | SHOPWINDOW_CODE_SECRET | the secret that keys digests; empty: none |
     | SHOPWINDOW_ACCESS_LOG | 0: no access log |
     | SHOPWINDOW_DOCS | 0: no /openapi.json and no /docs |
-    | PROMETHEUS_MULTIPROC_DIR | the folder of metrics and of this worker's note |
+    | PROMETHEUS_MULTIPROC_DIR | the folder of metrics, where several processes count |
 
     Raises Failure for a wrong interface.
     """
     # before anything else takes file descriptors
     metric_counts.open_files()
 
-    shared = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-    notes = WorkerNotes(Path(shared)) if shared else None
     interface = from_environment(os.environ)
     watch = Watch(
         Path(os.environ.get("SHOPWINDOW_OUT", "dist")),
         interface,
-        on_change=notes.record_release if notes else None,
+        on_change=metric_counts.record_release,
         on_failure=metric_counts.count_load_failure,
         describe=describe if os.environ.get("SHOPWINDOW_DOCS", "1") != "0" else None,
     )
 
     address = os.environ.get("SHOPWINDOW_DATABASE", "")
     database = (
-        late_database(address, interface.tables, DatabaseMeter()) if address else None
+        late_database(address, interface.tables, DatabaseMeter(), migrate=True)
+        if address
+        else None
     )
     metrics = Metrics(
         log=os.environ.get("SHOPWINDOW_ACCESS_LOG", "1") != "0",
         load=database.load if database else Load,
-        report=notes.record_figures if notes else None,
     )
 
     trusted = proxies(os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK))
@@ -271,7 +257,8 @@ def make(describe: Describe | None = None) -> Front:
     secret = read_secret(os.environ[SECRET]) if os.environ.get(SECRET) else b""
     backstage = Backstage(database, LogFile(Path(logs)) if logs else None, secret)
     interface.prepare_process()
-    return application(lambda request: watch(), metrics, backstage, trusted)
+    front = application(lambda request: watch(), metrics, backstage, trusted)
+    return replace(front, fault=watch.fault)
 
 
 def _request(environ: Environ, trusted: Proxies) -> Request:

@@ -1,0 +1,58 @@
+"""Whether a worker can read: what /healthz and /readyz say, on any address and server.
+
+They need no API key, and say no more than anybody may know. A request with
+X-Forwarded-For comes through a proxy, and so from a client: it gets what every unknown
+path gets.
+"""
+
+from collections.abc import Mapping
+
+from shopwindow.interface.answer import Response
+from shopwindow.release.damage import is_damaged
+from shopwindow.service.serving import Serving
+
+HEALTH, READY = "/healthz", "/readyz"
+"""Whether the process answers at all, and whether it answers reads."""
+
+PATHS = (HEALTH, READY)
+
+
+def is_asked(path: str, headers: Mapping[str, str]) -> bool:
+    """Return whether a request asks for readiness, and not through a proxy."""
+    return path in PATHS and "x-forwarded-for" not in headers
+
+
+def read_fault(serving: Serving | None) -> str:
+    """Read from a release as requests do. Return why that fails; empty: it does not."""
+    if serving is None:
+        return "no release is being served yet"
+    try:
+        serving.content.setting("base_url")
+        for index in serving.interface.indexes:
+            opened = serving.content.index(index.name)
+            if opened is not None:
+                index.probe(opened)
+    except Exception as error:  # such as sqlite3.Error for a damaged index
+        if is_damaged(error):
+            serving.report_damage(str(error))
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def readiness(path: str, serving: Serving | None) -> Response:
+    """Return the response to HEALTH or READY: the release's id, and whether reads are
+    answered from it.
+    """
+    if path == HEALTH:
+        return Response(200, "text/plain", b"ok\n", headers=_headers("text/plain"))
+    is_ready = not read_fault(serving)
+    id = serving.id if serving else ""
+    body = b'{"ready":%s,"id":"%s"}\n' % (str(is_ready).lower().encode(), id.encode())
+    status = 200 if is_ready else 503
+    return Response(
+        status, "application/json", body, headers=_headers("application/json")
+    )
+
+
+def _headers(media_type: str) -> tuple[tuple[str, str], ...]:
+    return ("Content-Type", media_type), ("Cache-Control", "no-store")

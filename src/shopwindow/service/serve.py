@@ -1,0 +1,338 @@
+"""The service as a whole: gunicorn's arbiter, which starts workers and replaces them.
+
+How this works. The arbiter listens at both addresses, or takes the public one from
+systemd, and forks its workers (service.worker), which accept from these sockets. It has
+imported the program before, so a worker begins in a moment and shares that memory. It
+has no threads, because a fork would copy the locks that they hold: whatever a worker
+needs, it makes itself.
+
+The options go to the workers as environment variables, which service.wsgi.make reads,
+so that the same callable works with another server.
+"""
+
+import errno
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
+
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.loading import from_environment
+from shopwindow.problems import Failure
+from shopwindow.release.changes import content_of
+from shopwindow.release.releases import Releases
+from shopwindow.service import journal
+from shopwindow.service.connection import make_room
+from shopwindow.service.database.address import sqlite_path
+from shopwindow.service.database.database import Database
+from shopwindow.service.letters import Letters
+from shopwindow.service.mail import Senders
+from shopwindow.service.metrics_folder import metrics_folder
+from shopwindow.service.proxies import LOOPBACK, proxies
+from shopwindow.service.smtp import smtp_server
+from shopwindow.service.worker import (
+    DRAIN_SECONDS,
+    ENDING_SIGNALS,
+    SILENT_SECONDS,
+    Worker,
+)
+
+BACKLOG = 4096
+"""Connections that wait to be accepted. Beyond it the kernel drops them, and clients
+try again a second later.
+
+4,096 is the most that Linux admits by default (net.core.somaxconn). 1,800 silent
+clients that came at once filled a queue of 1,024, and the next client waited that
+second.
+"""
+
+DEFER_SECONDS = 1
+"""For which the kernel holds a new connection back until its request comes (tcp(7),
+TCP_DEFER_ACCEPT).
+
+A worker that is about to end would otherwise accept it, and close it before the request
+is there. A longer time gains nothing: a request follows its connection at once.
+"""
+
+SENDERS = 1
+"""Connections of a worker to the mail server. Those of all workers share the mails, for
+each is claimed before it is sent.
+"""
+
+NOT_LOADED = 4
+"""The exit status of a worker that cannot begin for a reason that the log names, such
+as a newer database. gunicorn then ends the service with it (Arbiter.APP_LOAD_ERROR).
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceOptions:
+    """The options of `shopwindow serve`."""
+
+    out: Path
+    """The output directory, whose current release is served."""
+    bind: tuple[str, int]
+    """Host and port of the service; ignored with a socket of systemd."""
+    admin: tuple[str, int] | None
+    """Host and port of the admin address; None: there is none."""
+    workers: int
+    """How many processes answer."""
+    threads: int
+    """How many requests a worker works on at once."""
+    clients: int
+    """Connections of a worker, at most."""
+    database: str
+    """The database's address; empty: writes are refused."""
+    log_dir: str
+    """The folder of the mobile log; empty: there is none."""
+    mail: bool
+    """Whether to send the mails of the outbox, where the environment names a mail
+    server.
+    """
+    templates: Path
+    """The folder of the shop's own templates of mails; it may be missing."""
+    factory: str
+    """What makes the service.wsgi.Front of a worker, `module:function`."""
+    docs: bool
+    """Whether there are `/openapi.json` and `/docs`, where the factory can describe the
+    interface.
+    """
+
+
+def address(text: str) -> tuple[str, int]:
+    """Return host and port of a text `HOST:PORT`. Raises ValueError."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 <= int(port) <= 65535:
+        raise ValueError(f"must be HOST:PORT, not {text!r}")
+    return host.strip("[]"), int(port)
+
+
+def serve(options: ServiceOptions) -> None:
+    """Serve until SIGTERM or SIGINT; requests in flight are answered first. Raises
+    Failure.
+
+    The sockets come first: a service that cannot have its addresses changes nothing.
+    """
+    listeners = _listeners(options)
+    try:
+        with metrics_folder() as shared:
+            _set_environment(options, shared)
+            _run(options, shared, listeners)
+    finally:
+        # Python restores the default of these signals while it closes down: a second
+        # one would turn a normal end into a failure.
+        for number in (*ENDING_SIGNALS, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _run(options: ServiceOptions, shared: str, listeners: list[int]) -> None:
+    """Run the arbiter. Never returns: it raises SystemExit, or Failure.
+
+    The imports stand here because prometheus_client reads PROMETHEUS_MULTIPROC_DIR when
+    it is imported, and before the fork, so that workers share what is imported.
+    """
+    from prometheus_client.multiprocess import mark_process_dead
+
+    from shopwindow.service.admin import Admin
+    from shopwindow.service.intake import Intake
+
+    # a wrong list of proxies is reported here, once, and not by every worker
+    proxies(os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK))
+    interface = from_environment(os.environ)
+    interface.prepare_process()
+    module, _, function = options.factory.partition(":")
+    make = getattr(import_module(module), function)
+    make_room(options.clients)
+
+    def application() -> Intake:
+        front = make()
+        admin = None
+        if options.admin:
+            folders = _folders(options)
+            port = options.admin[1]
+            admin = Admin(front, port, options.out, Path(shared), folders)
+        stop = _send_mail(options, interface, front.backstage.database)
+        return Intake(front, options.threads, admin, stop)
+
+    def begin(arbiter: Any) -> None:
+        # what it has imported has gauges, and it is no worker
+        mark_process_dead(os.getpid(), shared)  # type: ignore[no-untyped-call]
+        for listener in arbiter.LISTENERS:
+            _defer(listener.sock)
+        _inform(options, interface, arbiter)
+
+    Service(
+        application,
+        workers=options.workers,
+        bind=[f"fd://{listener}" for listener in listeners] or ["127.0.0.1:0"],
+        worker_tmp_dir=shared,
+        when_ready=begin,
+        child_exit=lambda _, worker: mark_process_dead(worker.pid, shared),  # type: ignore[no-untyped-call]
+    ).run()
+
+
+def _folders(options: ServiceOptions) -> dict[str, Path]:
+    """Return the places whose free space is measured, beside the releases."""
+    from shopwindow.service.figures import DATABASE_FOLDER
+
+    folders = {"log": Path(options.log_dir)} if options.log_dir else {}
+    if options.database and (path := sqlite_path(options.database)):
+        folders[DATABASE_FOLDER] = path
+    return folders
+
+
+def _send_mail(
+    options: ServiceOptions, interface: Interface, database: Database | None
+) -> Callable[[], None]:
+    """Begin to send the mails of the outbox, where there are a mail server and a
+    database. Return what ends it. Raises Failure.
+    """
+    server = smtp_server(os.environ) if options.mail else None
+    if server is None or database is None:
+        return lambda: None
+    letters = Letters(interface, [options.templates])
+    senders = Senders(database, server, letters, SENDERS)
+    senders.start()
+    return senders.stop
+
+
+class _Arbiter(Arbiter):  # type: ignore[misc]
+    """gunicorn's arbiter, whose workers lose no signal as they begin.
+
+    A worker has the arbiter's handlers until it has its own (Worker.init_signals), and
+    a signal that comes before would only be put in a queue that nobody reads.
+    """
+
+    def spawn_worker(self) -> Any:
+        """Fork a worker, in which the signals wait for its handlers."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+        try:
+            return super().spawn_worker()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
+
+
+class Service(BaseApplication):  # type: ignore[misc]
+    """gunicorn, set up by these settings and no file.
+
+    ``make`` makes a worker's application, in its process.
+    """
+
+    def __init__(self, make: Callable[[], Any], **settings: Any) -> None:
+        self._make = make
+        self._settings = settings
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Set what holds for every service, and the settings."""
+        always = {
+            "worker_class": Worker,
+            "timeout": SILENT_SECONDS,
+            "graceful_timeout": DRAIN_SECONDS,
+            "backlog": BACKLOG,
+            "logconfig_dict": journal.LOGGING,
+            "loglevel": "warning",
+            "control_socket_disable": True,
+        }
+        for name, value in (always | self._settings).items():
+            self.cfg.set(name, value)
+
+    def run(self) -> None:
+        """Run the arbiter. Never returns: it raises SystemExit."""
+        _Arbiter(self).run()
+
+    def load(self) -> Any:
+        """Make the application of a worker, or end with the reason in the log."""
+        try:
+            return self._make()
+        except Failure as failure:
+            journal.error("service", str(failure))
+            sys.exit(NOT_LOADED)
+
+
+def _set_environment(options: ServiceOptions, shared: str) -> None:
+    """Set the variables that workers read (service.wsgi.make)."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+    os.environ["SHOPWINDOW_OUT"] = str(options.out.absolute())
+    os.environ["SHOPWINDOW_DATABASE"] = options.database
+    os.environ["SHOPWINDOW_LOG_DIR"] = options.log_dir
+    os.environ["SHOPWINDOW_DOCS"] = "1" if options.docs else "0"
+
+
+def _inform(options: ServiceOptions, interface: Interface, arbiter: Any) -> None:
+    """Inform the operator where the service listens, and for which addresses of the
+    current release's site.yaml. A Host header tells those apart.
+    """
+    admin = options.admin[1] if options.admin else None
+    names = [listener.sock.getsockname() for listener in arbiter.LISTENERS]
+    public = next(name for name in names if name[1:2] != (admin,))
+    place = f"{public[0]}:{public[1]}" if isinstance(public, tuple) else str(public)
+    is_one = options.workers == 1
+    number = "1 worker listens" if is_one else f"{options.workers} workers listen"
+    news = f"{number} at {place}"
+    releases = Releases(options.out)
+    try:
+        path = releases.path(releases.find("current"))
+        content = content_of(path, replace(interface, indexes=()))
+    except Exception:  # there is none yet, or the workers say what is wrong with it
+        journal.info("service", news)
+        return
+    base, order = content.setting("base_url"), content.setting("order_base_url")
+    hosts = [urlsplit(url).netloc for url in (base, order)]
+    asking = f" (with the header Host: {hosts[1]})" if hosts[0] != hosts[1] else ""
+    also = f", and for {order}{asking}" if order != base else ""
+    journal.info("service", f"{news}, for {base}{also}")
+
+
+# -- sockets ---------------------------------------------------------------------------
+
+
+def _listeners(options: ServiceOptions) -> list[int]:
+    """Return the sockets that listen at our addresses, but for those that systemd hands
+    to gunicorn. Raises Failure.
+    """
+    is_handed = os.environ.get("LISTEN_PID") == str(os.getpid())
+    addresses = [] if is_handed else [options.bind]
+    if options.admin:
+        addresses.append(options.admin)
+    return [_bound(address) for address in addresses]
+
+
+def _defer(listener: socket.socket) -> None:
+    """Have the kernel hold connections back until their request comes."""
+    if listener.family != socket.AF_UNIX and hasattr(socket, "TCP_DEFER_ACCEPT"):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, DEFER_SECONDS)
+
+
+def _bound(bind: tuple[str, int]) -> int:
+    """Return a socket that listens at an address, as a file descriptor.
+
+    Without SO_REUSEPORT nobody else can listen there, so a second service is refused.
+    Raises Failure.
+    """
+    host, port = bind
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    dual = host == "::" and socket.has_dualstack_ipv6()
+    try:
+        listener = socket.create_server(
+            bind, family=family, backlog=BACKLOG, dualstack_ipv6=dual
+        )
+    except OSError as error:
+        # below zero for a host without an address (getaddrinfo(3))
+        number = error.errno or 0
+        reason = os.strerror(number) if number > 0 else error.strerror or str(error)
+        is_used = error.errno == errno.EADDRINUSE
+        advice = ": is the service running already?" if is_used else ""
+        raise Failure(
+            f"{host}:{port} cannot be listened at: {reason}{advice}"
+        ) from None
+    return listener.detach()
