@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tuf.api.exceptions import DownloadError, DownloadHTTPError, RepositoryError
 
-from harness.waits import PATIENCE
 from shopwindow.delivery.verifying import MetadataReader, refresh
 
 
@@ -19,7 +18,7 @@ class Addresses:
 
     def stream(self, key: str) -> Iterator[bytes] | None:
         try:
-            answer = urllib.request.urlopen(key, timeout=PATIENCE)
+            answer = urllib.request.urlopen(key, timeout=60)
         except urllib.error.HTTPError as error:
             if error.code in (403, 404):
                 return None
