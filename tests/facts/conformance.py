@@ -1108,7 +1108,7 @@ def _routes() -> Iterator[Case]:
         "v2/promotions%00",
         "v2/promotions%FF",
         "nowhere?storeId=x",
-        "healthz",
+        "checks",
         "metrics",
     )
     for target in unknown:
