@@ -14,7 +14,7 @@ LOG = """
 import os, sys
 from pathlib import Path
 from shopwindow.interface.running import LogKeeping
-from harness.program import LogFile
+from shopwindow.service.logfile import LogFile
 log = LogFile(Path(sys.argv[1]))
 for _ in range(2):
     log.write(["a line"], LogKeeping(durable={durable}))
@@ -24,7 +24,7 @@ STORE = """
 import os, sys
 from datetime import UTC, datetime
 from shopwindow.retail.consents.table import CONSENTS
-from harness.databases import open_database
+from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 database = open_database(f"sqlite:///{sys.argv[1]}/store.sqlite", INTERFACE.tables)
 database.migrate()

@@ -141,10 +141,10 @@ FAULTY_METRICS = """
 import os, shutil, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from shopwindow.service import metrics
-from harness.program import LogFile
 from shopwindow.interface.running import LogKeeping
-from harness.databases import open_database
+from shopwindow.service import metrics
+from shopwindow.service.database.opening import open_database
+from shopwindow.service.logfile import LogFile
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.shop import INTERFACE
 

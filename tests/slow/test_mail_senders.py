@@ -38,10 +38,10 @@ def server() -> Iterator[MailServer]:
 
 SENDING = """
 import os, signal, threading
-from harness.databases import open_database
-from harness.databases import Letters
-from harness.mails import Patience, Senders
-from harness.mails import smtp_server
+from shopwindow.service.database.opening import open_database
+from shopwindow.service.letters import Letters
+from shopwindow.service.mail import Patience, Senders
+from shopwindow.service.smtp import smtp_server
 from shopwindow.shop import INTERFACE
 
 stopped = threading.Event()

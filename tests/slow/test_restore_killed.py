@@ -21,7 +21,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from shopwindow.service.database.sqlite_file import restore
-from harness.databases import declared
+from shopwindow.service.database.tables import declared
 from shopwindow.shop import INTERFACE
 
 copy, path, steps = Path(sys.argv[1]), Path(sys.argv[2]), iter(range(int(sys.argv[3])))
