@@ -74,4 +74,4 @@ def test_a_service_whose_workers_answer_nothing_says_nothing_until_one_is_replac
 
 def test_a_template_with_one_long_step_is_ended(minimal: Path) -> None:
     text = TEXT + "{% set a = 9 ** (9 ** 9) %}"
-    expect_problem(minimal, text, HTML, "share.txt", "takes more than 5 s of processor time")
+    expect_problem(minimal, text, HTML, "share.txt", "takes too much time for one mail")
