@@ -253,6 +253,7 @@ def _state(sources: Sequence[Source], around: Unstreamed, referable: Referable) 
     promotions = [
         [document.value.get(part) for part in ("products", "categoryIds")]
         for document in around.case.having("promotion")
+        if isinstance(document.value, dict)  # a faulty one may be anything
     ]
     id_sets = (referable.categories, referable.promotions, referable.stores)
     ids = [None if part is None else sorted(map(str, part)) for part in id_sets]
