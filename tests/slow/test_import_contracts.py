@@ -9,4 +9,4 @@ from harness.content import ROOT
 def test_imports_run_strictly_downwards() -> None:
     command = "from importlinter.cli import lint_imports_command as lint; lint(['--no-cache'])"
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, cwd=ROOT)
-    assert (done.returncode, "Contracts: 4 kept, 0 broken." in done.stdout) == (0, True), done.stdout
+    assert (done.returncode, " kept, 0 broken." in done.stdout) == (0, True), done.stdout

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
+from gunicorn.errors import HaltServer
 
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import from_environment
@@ -34,6 +35,7 @@ from shopwindow.service import journal
 from shopwindow.service.connection import make_room
 from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.database.database import Database
+from shopwindow.service.database.late import late_database
 from shopwindow.service.letters import Letters
 from shopwindow.service.mail import Senders
 from shopwindow.service.metrics_folder import metrics_folder
@@ -149,6 +151,9 @@ def _run(options: ServiceOptions, shared: str, listeners: list[int]) -> None:
     proxies(os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK))
     interface = from_environment(os.environ)
     interface.prepare_process()
+    if options.database:
+        # migrated once, and what waiting does not repair is reported once
+        late_database(options.database, interface.tables, migrate=True).close()
     module, _, function = options.factory.partition(":")
     make = getattr(import_module(module), function)
     make_room(options.clients)
@@ -248,7 +253,10 @@ class Service(BaseApplication):  # type: ignore[misc]
 
     def run(self) -> None:
         """Run the arbiter. Never returns: it raises SystemExit."""
-        _Arbiter(self).run()
+        try:
+            _Arbiter(self).run()
+        except HaltServer as halt:  # of a second worker that could not begin
+            sys.exit(halt.exit_status)
 
     def load(self) -> Any:
         """Make the application of a worker, or end with the reason in the log."""
