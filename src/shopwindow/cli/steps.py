@@ -255,7 +255,7 @@ def cache_of(content: Path) -> Path | None:
         users = Path(named) if os.path.isabs(named) else Path.home() / ".cache"
     except RuntimeError:
         return None
-    whole = os.path.realpath(content)  # which follows no loop of links, and reports none
+    whole = os.path.realpath(content)  # which ends where links form a loop
     is_writable = os.access(users if users.exists() else users.parent, os.W_OK)
     if users.resolve().is_relative_to(whole) or not is_writable:
         return None
