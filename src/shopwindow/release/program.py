@@ -22,6 +22,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+from shopwindow.content.reading.files import MAX_FILE
 from shopwindow.content.reading.listing import below
 from shopwindow.interface.interface import Interface
 
@@ -57,13 +58,19 @@ def program_digest(
         for name, path in _own_files(interface).items()
         if not any(path.resolve().is_relative_to(folder) for folder in excluded)
     }
-    files |= {path.name: path for path in declared}
+    # one that is too large is read by nobody, for a check refuses it
+    files |= {path.name: path for path in declared if _size(path) <= MAX_FILE}
     own = {name: path for name, path in files.items() if path.is_file()}
     sources = [path.read_bytes() for path in own.values() if path.suffix == ".py"]
 
     libraries = _libraries(frozenset(re.findall(rb"\w+", b"\n".join(sources))))
     program = [sys.version, _package(), _digest(own), *libraries]
     return sha256("\0".join(program).encode()).hexdigest()
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file; 0 where there is none."""
+    return path.stat().st_size if path.is_file() else 0
 
 
 @cache
