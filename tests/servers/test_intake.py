@@ -129,8 +129,8 @@ def test_connections_beyond_the_limit_are_closed(tmp_path: Path, out: Path) -> N
                 with suppress(ConnectionResetError, BrokenPipeError):
                     client.sendall(HALF)
             awaited(lambda: count_connections(server.port) == {"open": 20, "waiting": 0})
-        assert server.ask(PROMOTIONS, KEY).status == 200
         awaited(lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
+        assert server.ask(PROMOTIONS, KEY).status == 200
 
 
 # -- what is answered before the body --------------------------------------------------------------------------
