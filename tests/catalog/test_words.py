@@ -1,8 +1,9 @@
-"""Words → stems, and how near two words are."""
+"""Words → stems, and which words a misspelled one is taken for."""
 
 import pytest
 
-from shopwindow.catalog.index.words import NEIGHBORS, edits, forms, indexed, reach, stem, words
+from harness.catalogs import OpenedCatalog, ProductQuery, index, product
+from shopwindow.catalog.index.words import indexed, stem, words
 
 SAME = [
     ("knife", "knives"), ("shelf", "shelves"), ("scarf", "scarves"), ("loaf", "loaves"), ("leaf", "leaves"),
@@ -61,33 +62,35 @@ def test_a_stem_has_ascii_letters_and_digits_only() -> None:
     assert all(each.isascii() and each.isalnum() for each in stems)
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("breifcase", "briefcase"), ("flanel", "flannel"), ("lippstick", "lipstick"), ("succulant", "succulent"),
-        ("colamder", "colander"), ("ukelele", "ukulele"), ("perl", "pearl"), ("sandles", "sandals"),
-        ("headfones", "headphones"), ("neckalce", "necklace"), ("gutiar", "guitar"), ("jewlery", "jewelry"),
-        ("saxaphone", "saxophone"), ("avacado", "avocado"), ("plyers", "pliers"), ("hcair", "chair"),
-        ("cashmeer", "cashmere"), ("mugg", "mug"),
-    ],
-)  # fmt: skip
-def test_a_misspelt_word_is_near_the_one_that_was_meant(typed: str, meant: str) -> None:
-    assert edits(typed, meant) is not None
-    assert not forms(typed, reach(typed)).isdisjoint(forms(meant, 2))
+MISSPELT = [
+    ("breifcase", "briefcase"), ("flanel", "flannel"), ("lippstick", "lipstick"), ("succulant", "succulent"),
+    ("colamder", "colander"), ("ukelele", "ukulele"), ("perl", "pearl"), ("sandles", "sandals"),
+    ("headfones", "headphones"), ("neckalce", "necklace"), ("gutiar", "guitar"), ("jewlery", "jewelry"),
+    ("saxaphone", "saxophone"), ("avacado", "avocado"), ("plyers", "pliers"), ("hcair", "chair"),
+    ("cashmeer", "cashmere"), ("mugg", "mug"),
+]  # fmt: skip
+
+NOT_SOLD = [
+    ("printer", "printed"), ("stapler", "staple"), ("stroller", "stroll"), ("boxers", "beers"), ("crib", "crab"),
+    ("cleaner", "clear"), ("router", "outer"), ("toaster", "taste"), ("umbrella", "umbria"), ("cat", "cut"),
+    ("lego", "leg"), ("lait", "lit"), ("harmonica", "harmonic"),
+]  # fmt: skip
+"""What nobody sells, and what is sold."""
 
 
-@pytest.mark.parametrize(
-    ("typed", "other"),
-    [
-        ("printer", "printed"), ("stapler", "staple"), ("stroller", "stroll"), ("boxers", "beers"), ("crib", "crab"),
-        ("cleaner", "clear"), ("router", "outer"), ("toaster", "taste"), ("umbrella", "umbria"), ("cat", "cut"),
-        ("lego", "leg"), ("lait", "lit"), ("harmonica", "harmonic"),
-    ],
-)  # fmt: skip
-def test_what_is_not_sold_is_not_taken_for_something_else(typed: str, other: str) -> None:
-    assert edits(typed, other) is None
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> OpenedCatalog:
+    """One product for each word that is meant, or sold."""
+    names = dict.fromkeys(name for _, name in (*MISSPELT, *NOT_SOLD))
+    products = [product(number, name, description="It is.") for number, name in enumerate(names, 1)]
+    return index(tmp_path_factory.mktemp("shop"), *products)
 
 
-def test_keys_are_beside_each_other_both_ways() -> None:
-    assert NEIGHBORS["g"] == set("tyfhvb")
-    assert all(one in NEIGHBORS[other] for one, near in NEIGHBORS.items() for other in near)
+@pytest.mark.parametrize(("typed", "meant"), MISSPELT)
+def test_a_misspelt_word_finds_the_one_that_was_meant(shop: OpenedCatalog, typed: str, meant: str) -> None:
+    assert shop.search(typed, ProductQuery()).corrected == meant
+
+
+@pytest.mark.parametrize(("typed", "other"), NOT_SOLD)
+def test_what_is_not_sold_is_not_taken_for_something_else(shop: OpenedCatalog, typed: str, other: str) -> None:
+    assert shop.search(typed, ProductQuery()).corrected is None

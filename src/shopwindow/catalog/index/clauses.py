@@ -2,29 +2,21 @@
 
 How a word is understood. Words that products have stand for themselves and their
 synonyms; several words may be one name (`dressing gown`) or one word (`back pack`). A
-word that no product has is an unfinished one, if it is the last, or a misspelled one:
-`words.forms` finds candidates and `words.edits` says how near they are. Of these the
-first that some product has together with the other words is taken.
+word that no product has is an unfinished one, if it is the last, or a misspelled one
+(`spelling`). Of what it may be, the first that some product has together with the other
+words is taken.
 
 The constants bound what a word costs, or weigh one match against another. Those weights
 are tastes, and tests/catalog/test_search.py says which phrases must find what.
 """
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, Protocol
 
-from shopwindow.catalog.index.words import (
-    FAR,
-    FARTHEST,
-    edits,
-    forms,
-    numbers,
-    reach,
-    stem,
-)
+from shopwindow.catalog.index.spelling import nearest
+from shopwindow.catalog.index.words import stem
 
 MAX_CHARACTERS = 1000
 """Characters of a phrase, and so of a word; the rest is ignored. It bounds what one
@@ -61,11 +53,6 @@ MIN_WIDENED = 3
 MAX_CORRECTIONS = 4
 """A misspelled word is taken for at most so many others."""
 
-FREQUENCY_BONUS = 0.08
-"""By so much a correction costs less for each factor e in the number of its products:
-of two words equally near, the more frequent one is likelier meant.
-"""
-
 NEARNESS = {"itself": 1.0, "synonym": 0.9, "corrected": 0.9, "begun": 0.8}
 """How much a match counts, by how it came about."""
 
@@ -79,6 +66,17 @@ class IndexReader(Protocol):
     @property
     def synonyms(self) -> Mapping[tuple[str, ...], Sequence[tuple[str, ...]]]:
         """The stems of a word or a name → the stems of each of its synonyms."""
+        ...
+
+    @property
+    def spellable(self) -> Mapping[str, str]:
+        """The words that spelling is corrected to, the most frequent first, with their
+        stems; of words with one stem only the first.
+        """
+        ...
+
+    def direct(self, phrase: str) -> int | None:
+        """Return the rank of the active product whose id, UPC or sku a phrase is."""
         ...
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -199,29 +197,23 @@ def _is_swapped(completed: Clause, respelled: Clause | None) -> bool:
     return same_letters and respelled.products > completed.products
 
 
-def _count_products(reader: IndexReader, stems: Collection[str]) -> dict[str, int]:
-    """Return how many products have each stem; stems that none has are left out."""
-    marks = ",".join("?" * len(stems))
-    return dict(
-        reader.rows(
-            f"SELECT stem, products FROM stem WHERE stem IN ({marks})", list(stems)
-        )
-    )
-
-
 def clause_of(reader: IndexReader, *typed: str) -> Clause | None:
     """Return the clause of a word, or of several that are one name: for the word itself
     and its synonyms, as far as products have them. None: no product has one.
     """
     own = tuple(map(stem, typed))
-    synonyms = reader.synonyms.get(own, ())
-    products = _count_products(
-        reader, {part for stems in (own, *synonyms) for part in stems}
-    )
-    candidates = [
-        (own, "itself"),
-        *((synonym, "synonym") for synonym in synonyms),
-    ]
+    synonyms = ((synonym, "synonym") for synonym in reader.synonyms.get(own, ()))
+    return _clause(reader, typed, ((own, "itself"), *synonyms))
+
+
+def _clause(
+    reader: IndexReader, typed: Sequence[str], candidates: Sequence[Alternative]
+) -> Clause | None:
+    """Return the clause of those alternatives that products have. None: they have none."""
+    stems = list({part for stems, _ in candidates for part in stems})
+    marks = ",".join("?" * len(stems))
+    statement = f"SELECT stem, products FROM stem WHERE stem IN ({marks})"
+    products = dict(reader.rows(statement, stems))
     alternatives = tuple(
         (stems, way)
         for stems, way in candidates
@@ -229,15 +221,8 @@ def clause_of(reader: IndexReader, *typed: str) -> Clause | None:
     )
     if not alternatives:
         return None
-    return Clause(typed, alternatives, _at_most(alternatives, products))
-
-
-def _at_most(alternatives: Iterable[Alternative], products: Mapping[str, int]) -> int:
-    """Return how many products have one of the alternatives, at most.
-
-    ``products``: how many have each stem.
-    """
-    return sum(min(products[part] for part in stems) for stems, _ in alternatives)
+    at_most = sum(min(products[part] for part in stems) for stems, _ in alternatives)
+    return Clause(tuple(typed), alternatives, at_most)
 
 
 def _name(reader: IndexReader, typed: Sequence[str]) -> Clause | None:
@@ -258,14 +243,10 @@ def _joined(reader: IndexReader, pair: Sequence[str]) -> Clause | None:
     """
     if len(pair) < 2:
         return None
-    one, other, whole = stem(pair[0]), stem(pair[1]), stem("".join(pair))
-    products = _count_products(reader, {one, other, whole})
-    if whole not in products:
-        return None
-    alternatives: tuple[Alternative, ...] = (((whole,), "itself"),)
-    if one in products and other in products:
-        alternatives = (((one, other), "itself"), *alternatives)
-    return Clause(tuple(pair), alternatives, _at_most(alternatives, products))
+    separate, whole = tuple(map(stem, pair)), (stem("".join(pair)),)
+    clause = _clause(reader, pair, ((separate, "itself"), (whole, "itself")))
+    is_joined = clause is not None and (whole, "itself") in clause.alternatives
+    return clause if is_joined else None
 
 
 def _completed(
@@ -288,11 +269,7 @@ def _completed(
         if stems and products_of_words > MAX_COMPLETION_PRODUCTS:
             break
         stems[longer] = None
-    if not stems:
-        return None
-    alternatives = tuple(((longer,), "begun") for longer in stems)
-    total = _at_most(alternatives, _count_products(reader, stems))
-    return Clause((word,), alternatives, total)
+    return _clause(reader, (word,), [((longer,), "begun") for longer in stems])
 
 
 def widened(reader: IndexReader, clause: Clause, is_last: bool) -> Clause:
@@ -341,16 +318,10 @@ def _split(reader: IndexReader, word: str) -> Iterator[Clause]:
     """
     shortest = 2 if any(map(str.isdigit, word)) else 3
     places = range(shortest, len(word) - shortest + 1)
-    pairs = [(stem(word[:place]), stem(word[place:])) for place in places]
-    if not pairs:
-        return
-    products = _count_products(reader, set(chain.from_iterable(pairs)))
-    for stems in pairs:
-        if not all(part in products for part in stems):
-            continue
-        alternatives = ((stems, "itself"),)
-        clause = Clause((word,), alternatives, _at_most(alternatives, products))
-        if satisfying(reader, [clause], "{name} : ", limit=1):
+    for place in places:
+        stems = stem(word[:place]), stem(word[place:])
+        clause = _clause(reader, (word,), ((stems, "itself"),))
+        if clause and satisfying(reader, [clause], "{name} : ", limit=1):
             yield clause
 
 
@@ -361,9 +332,7 @@ def _corrections(reader: IndexReader, word: str) -> Iterator[Clause]:
     A correction stands for all that the word meant stands for, and counts as many
     products: so it finds what that word finds, and says as much beside other words.
     """
-    limit = FAR.get(len(word), FARTHEST)
-    by_number = (_nearest(reader, typed, limit) for typed in numbers(word))
-    for meant in next(filter(None, by_number), ()):
+    for meant in islice(nearest(word, reader.spellable), MAX_CORRECTIONS):
         clause = clause_of(reader, meant)
         if clause is None:
             continue
@@ -372,28 +341,3 @@ def _corrections(reader: IndexReader, word: str) -> Iterator[Clause]:
             for stems, way in clause.alternatives
         )
         yield Clause((word,), alternatives, clause.products, corrected=meant)
-
-
-def _nearest(reader: IndexReader, word: str, limit: float) -> list[str]:
-    """Return the words that cost at most ``limit`` to make of this one, the likeliest
-    first. Of words with the same stem, only the likeliest is among them.
-
-    Words that share a form are candidates (`words.forms`); `words.edits` decides.
-    """
-    deletions = reach(word)
-    if not deletions:
-        return []
-    own_forms = list(forms(word, deletions))
-    marks = ",".join("?" * len(own_forms))
-    statement = f"SELECT DISTINCT word, stem, products FROM form JOIN word USING (word) WHERE form IN ({marks})"
-    candidates = []
-    for other, other_stem, products in reader.rows(statement, own_forms):
-        cost = edits(word, other)
-        if cost is not None and cost <= limit:
-            likely_cost = cost - FREQUENCY_BONUS * math.log(products)
-            candidates.append((likely_cost, other, other_stem))
-
-    by_stem: dict[str, str] = {}
-    for _, other, other_stem in sorted(candidates):
-        by_stem.setdefault(other_stem, other)
-    return list(islice(by_stem.values(), MAX_CORRECTIONS))

@@ -1,17 +1,16 @@
 """Why a phrase finds what it finds, and why in this order; without one, what is lacking.
 
-Nothing here searches or scores: `searching` and `scoring` do, and the values that they
-return are shown. What comes of it is JSON: a command prints it, and a page draws it.
+Nothing here searches or scores: the values that `searching` and `scoring` return are
+shown. What comes of it is JSON: a command prints it, and a page draws it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from shopwindow.catalog.index import searching
 from shopwindow.catalog.index.clauses import satisfying
 from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.index.ranks import INACTIVE
-from shopwindow.catalog.index.scoring import Scoring, scoring_of
-from shopwindow.catalog.index.searching import SearchedPhrase
+from shopwindow.catalog.index.scoring import Match, Scoring, scoring_of
+from shopwindow.catalog.index.searching import Searched, best_first, scored, texts
 from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.yaml import Json
@@ -48,18 +47,17 @@ def explain(
     """
     if not phrase.strip():
         return _lacks(catalog, progress)
-    searched = catalog.searched(phrase)
-    result = searched.result
-    scoring = scoring_of(catalog, result.clauses, result.words.head)
-    narrowed = catalog.lists.filtered(searched.ranks, query)
-    ordered = searched.ordered(catalog, narrowed, len(narrowed))
-    places = {rank: place for place, rank in enumerate(ordered, 1)}
-    used = {word for clause in result.clauses for word in clause.words}
+    searched, ranks = catalog.searched(phrase)
+    scoring = scoring_of(catalog, searched.clauses, searched.head)
+    narrowed = catalog.lists.filtered(ranks, query)
+    ordered = best_first(catalog, searched, narrowed, len(narrowed))
+    used = {word for clause in searched.clauses for word in clause.words}
+    shown = _products(catalog, searched, scoring, ordered)
     return {
         "phrase": phrase,
         "corrected": searched.corrected,
         "limit": searched.limit,
-        "head": result.words.head,
+        "head": searched.head,
         "terms": [
             {
                 "words": clause.words,
@@ -70,89 +68,92 @@ def explain(
                 "products": clause.products,
                 "weight": round(weight, 3),
             }
-            for clause, weight in zip(result.clauses, scoring.weights, strict=True)
+            for clause, weight in zip(searched.clauses, scoring.weights, strict=True)
         ],
-        "unused": [word for word in result.words.every if word not in used],
-        "widened": result.is_widened,
-        "found": len(searched.ranks),
+        "unused": [word for word in searched.every if word not in used],
+        "widened": searched.first is not None,
+        "found": len(ranks),
         "filtered": len(ordered),
-        "products": _products(catalog, searched, scoring, ordered[:limit], places),
-        "product": product and _named(catalog, searched, scoring, places, product),
+        "products": shown(ordered[:limit]),
+        "product": product and _named(catalog, searched, ordered, shown, product),
     }
+
+
+Shown = Callable[[Sequence[int]], list[Json]]
+"""Returns products of a result by their ranks: their places, scores, and the words that
+matched.
+"""
 
 
 def _products(
     catalog: OpenedCatalog,
-    searched: SearchedPhrase,
+    searched: Searched,
     scoring: Scoring,
-    ranks: Sequence[int],
-    places: Mapping[int, int],
-) -> list[Json]:
-    """Return products of a result: their places, scores, and the words that matched.
+    ordered: Sequence[int],
+) -> Shown:
+    """Return what shows products of a result, of which ``ordered`` has all in order.
 
     One has no score where its number is the phrase, or where so many are found that it
     follows by its rank.
     """
-    ids = [catalog.lists.column("id")[rank] for rank in ranks]
-    documents = catalog.products(ids)
-    by_words = [rank for rank in sorted(places) if rank != searched.direct]
-    scored = set(searching.scored(catalog, searched.result, by_words))
-    having = [rank for rank in ranks if rank in scored]
-    texts = dict(searching.texts(catalog, having))
-    scores = {rank: scoring.score(text) for rank, text in texts.items()}
-    shown = []
-    for rank, id in zip(ranks, ids, strict=True):
-        score = scores.get(rank)
-        matches: dict[str, list[str]] = {}
-        for field, _, word, _, _ in score.matches if score else ():
-            words = matches.setdefault(SCORED_FIELDS[field], [])
-            if word not in words:
-                words.append(word)
-        shown.append(
+    places = {rank: place for place, rank in enumerate(ordered, 1)}
+    by_words = sorted(rank for rank in ordered if rank != searched.direct)
+    with_score = set(scored(catalog, searched, by_words))
+
+    def shown(ranks: Sequence[int]) -> list[Json]:
+        ids = [catalog.lists.column("id")[rank] for rank in ranks]
+        documents = catalog.products(ids)
+        rows = texts(catalog, [rank for rank in ranks if rank in with_score])
+        scores = {rank: scoring.score(text) for rank, text in rows}
+        return [
             {
                 "place": places[rank],
                 "id": id,
                 "name": documents[id]["name"],
                 "brand": documents[id].get("brand", ""),
                 "rank": catalog.lists.standing_at(rank),
-                "score": score and round(score.total, 3),
-                "matches": matches,
+                "score": scores[rank].total if rank in scores else None,
+                "matches": _by_field(scores[rank].matches) if rank in scores else {},
             }
-        )
+            for rank, id in zip(ranks, ids, strict=True)
+        ]
+
     return shown
+
+
+def _by_field(matches: Iterable[Match]) -> Json:
+    """Return the words that matched, by the field that they stand in."""
+    words: dict[str, list[str]] = {}
+    for field, word in dict.fromkeys(matches):
+        words.setdefault(SCORED_FIELDS[field], []).append(word)
+    return words
 
 
 def _named(
     catalog: OpenedCatalog,
-    searched: SearchedPhrase,
-    scoring: Scoring,
-    places: Mapping[int, int],
+    searched: Searched,
+    ordered: Sequence[int],
+    shown: Shown,
     id: int,
 ) -> Json:
     """Return what became of a product that was named: it exists, is active, is found,
     and has no place where filters or the price limit leave it out.
     """
     rank = catalog.ranks((id,)).get(id)
-    clauses = searched.result.clauses or searched.result.understood
     is_active = rank is not None and rank < INACTIVE
-    is_found = rank in searched.result.ranks or rank == searched.direct
-    product = None
-    if rank is not None and rank in places:
-        (product,) = _products(catalog, searched, scoring, [rank], places)
-    lacks: list[str] = []
-    if is_active and not is_found:
-        lacks = [
-            " ".join(clause.words)
-            for clause in clauses
-            if rank not in satisfying(catalog, (clause,))
-        ]
+    is_found = is_active and (rank in searched.ranks or rank == searched.direct)
+    (product,) = shown([rank]) if rank is not None and rank in ordered else (None,)
     return {
         "id": id,
         "exists": rank is not None,
         "active": is_active,
-        "found": is_active and is_found,
-        "place": None if rank is None else places.get(rank),
-        "lacks": lacks,
+        "found": is_found,
+        "place": product and product["place"],
+        "lacks": [
+            " ".join(clause.words)
+            for clause in searched.clauses
+            if is_active and not is_found and rank not in satisfying(catalog, (clause,))
+        ],
         "product": product,
     }
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-INDEX_FORMAT = 5
+INDEX_FORMAT = 6
 """The format of catalog.sqlite; a reader refuses any other."""
 
 PAGE_SIZE = 16384

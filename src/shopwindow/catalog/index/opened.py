@@ -23,7 +23,6 @@ from urllib.parse import quote
 
 import orjson
 
-from shopwindow.catalog.index import searching
 from shopwindow.catalog.index.file import INDEX_FORMAT
 from shopwindow.catalog.index.lists import ProductLists
 from shopwindow.catalog.index.opened_file import OpenedFile
@@ -34,13 +33,18 @@ from shopwindow.catalog.index.parts_read import (
 )
 from shopwindow.catalog.index.ranks import INACTIVE
 from shopwindow.catalog.index.rows import average
-from shopwindow.catalog.index.searching import SearchedPhrase
+from shopwindow.catalog.index.searching import Searched, best_first, find
 from shopwindow.catalog.index.store_stock import StoreStock, upc_numbers
 from shopwindow.catalog.index.words import stem
 from shopwindow.catalog.protocol import Page, ProductQuery, Reviews
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.index import HandedOut
 from shopwindow.retail.articles import Status
+
+SPELLABLE_WORDS = 100_000
+"""Spelling is corrected to so many words, the most frequent ones. A misspelled one is
+compared with all of them, which takes some 5 ms.
+"""
 
 
 def open_index(path: Path) -> "OpenedCatalog":
@@ -204,26 +208,23 @@ class OpenedCatalog:
     # -- a search ----------------------------------------------------------------------
 
     def search(self, phrase: str, query: ProductQuery) -> Page:
-        searched = self.searched(phrase)
-        order = partial(searched.ordered, self)
-        page = self.lists.page(searched.ranks, query, order)
+        searched, ranks = self.searched(phrase)
+        page = self.lists.page(ranks, query, partial(best_first, self, searched))
         return replace(page, corrected=searched.corrected)
 
-    def searched(self, phrase: str) -> SearchedPhrase:
-        """Return what a phrase finds, and why, before any filter."""
-        unpriced, limit = searching.priced(phrase)
-        result = searching.find(self, unpriced)
-        ranks = result.ranks
-        direct = self._direct(phrase)
-        if direct:
+    def searched(self, phrase: str) -> tuple[Searched, Sequence[int]]:
+        """Return what a phrase finds and why, and the ranks that its price limit leaves
+        before any filter: first that of the product whose number the phrase is.
+        """
+        searched = find(self, phrase)
+        ranks, direct = searched.ranks, searched.direct
+        if direct is not None:
             ranks = [direct, *(rank for rank in ranks if rank != direct)]
-        if limit:
-            ranks = self.lists.narrowed(ranks, ProductQuery(price=(limit,)))
-        price = phrase[len(unpriced) :]
-        corrected = result.corrected + price if result.corrected else None
-        return SearchedPhrase(ranks, result, limit, direct, corrected)
+        if searched.limit:
+            ranks = self.lists.narrowed(ranks, ProductQuery(price=(searched.limit,)))
+        return searched, ranks
 
-    def _direct(self, phrase: str) -> int | None:
+    def direct(self, phrase: str) -> int | None:
         """Return the rank of the active product whose id, UPC or sku the phrase is, or
         None.
         """
@@ -257,6 +258,21 @@ class OpenedCatalog:
                     other for other in names if other != name
                 )
         return synonyms
+
+    @cached_property
+    def spellable(self) -> Mapping[str, str]:
+        """The words that spelling is corrected to, the most frequent first, with their
+        stems; of words with one stem only the first.
+        """
+        statement = (
+            "SELECT word, stem FROM word WHERE length(word) BETWEEN 3 AND 30"
+            " ORDER BY products DESC, word LIMIT ?"
+        )
+        by_stem: dict[str, str] = {}
+        for word, word_stem in self.rows(statement, (SPELLABLE_WORDS,)):
+            if word.isascii() and word.isalpha():
+                by_stem.setdefault(word_stem, word)
+        return {word: word_stem for word_stem, word in by_stem.items()}
 
     # -- beside a product --------------------------------------------------------------
 

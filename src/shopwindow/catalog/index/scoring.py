@@ -21,10 +21,8 @@ HEAD_WEIGHT = 1.5
 """The word that names the thing sought weighs so much more than one that describes it.
 """
 
-WEIGHTS = (10.0, 5.0, 8.0, 4.0)
-"""Of a match in name, brand, kind and attributes. A match in none of them is in the
-description, and weighs 1.
-"""
+WEIGHTS, IN_DESCRIPTION = (10.0, 5.0, 8.0, 4.0), 1.0
+"""Of a match in name, brand, kind and attributes, and of one in none of them."""
 
 EXACT_BONUS = 1.1
 """A word that is written as in the phrase, not only of the same stem, weighs so much
@@ -55,32 +53,18 @@ def weight_of(reader: IndexReader, clause: Clause, head: str) -> float:
     return rarity * (HEAD_WEIGHT if head in clause.words else 1.0)
 
 
-Match = tuple[int, int, str, int, float]
-"""A word of a product that stands for a clause: the number of its field, its place
-there, the word, the number of the clause, and what it is worth.
-"""
+Match = tuple[int, str]
+"""A word of a product that stands for a clause: the number of its field, and the word."""
 
 
 class Score(NamedTuple):
-    """How well a product matches, and what that is made of.
+    """How well a product matches: about 10 if all words stand in its name.
 
-    Attributes:
-        total: about 10 if all words stand in its name.
-        matches: the words of the product that count.
-        best: for each clause, its worth in the best field; 1 in the description.
-        further: for each clause, its worth in other fields, before `SECOND_FIELD`.
-        side_by_side: words that stand in the name side by side as in the phrase.
-        filled: the part of the name's words that the phrase has.
-        ends_name: the last word of the name is one of the phrase.
+    ``matches``: the words of the product that count, in the order of its fields.
     """
 
     total: float
     matches: Sequence[Match]
-    best: Sequence[float]
-    further: Sequence[float]
-    side_by_side: int
-    filled: float
-    ends_name: bool
 
 
 @dataclass(frozen=True)
@@ -109,67 +93,41 @@ class Scoring:
         Args:
             text: a line for each field of `WEIGHTS`.
         """
+        matches: list[Match] = []
+        in_name: set[tuple[int, int]] = set()  # (place in the name, clause)
+        worths: list[dict[int, float]] = [{} for _ in self.weights]  # by field
         fields = [line.split() for line in text.split("\n")]
-        matches = self._matches(fields)
-        best, further = self._worths(matches)
+        for field, words in enumerate(fields):
+            for place, word in enumerate(words):
+                bonus = EXACT_BONUS if word in self.exact else 1.0
+                for number, nearness in self.nearness_by_stem.get(stem(word), ()):
+                    matches.append((field, word))
+                    if field == NAME_FIELD:
+                        in_name.add((place, number))
+                    worth = WEIGHTS[field] * nearness * bonus
+                    best = worths[number].get(field, 0.0)
+                    worths[number][field] = max(best, worth)
 
-        in_name = {
-            (place, number)
-            for field, place, _, number, _ in matches
-            if field == NAME_FIELD
-        }
+        by_words = sum(
+            weight * _together(list(by_field.values()) or [IN_DESCRIPTION])
+            for weight, by_field in zip(self.weights, worths, strict=True)
+        )
         side_by_side = sum(
             (place + 1, number + 1) in in_name for place, number in in_name
         )
         places = {place for place, _ in in_name}
         name_words = len(fields[NAME_FIELD])
-        filled = len(places) / name_words if places else 0.0
-        ends_name = name_words - 1 in places
+        total = by_words / (sum(self.weights) or 1.0) + side_by_side
+        if places:
+            total += FILLED_NAME * len(places) / name_words
+            total += NAME_END * (name_words - 1 in places)
+        return Score(round(total, SCORE_DIGITS), matches)
 
-        by_words = self._weighted(best, further)
-        by_name = side_by_side + FILLED_NAME * filled + NAME_END * ends_name
-        total = round(by_words + by_name, SCORE_DIGITS)
-        return Score(total, matches, best, further, side_by_side, filled, ends_name)
 
-    def _matches(self, fields: Sequence[Sequence[str]]) -> list[Match]:
-        """Return the words that stand for clauses, in the order of the fields."""
-        matches: list[Match] = []
-        nearness_of, exact = self.nearness_by_stem.get, self.exact
-        for field, field_words in enumerate(fields):
-            weight = WEIGHTS[field]
-            for place, word in enumerate(field_words):
-                pairs = nearness_of(stem(word))
-                if pairs is None:
-                    continue
-                bonus = EXACT_BONUS if word in exact else 1.0
-                for number, nearness in pairs:
-                    worth = weight * nearness * bonus
-                    matches.append((field, place, word, number, worth))
-        return matches
-
-    def _worths(self, matches: Sequence[Match]) -> tuple[list[float], list[float]]:
-        """Return the worth of each clause in its best field, and in further ones."""
-        in_field: dict[tuple[int, int], float] = {}  # (field, clause) → its best there
-        for field, _, _, number, worth in matches:
-            key = field, number
-            in_field[key] = max(in_field.get(key, 0.0), worth)
-
-        best, further = [1.0] * len(self.weights), [0.0] * len(self.weights)
-        for (_, number), worth in in_field.items():
-            if best[number] > 1.0:  # an earlier field matches, too
-                further[number] += min(best[number], worth)
-            best[number] = max(best[number], worth)
-        return best, further
-
-    def _weighted(self, best: Sequence[float], further: Sequence[float]) -> float:
-        """Return the mean worth of the clauses by their weights."""
-        worths = (
-            one + SECOND_FIELD * more for one, more in zip(best, further, strict=True)
-        )
-        weighted = sum(
-            worth * weight for worth, weight in zip(worths, self.weights, strict=True)
-        )
-        return weighted / (sum(self.weights) or 1.0)
+def _together(worths: Sequence[float]) -> float:
+    """Return what matches in several fields are worth: the best, and a part of others."""
+    best = max(worths)
+    return best + SECOND_FIELD * (sum(worths) - best)
 
 
 def scoring_of(reader: IndexReader, clauses: Sequence[Clause], head: str) -> Scoring:

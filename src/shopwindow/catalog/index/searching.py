@@ -1,16 +1,17 @@
 """From a shopper's phrase to the products it finds, the best first.
 
-How this works. `priced` splits a price limit off the phrase, `find` returns the
-products, and `SearchedPhrase.ordered` puts the best first. The caller filters between
-the last two.
+How this works. `find` returns the products of a phrase, and `best_first` puts the best
+of them first. The caller filters between the two.
 
-1. The phrase is split into words, and those that say nothing are dropped.
+1. A price limit is split off the end of the phrase. The rest is split into words, and
+   those that say nothing are dropped.
 2. Each word becomes a Clause: the stems that may stand for it (`clauses`).
 3. Products that satisfy all clauses are looked up in the index.
 4. If there are none, clauses are left out: the largest part of the phrase that finds
    something counts (`_best_part`). If the whole phrase finds only a few, its clauses
    are widened.
-5. The best few hundred products are scored by where the words stand in them.
+5. The best few hundred products are scored by where the words stand in them
+   (`scoring`).
 
 A rank is a product's number in the index: active products come first, best sellers
 before others. It does not depend on the phrase, so it is called static.
@@ -18,15 +19,13 @@ before others. It does not depend on the phrase, so it is called static.
 A phrase is data. It never becomes query syntax, since a stem has letters and digits
 only.
 
-The constants below bound what a phrase costs. What one match weighs against another
-stands in `scoring`.
-
-Each step returns its reasons beside what it finds, and `explaining` shows them.
+`Searched` has all of the reasons, and `explaining` shows them. The constants below
+bound what a phrase costs.
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 
 from shopwindow.catalog.index.clauses import (
@@ -83,78 +82,72 @@ _PRICE_LIMIT = re.compile(
 
 
 @dataclass(frozen=True)
-class PhraseWords:
-    """The words of a phrase.
+class Searched:
+    """What a phrase finds, and why.
 
     Attributes:
-        every: all of them in order, but for a polite opening.
-        significant: those that are searched for.
+        every: all words in order, but for a polite opening.
+        typed: those that are searched for.
         head: the word that names the thing sought: the last one before the first
             preposition, or the last one of all; empty: there is none.
         is_certain: the head stands before one of `PURPOSES`: a lantern for camping is a
             lantern.
+        limit: the price limit at the end of the phrase, if it has one.
+        direct: the rank of the product whose id, UPC or sku the phrase is; None: it is
+            none.
+        clauses: those that the products satisfy: all that the words stand for, a part
+            of them, or widened ones.
+        ranks: those of the products, ascending.
+        first: ranks that the phrase found before it was widened; they stay on top.
+            None: it was not widened.
+        corrected: the phrase with its corrected words; None: none was corrected.
     """
 
     every: tuple[str, ...]
-    significant: tuple[str, ...]
-    head: str
-    is_certain: bool
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """What a phrase finds, and why.
-
-    Attributes:
-        ranks: those of the products, ascending.
-        words: those of the phrase.
-        understood: what the words stand for.
-        clauses: those that the products satisfy: all of ``understood``, a part of them,
-            or widened ones.
-        corrected: the phrase with its corrected words; None: none was corrected.
-        is_widened: whether ``clauses`` are widened ones.
-        first: ranks that the phrase found before it was widened; they stay on top.
-    """
-
-    ranks: Sequence[int]
-    words: PhraseWords
-    understood: tuple[Clause, ...] = ()
+    typed: tuple[str, ...]
+    head: str = ""
+    is_certain: bool = False
+    limit: Range | None = None
+    direct: int | None = None
     clauses: tuple[Clause, ...] = ()
+    ranks: Sequence[int] = ()
+    first: frozenset[int] | None = None
     corrected: str | None = None
-    is_widened: bool = False
-    first: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True)
-class SearchedPhrase:
-    """A phrase that was searched for.
+def find(reader: IndexReader, phrase: str) -> Searched:
+    """Return what a phrase finds as a whole, or else what its largest part finds.
 
-    Attributes:
-        ranks: those of its products, before any filter: ``direct`` first.
-        result: what its words find.
-        limit: the price limit at its end, if it has one.
-        direct: the rank of the product whose id, UPC or sku it is; None: it is none.
-        corrected: the phrase with its corrected words and its price limit; None: none
-            was corrected.
+    The largest part is the one of `_best_part`; only a whole phrase is widened.
     """
+    unpriced, limit = _priced(phrase)
+    searched = replace(_in_words(unpriced), limit=limit, direct=reader.direct(phrase))
+    typed = searched.typed
+    clauses = tuple(clauses_of(reader, typed))
+    ranks = satisfying(reader, clauses)
+    if not ranks and _count_words(clauses) > 1:
+        clauses = _best_part(reader, clauses, searched)
+        ranks = satisfying(reader, clauses)
 
-    ranks: Sequence[int]
-    result: SearchResult
-    limit: Range | None
-    direct: int | None
-    corrected: str | None
+    first = None
+    if clauses and len(ranks) < FEW_RESULTS and _count_words(clauses) == len(typed):
+        wider = tuple(
+            widened(reader, clause, is_last=clause.words == typed[-1:])
+            for clause in clauses
+        )
+        if wider != clauses:
+            first, clauses = frozenset(ranks), wider
+            ranks = satisfying(reader, clauses)
 
-    def ordered(
-        self, reader: IndexReader, narrowed: Sequence[int], most: int
-    ) -> list[int]:
-        """Return the first ``most`` of the ranks that filters left, the best first."""
-        if self.direct and narrowed and narrowed[0] == self.direct:
-            others = best_first(reader, self.result, narrowed[1:], most - 1)
-            return [self.direct, *others]
-        return best_first(reader, self.result, narrowed, most)
+    corrected = _corrected(unpriced, clauses)
+    if corrected:
+        corrected += phrase[len(unpriced) :]
+    return replace(
+        searched, clauses=clauses, ranks=ranks, first=first, corrected=corrected
+    )
 
 
-def priced(phrase: str) -> tuple[str, Range | None]:
+def _priced(phrase: str) -> tuple[str, Range | None]:
     """Split a price limit off the end of a phrase, such as `earrings under 50`.
 
     After `over` a number is a price only with a currency: `lamps over $1,000`, but not
@@ -168,54 +161,17 @@ def priced(phrase: str) -> tuple[str, Range | None]:
     return phrase[: match.start()], limit
 
 
-def find(reader: IndexReader, phrase: str) -> SearchResult:
-    """Return what a phrase finds as a whole, or else what its largest part finds.
-
-    The largest part is the one of `_best_part`; only a whole phrase is widened.
-    """
-    of_phrase = phrase_words(phrase)
-    typed = of_phrase.significant
-    understood = tuple(clauses_of(reader, typed))
-    if not understood:
-        return SearchResult((), of_phrase)
-
-    clauses: Sequence[Clause] = understood
-    ranks = satisfying(reader, clauses)
-    if not ranks and _count_words(clauses) > 1:
-        clauses = _best_part(reader, clauses, of_phrase)
-        ranks = satisfying(reader, clauses)
-    is_whole = _count_words(clauses) == len(typed)
-    if is_whole and len(ranks) < FEW_RESULTS:
-        wider = tuple(
-            widened(reader, clause, is_last=clause.words == (typed[-1],))
-            for clause in clauses
-        )
-        if wider != tuple(clauses):
-            return SearchResult(
-                satisfying(reader, wider),
-                of_phrase,
-                understood,
-                wider,
-                _corrected(phrase, wider),
-                is_widened=True,
-                first=frozenset(ranks),
-            )
-    corrected = _corrected(phrase, clauses)
-    return SearchResult(ranks, of_phrase, understood, tuple(clauses), corrected)
-
-
-def phrase_words(phrase: str) -> PhraseWords:
-    """Return the words of a phrase."""
+def _in_words(phrase: str) -> Searched:
+    """Return the words of a phrase, before anything is searched for."""
     every = POLITE_OPENING.sub("", " ".join(words(phrase[:MAX_CHARACTERS]))).split()
-    significant = [word for word in every if word not in STOP_WORDS][:MAX_WORDS]
-    head = ""
+    typed = [word for word in every if word not in STOP_WORDS][:MAX_WORDS]
+    head, is_certain = "", False
     for word in every:
         if word in PREPOSITIONS and head:
             is_certain = word in PURPOSES
-            return PhraseWords(tuple(every), tuple(significant), head, is_certain)
-        if word in significant:
-            head = word
-    return PhraseWords(tuple(every), tuple(significant), head, is_certain=False)
+            break
+        head = word if word in typed else head
+    return Searched(tuple(every), tuple(typed), head, is_certain)
 
 
 def _count_words(clauses: Iterable[Clause]) -> int:
@@ -223,27 +179,24 @@ def _count_words(clauses: Iterable[Clause]) -> int:
 
 
 def _best_part(
-    reader: IndexReader, clauses: Sequence[Clause], of_phrase: PhraseWords
-) -> Sequence[Clause]:
+    reader: IndexReader, clauses: Sequence[Clause], searched: Searched
+) -> tuple[Clause, ...]:
     """Return the largest part of the clauses that finds something; empty if none does.
 
     Of parts of one size, one that finds its words in a name or kind comes first, then
     one with the head, then the one with the rarest words. If the head is certain, only
     parts with it are tried.
     """
+    head = searched.head
     separate = [part for clause in clauses for part in _separated(reader, clause)]
-    was_separated = separate != list(clauses)
-    # The caller has tried all clauses together, but not all separate words.
-    largest = len(separate) if was_separated else len(separate) - 1
-    head = of_phrase.head
-    needs_head = of_phrase.is_certain and _has(separate, head)
+    needs_head = searched.is_certain and _has(separate, head)
     weights = {clause: weight_of(reader, clause, head) for clause in separate}
 
     def preference(part: Sequence[Clause]) -> tuple[bool, float]:
         return not _has(part, head), -sum(weights[clause] for clause in part)
 
     tried = 0
-    for size in range(largest, 0, -1):
+    for size in range(len(separate), 0, -1):
         parts = sorted(combinations(separate, size), key=preference)
         if needs_head:
             parts = [part for part in parts if _has(part, head)]
@@ -270,42 +223,48 @@ def _separated(reader: IndexReader, clause: Clause) -> list[Clause]:
 
 def _corrected(phrase: str, clauses: Iterable[Clause]) -> str | None:
     """Return the phrase with its corrected words, or None if none was corrected."""
-    corrections = {
-        clause.words: clause.corrected for clause in clauses if clause.corrected
-    }
-    if not corrections:
+    meant = {clause.words: clause.corrected for clause in clauses if clause.corrected}
+    if not meant:
         return None
     typed = words(phrase[:MAX_CHARACTERS])
-    return " ".join(corrections.get((word,), word) for word in typed)
+    return " ".join(meant.get((word,), word) for word in typed)
 
 
 # -- the best first --------------------------------------------------------------------
 
 
 def best_first(
-    reader: IndexReader, result: SearchResult, ranks: Sequence[int], most: int
+    reader: IndexReader, searched: Searched, ranks: Sequence[int], most: int
 ) -> list[int]:
     """Return the first ``most`` of ``ranks``, the best match first.
 
     Args:
-        result: the result that the ranks are from.
-        ranks: those of ``result`` that filters left, in order.
+        searched: what the ranks are from.
+        ranks: those that filters left, in order; ``direct`` stands before all.
         most: as many as the pages up to the one that is shown hold.
 
     Of more than `MAX_SCORED`, only those with the words in their names and the best by
-    their static rank are scored.
+    their static rank are scored. What was found before widening comes first.
     """
-    candidates = scored(reader, result, ranks)
-    best = _by_score(reader, result, candidates)
-    if len(best) < most and len(candidates) < len(ranks):
-        with_score = set(best)
+    if searched.direct is not None and searched.direct in ranks[:1]:
+        return [searched.direct, *best_first(reader, searched, ranks[1:], most - 1)]
+    candidates = scored(reader, searched, ranks)
+    scoring = scoring_of(reader, searched.clauses, searched.head)
+    first = searched.first or ()
+    best = sorted(
+        (rank not in first, -scoring.score(text).total, rank)
+        for rank, text in texts(reader, candidates)
+    )
+    ordered = [rank for *_, rank in best]
+    if len(ordered) < most and len(candidates) < len(ranks):
+        with_score = set(ordered)
         by_rank = (rank for rank in ranks if rank not in with_score)
-        best += islice(by_rank, most - len(best))
-    return best[:most]
+        ordered += islice(by_rank, most - len(ordered))
+    return ordered[:most]
 
 
 def scored(
-    reader: IndexReader, result: SearchResult, ranks: Sequence[int]
+    reader: IndexReader, searched: Searched, ranks: Sequence[int]
 ) -> Sequence[int]:
     """Return the ranks that are worth scoring, about `MAX_SCORED` of them.
 
@@ -314,27 +273,11 @@ def scored(
     """
     if len(ranks) <= MAX_SCORED:
         return ranks
-    half = MAX_SCORED // 2
-    if len(ranks) == len(result.ranks):  # no filter left any out
-        named = satisfying(reader, result.clauses, IN_NAME, half)
-    else:
-        left = set(ranks)
-        matching = satisfying(reader, result.clauses, IN_NAME)
-        named = [rank for rank in matching if rank in left][:half]
+    left = set(ranks)
+    matching = satisfying(reader, searched.clauses, IN_NAME)
+    named = [rank for rank in matching if rank in left][: MAX_SCORED // 2]
     by_rank = islice(ranks, MAX_SCORED - len(named))
-    return sorted({*named, *by_rank, *result.first.intersection(ranks)})
-
-
-def _by_score(
-    reader: IndexReader, result: SearchResult, ranks: Sequence[int]
-) -> list[int]:
-    """Return ranks by their score; what was found before widening comes first."""
-    scoring = scoring_of(reader, result.clauses, result.words.head)
-    ordered_by = [
-        (rank not in result.first, -scoring.score(text).total, rank)
-        for rank, text in texts(reader, ranks)
-    ]
-    return [rank for *_, rank in sorted(ordered_by)]
+    return sorted({*named, *by_rank, *left.intersection(searched.first or ())})
 
 
 def texts(reader: IndexReader, ranks: Sequence[int]) -> list[tuple[int, str]]:

@@ -149,7 +149,6 @@ class _Change:
         self.shop = Referred(by_id, brands, facets, self.packing)
         self.shop_before = replace(self.shop, categories=self._categories_before())
         self.words = wording.Worded()
-        self.spellable_before: set[str] | None = None
 
     def run(self) -> bool:
         """Change the rows. Returns False where the index has to be written whole."""
@@ -357,8 +356,6 @@ class _Change:
         now = texts_of(self.shop, product) if product else None
         if was == now:
             return
-        if self.spellable_before is None:
-            self.spellable_before = wording.spellable(self.out)
         if before:
             wording.forget(self.out, self.shop_before, rank, before, self.words)
         if product:
@@ -377,8 +374,7 @@ class _Change:
         if chosen_facets(+self.attributes, products) != self.shop.facets:
             raise WriteWhole
         self.totals.write()
-        if self.spellable_before is not None:
-            wording.recount(self.out, self.words, self.spellable_before)
+        wording.recount(self.out, self.words)
         self._set("active", active)
         self._set("featured", orjson.dumps(sorted(self.featured)))
         self._set("synonyms", stored_synonyms(self.sources))

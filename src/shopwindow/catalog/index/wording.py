@@ -1,9 +1,7 @@
-"""Writing what a catalog is searched by: the text index, the words, and the forms of
-words.
+"""Writing what a catalog is searched by: the text index and the words.
 
 `text` is FTS5's index. `word` and `stem` count the products of each word and stem.
-`form` leads from a form of a misspelled word to the words that it may be
-(`words.forms`). `make` writes all of it. In a copy of an index, `forget` and `add`
+`make` writes all of it. In a copy of an index, `forget` and `add`
 change what one product is found by, and `recount` what is counted over all.
 """
 
@@ -16,20 +14,14 @@ from pathlib import Path
 
 from shopwindow.catalog.index.file import create
 from shopwindow.catalog.index.rows import IndexRow, Referred, words_of
-from shopwindow.catalog.index.words import forms, stem
+from shopwindow.catalog.index.words import stem
 from shopwindow.content.reading.yaml import Json
-
-SPELLABLE_WORDS = 100_000
-"""Spelling is corrected to so many words, the most frequent ones. Each has up to 29
-forms, which bounds the table `form`.
-"""
 
 TABLES = """
 CREATE TABLE short (rank INTEGER PRIMARY KEY, text TEXT);
 CREATE TABLE described (rank INTEGER PRIMARY KEY, stems TEXT);
 CREATE TABLE word (word TEXT PRIMARY KEY, stem TEXT, products INTEGER) WITHOUT ROWID;
 CREATE TABLE stem (stem TEXT PRIMARY KEY, products INTEGER) WITHOUT ROWID;
-CREATE TABLE form (form TEXT, word TEXT, PRIMARY KEY (form, word)) WITHOUT ROWID;
 """
 """`short` has the words of name, brand, kind and attributes, a line each: scores are
 computed from them. `described` has the stems of the description, for the next build.
@@ -54,7 +46,6 @@ SHADOWS = {"text_data": "id", "text_idx": "segid, term"}
 COUNTS = """
 CREATE TABLE word (word TEXT, products INTEGER);
 CREATE TABLE stem (stem TEXT, products INTEGER);
-CREATE TABLE form (form TEXT, word TEXT);
 """
 
 
@@ -126,7 +117,6 @@ def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded]) -> Non
     rows = counts.execute("SELECT word, sum(products) FROM word GROUP BY 1 ORDER BY 1")
     words = ((word, stem(word), products) for word, products in rows)
     out.executemany("INSERT INTO word VALUES (?, ?, ?)", words)
-    _forms(out, counts)
     counts.close()
     text.execute("INSERT INTO text(text) VALUES ('optimize')")
     text.execute("COMMIT")  # FTS5 writes how many rows it has, which `forget` needs
@@ -136,14 +126,6 @@ def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded]) -> Non
         marks = ", ".join("?" * len(rows.description))
         out.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
     text.close()
-
-
-def _forms(out: sqlite3.Connection, beside: sqlite3.Connection) -> None:
-    """Write the forms of words, sorted in the database ``beside``."""
-    computed = ((form, word) for word in spellable(out) for form in forms(word, 2))
-    beside.executemany("INSERT INTO form VALUES (?, ?)", computed)
-    rows = beside.execute("SELECT form, word FROM form ORDER BY form, word")
-    out.executemany("INSERT INTO form VALUES (?, ?)", rows)
 
 
 def forget(
@@ -177,11 +159,8 @@ def add(out: sqlite3.Connection, worded: Worded) -> None:
         rows.clear()
 
 
-def recount(out: sqlite3.Connection, worded: Worded, before: set[str]) -> None:
-    """Change the numbers of products by words and stems, and the forms of words.
-
-    ``before`` are the words that spelling was corrected to.
-    """
+def recount(out: sqlite3.Connection, worded: Worded) -> None:
+    """Change the numbers of products by words and stems."""
     stems = worded.stems.items()
     words = [(word, stem(word), products) for word, products in worded.words.items()]
     rises = "DO UPDATE SET products = products + excluded.products"
@@ -191,21 +170,3 @@ def recount(out: sqlite3.Connection, worded: Worded, before: set[str]) -> None:
     )
     for table in ("stem", "word"):
         out.execute(f"DELETE FROM {table} WHERE products <= 0")
-    now = spellable(out)
-    gone = ((form, word) for word in before - now for form in forms(word, 2))
-    out.executemany("DELETE FROM form WHERE form = ? AND word = ?", gone)
-    come = ((form, word) for word in now - before for form in forms(word, 2))
-    out.executemany("INSERT INTO form VALUES (?, ?)", come)
-
-
-def spellable(out: sqlite3.Connection) -> set[str]:
-    """Return the words that spelling is corrected to: of letters a to z, 3 to 30 of
-    them.
-    """
-    frequent = "SELECT word FROM word WHERE length(word) BETWEEN 3 AND 30"
-    frequent += " ORDER BY products DESC, word LIMIT ?"
-    return {
-        word
-        for (word,) in out.execute(frequent, (SPELLABLE_WORDS,))
-        if word.isalpha() and word.isascii()
-    }
