@@ -75,7 +75,7 @@ def test_each_library_has_one_home() -> None:
             "content/documents/expressions.py",
             "edge/printing.py",
             "preview/templates.py",
-            *(f"service/{name}.py" for name in ("letters", "mail_templates")),
+            *(f"service/mail/{name}.py" for name in ("letters", "templates")),
         },
         "cryptography": {"delivery/keys.py"},
         "obstore": {"delivery/bucket.py", "delivery/targets.py"},

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.databases import declared, open_database
+from harness.databases import backed_up, declared, open_database
 from harness.program import release_of_writes
 from harness.servers import environment
 from shopwindow.retail.consents.table import CONSENTS
@@ -42,22 +42,23 @@ def store(tmp_path: Path) -> str:
 
 
 def test_each_action_says_who_did_what(store: str, tmp_path: Path) -> None:
-    out, copy = release_of_writes(tmp_path), str(tmp_path / "copy")
+    out, copies = release_of_writes(tmp_path), tmp_path / "copies"
+    copy = str(backed_up(store, copies))
     content = str(tmp_path / "content")
     tables = declared(INTERFACE.tables).values()
     (choices,) = (each.called for each in CONSENTS.personal if each.called)
     removed = {each.called: int(each.called == choices) for table in tables for each in table.personal if each.called}
     kept = {f"{each.option}_days": each.lifetime.days for table in tables for each in table.aging if each.option}
     commands: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-        "backup": (("--to", copy), {"to": copy}),
+        "maintain backup": (("--backups", str(copies)), {"to": copy}),
         "restore": (("--from", copy), {"source": copy}),
         "optins export": ((), {"since": "", "format": "csv"}),
         "optins forget": (
             ("--device", DEVICE),
             {"by": "device", "removed": removed},
         ),
-        "prune-database": (("--log-dir", ""), kept),
-        "mail --list-dead": ((), {}),
+        "maintain prune-database": (("--log-dir", ""), kept),
+        "maintain --list-dead": ((), {}),
     }
     for action, (options, expected) in commands.items():
         status, lines, text = administered(*action.split(), *options, "--database", store)

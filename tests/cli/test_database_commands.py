@@ -1,9 +1,10 @@
-"""The database's commands: migrate, backup, restore, prune-database, optins; what keeps SQLite's file safe."""
+"""The database's commands: migrate, maintain, restore, optins; what keeps SQLite's file safe."""
 
 import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -12,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.databases import NOW, STORED_RESPONSES, Engine, Retry, choose, devices, open_database
+from harness.databases import NOW, STORED_RESPONSES, Engine, Retry, backed_up, choose, declared, devices, open_database
 from harness.program import Database, Ran, shopwindow
 from shopwindow.cli.optins import NOT_REACHED
 from shopwindow.problems import Failure
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.sqlite_file import NETWORK, file_system
+from shopwindow.service.database.sqlite_file import NETWORK, backup, file_system
 from shopwindow.service.proxies import LOOPBACK, proxies
 from shopwindow.shop import INTERFACE
 
@@ -58,7 +59,9 @@ def test_what_is_no_database_is_said_in_one_sentence_without_the_password(url: s
     assert "secret" not in ran.err
 
 
-@pytest.mark.parametrize("command", [["prune-database"], ["optins", "export"], ["optins", "forget", "--user", "u"]])
+@pytest.mark.parametrize(
+    "command", [["maintain", "--list-dead"], ["optins", "export"], ["optins", "forget", "--user", "u"]]
+)
 def test_a_store_that_is_not_there_is_not_made_by_the_way(tmp_path: Path, command: list[str]) -> None:
     ran = shopwindow(*command, "--database", f"sqlite:///{tmp_path}/none/x.sqlite")
     assert ran == Ran(4, "", f"shopwindow: {tmp_path}/none/x.sqlite is not there; `shopwindow migrate` makes it\n")
@@ -82,13 +85,11 @@ def test_a_backup_of_a_live_store_is_restored_and_goes_on(sqlite: Engine, tmp_pa
 
     writer = threading.Thread(target=write)
     writer.start()
-    copy = tmp_path / "copy.sqlite"
     before = count
-    ran = shopwindow("backup", "--database", sqlite.url, "--to", copy)
+    copy = backed_up(sqlite.url, tmp_path / "copies")
     after = count
     stop.set()
     writer.join()
-    assert (ran.status, ran.out) == (0, f"{copy}: {copy.stat().st_size:,} bytes\n")
     refused = shopwindow("restore", "--database", sqlite.url, "--from", copy)
     assert (refused.status, "is in use; stop the service" in refused.err) == (4, True)
     database.close()
@@ -116,8 +117,8 @@ def test_a_store_is_restored_where_there_was_none_and_where_it_was_damaged(sqlit
     database.migrate()
     choose(database, "a")
     database.close()
-    copy, path = tmp_path / "copy.sqlite", tmp_path / "store" / "shop.sqlite"
-    assert shopwindow("backup", "--database", sqlite.url, "--to", copy).status == 0
+    path = tmp_path / "store" / "shop.sqlite"
+    copy = backed_up(sqlite.url, tmp_path / "copies")
     path.write_bytes(b"damaged " * 1000)
     assert shopwindow("restore", "--database", sqlite.url, "--from", copy).status == 0
     assert devices(sqlite.url) == ["a"]
@@ -133,8 +134,7 @@ def test_each_restore_keeps_what_was_there(sqlite: Engine, tmp_path: Path) -> No
         store.migrate()
         choose(store, device)
         store.close()
-        copies.append(tmp_path / f"copy of {device}")
-        assert shopwindow("backup", "--database", f"sqlite:///{tmp_path / device}", "--to", copies[-1]).status == 0
+        copies.append(backed_up(f"sqlite:///{tmp_path / device}", tmp_path / f"copies of {device}"))
     kept = []
     for copy in copies:
         told = shopwindow("restore", "--database", sqlite.url, "--from", copy).out
@@ -148,8 +148,8 @@ def test_a_store_is_one_by_whatever_link_it_is_known(sqlite: Engine, tmp_path: P
     database = Engine("sqlite", f"sqlite:///{tmp_path / 'link'}").open()
     database.migrate()
     choose(database, "a")
-    copy, path = tmp_path / "copy.sqlite", tmp_path / "store" / "shop.sqlite"
-    assert shopwindow("backup", "--database", sqlite.url, "--to", copy).status == 0
+    path = tmp_path / "store" / "shop.sqlite"
+    copy = backed_up(sqlite.url, tmp_path / "copies")
     in_use = f"shopwindow: {path} is in use; stop the service and whatever else has it open first\n"
     restore = ("restore", "--from", copy, "--database")
     assert shopwindow(*restore, sqlite.url) == Ran(4, "", in_use)
@@ -185,9 +185,9 @@ def test_a_backup_replaces_nothing_that_somebody_needs(
     (tmp_path / "link").symlink_to("store/shop.sqlite")
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    ran = shopwindow("backup", "--database", sqlite.url, "--to", tmp_path / target)
     named = tmp_path / ("store/shop.sqlite" if target == "link" else target)
-    assert ran == Ran(4, "", f"shopwindow: {named} {reason.format(target=named)}\n")
+    with pytest.raises(Failure, match=f"^{re.escape(f'{named} {reason.format(target=named)}')}$"):
+        backup(tmp_path / "store/shop.sqlite", tmp_path / target, declared(INTERFACE.tables))
     for store in stores:
         choose(store, "b", at=NOW + timedelta(days=1))
         store.close()
@@ -199,12 +199,12 @@ def test_stores_and_their_copies_are_their_owners_alone(sqlite: Engine, tmp_path
     database = sqlite.open()
     database.migrate()
     choose(database, "a")
-    folder, copy = tmp_path / "store", tmp_path / "copy.sqlite"
+    folder = tmp_path / "store"
     ends = ("", "-shm", "-wal", ".held", ".lock")
     modes = {path.name: oct(path.stat().st_mode & 0o777) for path in folder.iterdir()}
     assert modes == {f"shop.sqlite{end}": "0o600" for end in ends}
     database.close()
-    assert shopwindow("backup", "--database", sqlite.url, "--to", copy).status == 0
+    copy = backed_up(sqlite.url, tmp_path / "copies")
     (folder / "shop.sqlite").unlink()
     assert shopwindow("restore", "--database", sqlite.url, "--from", copy).status == 0
     assert [oct(path.stat().st_mode & 0o777) for path in (copy, folder / "shop.sqlite")] == ["0o600"] * 2
@@ -224,9 +224,9 @@ def test_what_is_no_backup_is_not_restored(sqlite: Engine, tmp_path: Path) -> No
 
 
 def test_a_restore_replaces_nothing_but_a_file(tmp_path: Path) -> None:
-    database, copy, pipe = tmp_path / "shop.sqlite", tmp_path / "copy.sqlite", tmp_path / "pipe"
+    database, pipe = tmp_path / "shop.sqlite", tmp_path / "pipe"
     assert shopwindow("migrate", "--database", f"sqlite:///{database}").status == 0
-    assert shopwindow("backup", "--database", f"sqlite:///{database}", "--to", copy).status == 0
+    copy = backed_up(f"sqlite:///{database}", tmp_path / "copies")
     os.mkfifo(pipe)
     ran = shopwindow("restore", "--database", f"sqlite:///{pipe}", "--from", copy)
     assert ran == Ran(4, "", f"shopwindow: {pipe} is no file that a copy could replace\n")
@@ -235,16 +235,15 @@ def test_a_restore_replaces_nothing_but_a_file(tmp_path: Path) -> None:
 
 def test_postgresql_is_copied_by_its_own_tools() -> None:
     url = "postgresql://127.0.0.1/x"
-    assert "pg_dump" in shopwindow("backup", "--database", url, "--to", "x").err
+    assert "pg_dump" in shopwindow("maintain", "backup", "--database", url, "--backups", "x").out
     assert "pg_restore" in shopwindow("restore", "--database", url, "--from", "x").err
 
 
 COMMANDS = (
-    ["prune-database"],
     ["optins", "export"],
     ["optins", "forget", "--user", "u"],
     ["codes", "report"],
-    ["mail", "--list-dead"],
+    ["maintain", "--list-dead"],
 )
 
 
@@ -262,7 +261,7 @@ def test_a_store_of_another_form_is_refused_in_one_sentence(engine: Engine, comm
     database.close()
 
 
-# -- prune-database, optins -----------------------------------------------------------------------------------------
+# -- maintain prune-database, optins --------------------------------------------------------------------------------
 
 
 def test_prune_database_removes_answers_older_than_a_day(engine: Engine, database: Database) -> None:
@@ -270,8 +269,8 @@ def test_prune_database_removes_answers_older_than_a_day(engine: Engine, databas
         retry = Retry("phone", "POST", "path", name, "digest")
         at = datetime.now(UTC) - timedelta(hours=hours)
         database.write(lambda shop, retry=retry, at=at: shop[STORED_RESPONSES].begin(retry, at))  # type: ignore[misc]
-    assert "kept answers: 1 removed" in shopwindow("prune-database", "--database", engine.url).out
-    assert "kept answers: 0 removed" in shopwindow("prune-database", "--database", engine.url).out
+    pruned = [shopwindow("maintain", "prune-database", "--database", engine.url).out for _ in range(2)]
+    assert ["kept answers 1," in pruned[0], "kept answers 0," in pruned[1]] == [True, True]
 
 
 def test_the_history_is_exported_as_csv_and_as_json_lines(engine: Engine, database: Database) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.content import ROOT
-from shopwindow.service.maintenance import MAINTENANCE_JOBS
+from shopwindow.cli.maintain import MAINTENANCE_JOBS
 
 DEPLOY = ROOT / "deploy"
 

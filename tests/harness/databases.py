@@ -23,7 +23,7 @@ import pytest
 
 from facts.conformance import PHONE
 from harness.commands import ends_with_us
-from harness.program import Answer, Database
+from harness.program import Answer, Database, shopwindow
 from harness.run import memory, run_name
 from harness.servers import ADDRESS, Server, free_port
 from harness.waits import PATIENCE, awaited
@@ -37,7 +37,7 @@ from shopwindow.service.database.opening import open_database
 from shopwindow.service.database.prune import prune
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.service.database.tables import ENGINE_TABLES, declared
-from shopwindow.service.letters import Letters
+from shopwindow.service.mail.letters import Letters
 from shopwindow.shop import INTERFACE
 
 # The room's own doors: a database is opened, brought to a form, and looked after by these alone.
@@ -75,6 +75,14 @@ class Engine:
     def open(self) -> Database:
         """A connection to it, as another process would have one."""
         return open_database(self.url, INTERFACE.tables)
+
+
+def backed_up(url: str, folder: Path) -> Path:
+    """The copy of a database that the day's backup wrote to a folder."""
+    ran = shopwindow("maintain", "backup", "--database", url, "--backups", folder)
+    (copy,) = folder.iterdir()
+    assert (ran.status, f"{copy}: {copy.stat().st_size:,} bytes" in ran.out) == (0, True), ran
+    return copy
 
 
 def engine_of(request: pytest.FixtureRequest, name: str, folder: Path) -> Engine:

@@ -26,11 +26,11 @@ from harness.servers import ADDRESS, environment, free_port
 from harness.waits import PATIENCE
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
-from shopwindow.service.mail import SENDERS, Patience, Senders
-from shopwindow.service.smtp import SmtpServer, smtp_server
+from shopwindow.service.mail.senders import Patience, Senders
+from shopwindow.service.mail.smtp import SmtpServer, smtp_server
 from shopwindow.shop import INTERFACE
 
-__all__ = ["SENDERS", "Patience", "Senders", "SmtpServer", "smtp_server"]  # the room's own doors
+__all__ = ["Patience", "Senders", "SmtpServer", "smtp_server"]  # the room's own doors
 
 # -- a real SMTP server on loopback, which takes mails, refuses, delays and drops them as it is told -------------------
 
@@ -185,7 +185,7 @@ def plain(server: MailServer) -> SmtpServer:
 
 
 def command(*more: str) -> list[str]:
-    return [sys.executable, "-m", "shopwindow", "mail", *more]
+    return [sys.executable, "-m", "shopwindow", "maintain", *more]
 
 
 def surroundings(engine: Engine, server: MailServer) -> dict[str, str]:

@@ -114,7 +114,7 @@ def test_a_newer_store_is_refused_in_one_sentence(out: Path, tmp_path: Path) -> 
     expected = (
         "shopwindow: the database is newer than this program: its table bags is at step 9999, this program knows "
     )
-    for command in (["serve", "--out", out, "--admin", ""], ["migrate"], ["prune-database"], ["optins", "export"]):
+    for command in (["serve", "--out", out, "--admin", ""], ["migrate"], ["codes", "report"], ["optins", "export"]):
         ran = shopwindow(*command, "--database", url)
         assert (ran.status, ran.err.startswith(expected), ran.err.count("\n")) == (4, True, 1)
 

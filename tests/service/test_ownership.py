@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.databases import backed_up
 from harness.program import shopwindow
 
 NOBODY = 65534
@@ -42,9 +43,9 @@ def test_a_database_that_root_makes_belongs_to_the_folders_owner(folder: Path) -
 
 
 def test_restore_gives_the_file_to_whom_it_belonged(folder: Path, tmp_path: Path) -> None:
-    database, copy = folder / "shopwindow.sqlite", tmp_path / "copy.sqlite"
+    database = folder / "shopwindow.sqlite"
     run("migrate", "--database", f"sqlite:///{database}")
-    run("backup", "--database", f"sqlite:///{database}", "--to", copy)
+    copy = backed_up(f"sqlite:///{database}", tmp_path / "copies")
     games = pwd.getpwnam("games")  # it may be another than the folder's owner
     os.chown(database, games.pw_uid, games.pw_gid)
     run("restore", "--database", f"sqlite:///{database}", "--from", copy)
@@ -56,9 +57,9 @@ def test_restore_gives_the_file_to_whom_it_belonged(folder: Path, tmp_path: Path
 
 
 def test_restore_into_an_empty_folder_gives_the_file_to_its_owner(folder: Path, tmp_path: Path) -> None:
-    first, copy = tmp_path / "first.sqlite", tmp_path / "copy.sqlite"
+    first = tmp_path / "first.sqlite"
     run("migrate", "--database", f"sqlite:///{first}")
-    run("backup", "--database", f"sqlite:///{first}", "--to", copy)
+    copy = backed_up(f"sqlite:///{first}", tmp_path / "copies")
     assert copy.stat().st_uid == 0  # root's own copy stays root's
     run("restore", "--database", f"sqlite:///{folder}/shopwindow.sqlite", "--from", copy)
     assert set(owners(folder).values()) == {(NOBODY, NOBODY, 0o600)}

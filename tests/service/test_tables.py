@@ -152,15 +152,13 @@ def test_an_operator_says_how_long_rows_are_kept_by_the_name_that_their_table_gi
     (aging,) = BAGS.aging
     plant(database, "bags", 1, changed=aging.stored(now - timedelta(days=40)))
     options = ", ".join(sorted({each.option for each in AGING if each.option}))
-    pruned = ("prune-database", "--log-dir", "", "--database", engine.url)
-    assert "\nbags: 0 removed\n" in shopwindow(*pruned).out
-    refused = shopwindow(*pruned, "--keep", "loans=30")
-    assert (refused.status, refused.err) == (
-        4,
-        f"shopwindow: --keep loans=…: no rows go by that name; allowed: {options}\n",
-    )
-    assert [shopwindow(*pruned, "--keep", text).status for text in ("bags", "=3", "bags=0", "bags=x")] == [2] * 4
-    assert "\nbags: 1 removed\n" in shopwindow(*pruned, "--keep", "bags=30").out
+    pruned = ("maintain", "prune-database", "--log-dir", "", "--database", engine.url)
+    assert " bags 0," in shopwindow(*pruned).out
+    refused = shopwindow(*pruned, "--rows", "loans=30")
+    words = f"--rows loans=…: no rows go by that name; allowed: {options}"
+    assert (refused.status, refused.out.partition(" (")[0]) == (4, f"prune-database: failed: {words}")
+    assert [shopwindow(*pruned, "--rows", text).status for text in ("bags", "=3", "bags=0", "bags=x")] == [2] * 4
+    assert " bags 1," in shopwindow(*pruned, "--rows", "bags=30").out
 
 
 # -- tables of another interface -----------------------------------------------------------------------------------
@@ -290,11 +288,11 @@ def test_commands_of_tables_that_the_interface_lacks_say_so(engine: Engine, tmp_
     needing = {
         ("optins", "export"): "consents",
         ("codes", "report"): "codes",
-        ("mail", "--list-dead"): "outbox",
+        ("maintain", "--list-dead"): "outbox",
     }
     for command, table in needing.items():
         words = f"this interface has no table {table}, which the command is about; --interface names another"
         assert shopwindow(*command, *chosen, env=path).err == f"shopwindow: {words}\n"
     assert shopwindow("optins", "forget", "--user", "u", *chosen, env=path).out.startswith("0 kept answers removed\n")
-    assert shopwindow("prune-database", "--log-dir", "", *chosen, env=path).status == 0
+    assert shopwindow("maintain", "prune-database", "--log-dir", "", *chosen, env=path).status == 0
     assert "consents 1\n" in shopwindow("migrate", "--database", engine.url).out

@@ -14,7 +14,7 @@ from harness.program import Interface, Ran, shopwindow
 from shopwindow.interface.mail import Letter, Mailbox, MailTemplate
 from shopwindow.interface.outbox import ClaimedMail
 from shopwindow.problems import Failure
-from shopwindow.service.trial import problems
+from shopwindow.service.mail.trial import problems
 from shopwindow.shop import INTERFACE
 
 TEXT = "Subject: for you\n\nHello\n"

@@ -11,22 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.test_maintain import maintain, never_ending, outcomes, shop
 from harness.databases import Engine, choose
 from harness.program import shopwindow
 from harness.servers import ADDRESS, Server, lives, own_server, printed, stands_still
 from harness.waits import PATIENCE, awaited
 from service.test_templates import HTML, TEXT, expect_problem
 from slow.test_observed import metrics, ready
-
-__all__ = ["shop"]
-
-
-def test_a_job_that_takes_too_long_is_ended_and_the_next_one_is_done(shop: Path) -> None:
-    env = {"PYTHONPATH": str(never_ending(shop, "prune"))}
-    ran = maintain(shop, "prune", "prune-database", "--timeout", "20", env=env)
-    assert outcomes(ran) == {"prune": "failed", "prune-database": "done"}
-    assert "not done after 20 s" in ran.out
 
 
 def test_a_person_is_forgotten_while_somebody_reads_and_that_is_said(tmp_path: Path) -> None:

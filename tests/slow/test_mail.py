@@ -92,7 +92,7 @@ def test_what_is_refused_for_good_is_dead_at_once_and_may_be_tried_again(
     (dead,) = map(json.loads, listed.stdout.splitlines())
     assert (dead["recipient"], dead["reason"], server.seen.count(BOB)) == (BOB, answer, 1)
     assert shopwindow_mail(engine, server, "--retry-dead", dead["id"]).stdout == "1 to be tried again\n"
-    assert shopwindow_mail(engine, server, "--once").returncode == 0
+    assert shopwindow_mail(engine, server, "mail").returncode == 0
     assert counts(database) == {"ended dead": 1, "ended sent": 2}
 
 
@@ -167,10 +167,10 @@ def test_tls_and_a_login(database: Database, tmp_path: Path, tls: str) -> None:
         ]
         promise(database, BOB)
         for other in others[: 3 if tls == "starttls" else 2]:
-            assert not Senders(database, other, Letters(INTERFACE), patience=QUICK).send_what_is_due()
+            assert not Senders(database, other, Letters(INTERFACE), patience=QUICK).send_what_is_due()[1]
             assert counts(database) == {"waiting": 1}
             time.sleep(2 * QUICK.poll)
-        assert Senders(database, known, Letters(INTERFACE), patience=QUICK).send_what_is_due()
+        assert Senders(database, known, Letters(INTERFACE), patience=QUICK).send_what_is_due() == (1, True)
     assert (counts(database), len(server.taken)) == ({"ended sent": 1}, 1)
 
 
@@ -212,16 +212,14 @@ def test_why_the_server_cannot_be_had_is_said_without_an_address(
     for more, reason in cases:
         promise(database, BOB)
         env = {**surroundings(engine, server), **more}
-        ran = subprocess.run(command("--once"), env=env, capture_output=True, text=True, timeout=PATIENCE)
-        first, last = ran.stderr.splitlines()
+        ran = subprocess.run(command("mail"), env=env, capture_output=True, text=True, timeout=PATIENCE)
+        (first,) = ran.stderr.splitlines()
         port = env["SHOPWINDOW_SMTP_PORT"]
         line = json.loads(first)
         said = f"the mail server {ADDRESS}:{port} cannot be used: {reason}"
         assert (line["level"], line["event"], line["message"].startswith(said)) == ("error", "mail_server", True), first
-        assert (ran.returncode, last) == (
-            4,
-            "shopwindow: what is due was not sent; `shopwindow mail` tries again later",
-        )
+        words = "mail: failed: what is due was not sent; the next run tries again"
+        assert (ran.returncode, ran.stdout.splitlines()[-1].partition(" (")[0]) == (4, words)
 
 
 # -- several senders, and their end ------------------------------------------------------------------------------
@@ -293,8 +291,8 @@ def test_a_promotion_shared_over_http_arrives_and_is_counted(
     assert (recipient, b"\r\nReply-To: ann@mail.example\r\n" in data) == (BOB, True)
 
 
-def test_without_a_server_the_command_says_what_to_set(tmp_path: Path) -> None:
+def test_without_a_server_the_job_says_what_to_set(tmp_path: Path) -> None:
     given = environment(SHOPWINDOW_DATABASE=f"sqlite:///{tmp_path}/store.sqlite")
-    ran = subprocess.run(command(), env=given, capture_output=True, text=True)
-    expected = "shopwindow: SHOPWINDOW_SMTP_HOST is not set: it names the mail server\n"
-    assert (ran.returncode, ran.stderr) == (4, expected)
+    ran = subprocess.run(command("mail"), env=given, capture_output=True, text=True)
+    expected = "mail: not set up: SHOPWINDOW_SMTP_HOST names no mail server"
+    assert (ran.returncode, ran.stdout.partition(" (")[0], ran.stderr) == (0, expected, "")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.databases import NOW, Engine, choose, devices
-from harness.program import shopwindow
+from harness.databases import NOW, Engine, backed_up, choose, devices
 
 
 @pytest.fixture
@@ -42,8 +41,8 @@ def test_a_restore_that_is_killed_leaves_a_whole_store(sqlite: Engine, tmp_path:
     database = sqlite.open()
     database.migrate()
     choose(database, "a")
-    copy, path = tmp_path / "copy.sqlite", tmp_path / "store" / "shop.sqlite"
-    assert shopwindow("backup", "--database", sqlite.url, "--to", copy).status == 0
+    path = tmp_path / "store" / "shop.sqlite"
+    copy = backed_up(sqlite.url, tmp_path / "copies")
     choose(database, "b", at=NOW + timedelta(days=1))
     database.close()
     found: list[list[str]] = []

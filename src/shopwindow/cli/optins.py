@@ -25,8 +25,8 @@ CHOICE_FIELDS = ("at", "application", "device", "choice", "user")
 
 NOT_REACHED = """\
 not reached: older backups; the mobile log, which names devices and users
-(`shopwindow prune-database --logs DAYS`); mails that wait or were given up, which name people by address only
-(`shopwindow prune-database --mails DAYS`)"""
+(`shopwindow maintain --logs DAYS`); mails that wait or were given up, which name people by address only
+(`shopwindow maintain --rows mails=DAYS`)"""
 """What `forget` cannot remove, and how long that stays."""
 
 

@@ -99,7 +99,7 @@ def build(
     if done.built is None:
         print_problems(done.checked, Path(content), "text")
         sys.exit(PROBLEMS)
-    _print_built(done.built, _outcome(done, done.built))
+    _print_built(done, done.built)
     _print_next(done, done.built, out)
     print_warnings(done.checked, Path(content))
     print_placeholders(done.checked, content)
@@ -108,7 +108,13 @@ def build(
         sys.exit(NOT_ACTIVATED)
 
 
-def _outcome(done: Build, built: Built) -> str:
+def outcome(done: Build, built: Built) -> str:
+    """Return which release was built, and what became of `current`, in one line."""
+    files = number_of(built.files, "file")
+    return f"release {built.id[:12]}: {files}, {_activation(done, built)}"
+
+
+def _activation(done: Build, built: Built) -> str:
     """Return what became of `current`, and what the operator has to do about that."""
     if done.activated:
         return "current"
@@ -125,8 +131,8 @@ def _outcome(done: Build, built: Built) -> str:
     )
 
 
-def _print_built(built: Built, outcome: str) -> None:
-    click.echo(f"release {built.id[:12]}: {number_of(built.files, 'file')}, {outcome}")
+def _print_built(done: Build, built: Built) -> None:
+    click.echo(outcome(done, built))
     if not built.existed:
         linked = built.files - built.written
         click.echo(

@@ -69,7 +69,7 @@ FACTORY = "shopwindow.wsgi:make"
     "--mail/--no-mail",
     default=True,
     help="Also send the mails of the outbox, where SHOPWINDOW_SMTP_HOST names a mail server "
-    "(see `shopwindow mail`).",
+    "(elsewhere `shopwindow maintain mail` does).",
 )
 @TEMPLATES_DIR
 @setting(

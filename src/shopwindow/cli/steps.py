@@ -153,26 +153,6 @@ TEMPLATES_DIR = setting(
     metavar="DIR",
     help="A folder with templates of mails, used instead of the program's own.",
 )
-BAGS_DAYS = click.option(
-    "--bags",
-    type=DAYS,
-    metavar="DAYS",
-    help="How long a bag is stored that nobody changes; default: 90 days.",
-)
-MAILS_DAYS = click.option(
-    "--mails",
-    type=DAYS,
-    metavar="DAYS",
-    help="How long a mail is stored that could not be sent; default: 30 days.",
-)
-LOGS_DAYS = click.option(
-    "--logs",
-    type=DAYS,
-    default=30,
-    show_default=True,
-    metavar="DAYS",
-    help="How long a file of the mobile log is stored after its last entry.",
-)
 
 
 def _choose_interface(ctx: click.Context, param: click.Parameter, name: str) -> None:

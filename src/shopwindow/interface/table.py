@@ -102,7 +102,7 @@ class Aging:
 
     ``rows`` is the SQL table and ``key`` its primary key. ``column`` holds the instant,
     as ``stored`` writes it. A row stays for ``lifetime`` after its instant; an operator
-    may set another time where there is an ``option``, a name for `prune-database --keep
+    may set another time where there is an ``option``, a name for `maintain --rows
     NAME=DAYS`. ``where`` is SQL that narrows the rows, and ``called`` is what removed
     rows are reported as.
     """

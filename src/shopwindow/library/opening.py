@@ -117,7 +117,7 @@ def checked_content(
     if templates.is_dir() and not (
         checked.state and checked.state == memory.noted(SOUND)
     ):
-        from shopwindow.service import trial  # here: few folders have templates
+        from shopwindow.service.mail import trial  # here: few folders have templates
 
         if problems := trial.problems(declared.interface, templates):
             all_problems = sorted([*checked.problems, *problems], key=Problem.order)

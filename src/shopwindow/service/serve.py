@@ -36,11 +36,11 @@ from shopwindow.service.connection import make_room
 from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.late import late_database
-from shopwindow.service.letters import Letters
-from shopwindow.service.mail import Senders
+from shopwindow.service.mail.letters import Letters
+from shopwindow.service.mail.senders import Senders
+from shopwindow.service.mail.smtp import smtp_server
 from shopwindow.service.metrics_folder import metrics_folder
 from shopwindow.service.proxies import LOOPBACK, proxies
-from shopwindow.service.smtp import smtp_server
 from shopwindow.service.worker import (
     DRAIN_SECONDS,
     ENDING_SIGNALS,
@@ -63,11 +63,6 @@ TCP_DEFER_ACCEPT).
 
 A worker that is about to end would otherwise accept it, and close it before the request
 is there. A longer time gains nothing: a request follows its connection at once.
-"""
-
-SENDERS = 1
-"""Connections of a worker to the mail server. Those of all workers share the mails, for
-each is claimed before it is sent.
 """
 
 NOT_LOADED = 4
@@ -205,7 +200,7 @@ def _send_mail(
     if server is None or database is None:
         return lambda: None
     letters = Letters(interface, [options.templates])
-    senders = Senders(database, server, letters, SENDERS)
+    senders = Senders(database, server, letters)
     senders.start()
     return senders.stop
 

@@ -56,7 +56,7 @@ def lifetimes(
                 or "none; all rows of this interface have a fixed time"
             )
             raise Failure(
-                f"--keep {name}=…: no rows go by that name; allowed: {allowed}"
+                f"--rows {name}=…: no rows go by that name; allowed: {allowed}"
             )
     return {**usual, **chosen}
 

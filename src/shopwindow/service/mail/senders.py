@@ -32,14 +32,19 @@ from shopwindow.interface.table import Tables
 from shopwindow.problems import Refusal
 from shopwindow.service import journal
 from shopwindow.service.database.database import Database
-from shopwindow.service.letters import Letters
-from shopwindow.service.smtp import Declined, SmtpConnection, SmtpServer, Unreachable
+from shopwindow.service.mail.letters import Letters
+from shopwindow.service.mail.smtp import (
+    Declined,
+    SmtpConnection,
+    SmtpServer,
+    Unreachable,
+)
 
 _ADDRESS = re.compile(r"(?<!\S)\S*@\S*")
 
-SENDERS = 2
-"""Connections to the mail server that are used at once: one sends while the other waits
-for an answer. Where that is too slow, `shopwindow mail` runs several times.
+SENDERS = 1
+"""Connections to the mail server of a worker. Those of all workers share the mails, for
+each is claimed before it is sent.
 """
 
 SENDING_SHARE = 0.75
@@ -122,15 +127,16 @@ class Senders:
             if thread.ident is not None:
                 thread.join(max(0, deadline - time.monotonic()))
 
-    def send_what_is_due(self) -> bool:
-        """Send in this thread until nothing is due. Return False where the server could
-        not be reached.
+    def send_what_is_due(self) -> tuple[int, bool]:
+        """Send in this thread until nothing is due. Return how many mails were tried,
+        and False where the server could not be reached.
         """
         connection = SmtpConnection(self._server)
+        tried = 0
         try:
-            while not self._stop.is_set() and (reached := self._send_one(connection)):
-                pass
-            return reached is None
+            while reached := self._send_one(connection):
+                tried += 1
+            return tried, reached is None
         finally:
             connection.quit()
 

@@ -3,7 +3,7 @@ HTML.
 
 Anybody who edits content may bring a template. So a template reaches nothing but its
 variables, and it is stopped once it has written too much. Against one that loops for
-ever or fills the memory, this module does nothing: `service.trial` tries templates in a
+ever or fills the memory, this module does nothing: `service.mail.trial` tries templates in a
 process of its own first.
 """
 

@@ -4,7 +4,7 @@ harm.
 How this works. Whoever edits content may bring templates of mails. Jinja2's sandbox
 lets a template reach nothing but its variables. It does not keep one from looping for
 ever, or from filling the memory: `'x' * 10 ** 10` is a single step. So the samples of
-each mail are rendered in a short process of its own (`service.trial_process`), whose
+each mail are rendered in a short process of its own (`service.mail.trial_process`), whose
 memory and processor time the system limits. A template has nothing to wait for, so
 that ends every process; a busy machine takes longer, and refuses no more.
 """
@@ -46,7 +46,7 @@ def _tried(interface: Interface, mail: MailTemplate, folder: Path) -> Problem | 
         "variables": [mail.letter(sample).variables for sample in mail.samples],
     }
     process = subprocess.run(
-        [sys.executable, "-m", "shopwindow.service.trial_process"],
+        [sys.executable, "-m", "shopwindow.service.mail.trial_process"],
         input=json.dumps(task).encode(),
         stdout=subprocess.PIPE,
     )

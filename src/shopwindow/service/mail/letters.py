@@ -5,8 +5,8 @@ templates may use (`interface.mail`). Here the two templates of a mail are rende
 plain text and HTML, and become a MIME message (RFC 5322, RFC 2046).
 
 Anybody who edits content may bring a template, and customers write names and messages.
-So the templates run in a sandbox (`service.mail_templates`), they are tried before
-anything is sent (`service.trial`), and people's text goes into headers as encoded words
+So the templates run in a sandbox (`service.mail.templates`), they are tried before
+anything is sent (`service.mail.trial`), and people's text goes into headers as encoded words
 only (`_WrittenHeader`).
 """
 
@@ -28,8 +28,8 @@ from shopwindow.interface.loading import template_folders
 from shopwindow.interface.mail import Letter, Mailbox, MailTemplate
 from shopwindow.interface.outbox import ClaimedMail
 from shopwindow.problems import Failure
-from shopwindow.service import trial
-from shopwindow.service.mail_templates import RenderedMail, environment_of, render
+from shopwindow.service.mail import trial
+from shopwindow.service.mail.templates import RenderedMail, environment_of, render
 
 
 class Letters:

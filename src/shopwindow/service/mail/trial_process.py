@@ -1,4 +1,4 @@
-"""The process that `service.trial` starts: it renders a mail's samples within limits.
+"""The process that `service.mail.trial` starts: it renders a mail's samples within limits.
 
 It reads a task from standard input: the names ``text`` and ``html`` of the templates,
 the ``folders`` that are searched for them, and the ``variables`` of each sample. It
@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from shopwindow.problems import Failure, cut
-from shopwindow.service.mail_templates import environment_of, render
+from shopwindow.service.mail.templates import environment_of, render
 
 CPU_SECONDS = 2
 """Processor time of the process. Its start takes 0.2 s, and a mail of ours 1 ms."""
