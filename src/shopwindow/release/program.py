@@ -75,11 +75,12 @@ def _size(path: Path) -> int:
 
 @cache
 def _package() -> str:
-    """Return a digest of this package's source.
+    """Return a digest of this package's source, and of the data beside it.
 
     It is read once a process: what a process has loaded, it runs until its end.
     """
-    return _digest({name: f"{_PACKAGE}/{name}" for name in below(_PACKAGE, ".py")})
+    names = (name for ending in (".py", ".csv") for name in below(_PACKAGE, ending))
+    return _digest({name: f"{_PACKAGE}/{name}" for name in names})
 
 
 def _digest(files: Mapping[str, str | Path]) -> str:

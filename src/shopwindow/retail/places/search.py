@@ -15,25 +15,10 @@ from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
 from shopwindow.retail.places import areas
 from shopwindow.retail.places.distance import Point
+from shopwindow.retail.places.states import STATE_NAMES
 from shopwindow.retail.places.zipcodes import ZipCodes, zip_codes
 
 _ZIP = re.compile(r"\b([0-9]{5})(?:-[0-9]{4})?\b", re.ASCII)
-_STATE_NAMES = (
-    "AL Alabama,AK Alaska,AZ Arizona,AR Arkansas,CA California,CO Colorado,CT Connecticut,DE Delaware,"
-    "DC District of Columbia,FL Florida,GA Georgia,HI Hawaii,ID Idaho,IL Illinois,IN Indiana,IA Iowa,KS Kansas,"
-    "KY Kentucky,LA Louisiana,ME Maine,MD Maryland,MA Massachusetts,MI Michigan,MN Minnesota,MS Mississippi,"
-    "MO Missouri,MT Montana,NE Nebraska,NV Nevada,NH New Hampshire,NJ New Jersey,NM New Mexico,NY New York,"
-    "NC North Carolina,ND North Dakota,OH Ohio,OK Oklahoma,OR Oregon,PA Pennsylvania,RI Rhode Island,"
-    "SC South Carolina,SD South Dakota,TN Tennessee,TX Texas,UT Utah,VT Vermont,VA Virginia,WA Washington,"
-    "WV West Virginia,WI Wisconsin,WY Wyoming,PR Puerto Rico,GU Guam,VI Virgin Islands"
-)
-US_STATES = {
-    name.casefold(): entry[:2]
-    for entry in _STATE_NAMES.split(",")
-    for name in (entry[:2], entry[3:])
-}
-"""The two letters of each state, by them and by its name, in lower case."""
-
 _COUNTRIES = re.compile(
     r"(?<![\s,])[\s,]++(U\.?S\.?(A\.?)?|United States( of America)?)$", re.IGNORECASE
 )
@@ -205,7 +190,7 @@ def _ends_in_state(text: str) -> Iterator[tuple[str, str]]:
 
 def _state(text: str) -> str | None:
     """Return the two letters of a state, whether the text has them or its name."""
-    return US_STATES.get(text.replace(".", "").casefold())
+    return STATE_NAMES.get(text.replace(".", "").casefold())
 
 
 def _middle(stores: list[Json]) -> Point | None:

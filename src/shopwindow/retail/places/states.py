@@ -1,76 +1,32 @@
-"""How far each US state and territory reaches: degrees of latitude, then of longitude.
+"""US states and territories: their names, and how far each of them reaches.
 
-Rounded outwards to a tenth of a degree, some seven miles: a store beyond its state's
-box has wrong coordinates, or a wrong state.
+states.csv has them. Degrees are rounded outwards to a tenth, some seven miles: a store
+beyond its state's box has wrong coordinates, or a wrong state.
 """
 
-Box = tuple[float, float, float, float]
-"""South, north, west, east."""
+import csv
+from pathlib import Path
 
-STATES: dict[str, Box] = {
-    "AK": (51.2, 71.5, -180.0, -129.9),
-    "AL": (30.1, 35.1, -88.6, -84.8),
-    "AR": (32.9, 36.6, -94.7, -89.6),
-    "AZ": (31.3, 37.1, -114.9, -109.0),
-    "CA": (32.5, 42.1, -124.5, -114.1),
-    "CO": (36.9, 41.1, -109.1, -102.0),
-    "CT": (40.9, 42.1, -73.8, -71.7),
-    "DC": (38.7, 39.1, -77.2, -76.8),
-    "DE": (38.4, 39.9, -75.9, -74.9),
-    "FL": (24.4, 31.1, -87.7, -79.9),
-    "GA": (30.3, 35.1, -85.7, -80.7),
-    "GU": (13.2, 13.7, 144.6, 145.0),
-    "HI": (18.8, 22.3, -160.6, -154.7),
-    "IA": (40.3, 43.6, -96.7, -90.1),
-    "ID": (41.9, 49.1, -117.3, -111.0),
-    "IL": (36.9, 42.6, -91.6, -87.0),
-    "IN": (37.7, 41.8, -88.2, -84.7),
-    "KS": (36.9, 40.1, -102.1, -94.5),
-    "KY": (36.4, 39.2, -89.6, -81.9),
-    "LA": (28.9, 33.1, -94.1, -88.7),
-    "MA": (41.1, 42.9, -73.6, -69.8),
-    "MD": (37.8, 39.8, -79.6, -75.0),
-    "ME": (42.9, 47.5, -71.2, -66.8),
-    "MI": (41.6, 48.4, -90.5, -82.1),
-    "MN": (43.4, 49.5, -97.3, -89.4),
-    "MO": (35.9, 40.7, -95.8, -89.0),
-    "MS": (30.1, 35.1, -91.7, -88.0),
-    "MT": (44.3, 49.1, -116.1, -104.0),
-    "NC": (33.7, 36.7, -84.4, -75.3),
-    "ND": (45.9, 49.1, -104.1, -96.5),
-    "NE": (39.9, 43.1, -104.1, -95.2),
-    "NH": (42.6, 45.4, -72.6, -70.5),
-    "NJ": (38.8, 41.4, -75.6, -73.8),
-    "NM": (31.3, 37.1, -109.1, -103.0),
-    "NV": (34.9, 42.1, -120.1, -114.0),
-    "NY": (40.4, 45.1, -79.8, -71.8),
-    "OH": (38.3, 42.4, -84.9, -80.4),
-    "OK": (33.6, 37.1, -103.1, -94.4),
-    "OR": (41.9, 46.4, -124.7, -116.4),
-    "PA": (39.7, 42.6, -80.6, -74.6),
-    "PR": (17.8, 18.6, -67.4, -65.1),
-    "RI": (41.0, 42.1, -72.0, -71.0),
-    "SC": (31.9, 35.3, -83.5, -78.4),
-    "SD": (42.4, 46.0, -104.1, -96.4),
-    "TN": (34.9, 36.8, -90.4, -81.6),
-    "TX": (25.8, 36.6, -106.7, -93.4),
-    "UT": (36.9, 42.1, -114.1, -109.0),
-    "VA": (36.5, 39.6, -83.8, -75.1),
-    "VI": (17.6, 18.5, -65.2, -64.5),
-    "VT": (42.7, 45.1, -73.5, -71.4),
-    "WA": (45.5, 49.1, -124.9, -116.9),
-    "WI": (42.4, 47.4, -93.0, -86.2),
-    "WV": (37.1, 40.7, -82.7, -77.7),
-    "WY": (40.9, 45.1, -111.1, -104.0),
+Box = tuple[float, ...]
+"""South, north, west, east, in degrees."""
+
+with open(Path(__file__).with_name("states.csv"), encoding="utf-8") as _file:
+    _ROWS = list(csv.reader(_file))[1:]
+
+STATES: dict[str, Box] = {code: tuple(map(float, box)) for code, _, *box in _ROWS}
+"""By the two letters of a state."""
+
+STATE_NAMES = {
+    text.casefold(): code for code, name, *_ in _ROWS for text in (code, name)
 }
+"""The two letters of each state, by them and by its name, in lower case."""
 
 
 def lies_in(state: str, latitude: float, longitude: float) -> bool:
     """Return whether a place lies in the box of a state; True where the state is none
     of ours.
     """
-    box = STATES.get(state)
-    if box is None:
+    if state not in STATES:
         return True
-    south, north, west, east = box
+    south, north, west, east = STATES[state]
     return south <= latitude <= north and west <= longitude <= east
