@@ -316,7 +316,7 @@ def test_a_file_that_cannot_be_read_is_named_once_with_the_next_step(
     assert str(refused.value) == f"{path}: cannot be read as a catalog: {why}; {build}; {pull}"
 
 
-MISSING, ALL = "missing, or not what a build wrote", "does not tell the digest of catalog.sqlite"
+MISSING, ALL = "missing, or not what a build wrote", "catalog.sqlite has no digest"
 BROKEN: dict[str, tuple[Callable[[Json], Json], list[str]]] = {
     "nothing": (lambda told: None, [MISSING, ALL]),
     "no object": (lambda told: [], [MISSING, ALL]),

@@ -35,7 +35,6 @@ from shopwindow.delivery.bucket import MAX_READ_BYTES, Listed
 from shopwindow.delivery.chunks import Chunk
 from shopwindow.delivery.outgoing import Object
 from shopwindow.problems import Failure
-from shopwindow.release.current import POINTER_FORMAT
 from shopwindow.release.manifest import MANIFEST_FORMAT
 from shopwindow.starter import begin
 
@@ -62,7 +61,7 @@ def test_a_published_release_is_read_back_byte_by_byte(bucket: Bucket, tmp_path:
     assert (done.id, done.previous, done.activated, done.pinned) == (id, None, True, False)
     assert read(bucket, id) == on_disk(tmp_path / "dist", id)
     pointed = current(bucket)
-    assert (pointed["format"], pointed["id"], "pinned" in pointed) == (POINTER_FORMAT, id, False)
+    assert (pointed["format"], pointed["id"], "pinned" in pointed) == (pointer.POINTER_FORMAT, id, False)
     assert [(entry["id"], entry["from"], entry["action"]) for entry in pointed["history"]] == [(id, None, "publish")]
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from harness.catalogs import CATALOG
 from harness.content import SAMPLE, site, write
-from harness.program import OutputBusy, Releases, built, copied, history, shopwindow, verify
+from harness.program import OutputBusy, Releases, built, copied, history, point, shopwindow, verify
 from harness.stores import (
     Bucket,
     FolderBucket,
@@ -37,7 +37,6 @@ from shopwindow.delivery.fetching import MANIFEST_BYTES, Fetched
 from shopwindow.delivery.pulling import UnsignedSource
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
-from shopwindow.release.current import Current
 from shopwindow.release.damage import remedy
 from shopwindow.release.manifest import MANIFEST_FORMAT
 
@@ -94,15 +93,18 @@ def test_what_a_pull_left_that_was_killed_as_it_activated_is_cleared_up(
 ) -> None:
     first = published(tmp_path, target)
     pulled(target, host)
-    before = (host.out / "current.json").read_bytes()
     second = published(tmp_path, target, "Second")
     pulled(target, host)
-    (host.out / ".current.json-3789").write_bytes((host.out / "current.json").read_bytes())
-    (host.out / "current.json").write_bytes(before)  # the link had moved, and the file had not
-    assert (host.current(), host.recorded()) == (second, Current(first, False))
+    point(host.out, first)  # the history had its line, and the link had not moved
+    (host.out / ".current-3789").symlink_to(f"releases/{second}")
     assert pull(UnsignedSource(target), host).fetched == Fetched()
-    assert (host.current(), host.recorded()) == (second, Current(second, False))
-    assert list(host.out.glob(".current.json-*")) == []
+    assert (host.current(), host.pinned(), list(host.out.glob(".current-*"))) == (second, False, [])
+    assert [(entry["from"], entry["id"]) for entry in history(host.out)] == [
+        (None, first),
+        (first, second),
+        (None, first),
+        (first, second),
+    ]
 
 
 def test_what_a_host_has_is_not_fetched_again(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
@@ -217,7 +219,7 @@ def test_a_rollback_at_the_target_is_followed(tmp_path: Path, target: FolderBuck
 def test_a_pin_of_the_host_holds(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
     first = published(tmp_path, target)
     pulled(target, host)
-    host.activate(first, "rollback", "wait", datetime.now(UTC), pin=True)
+    host.activate(first, "rollback", "wait", datetime.now(UTC))
     second = published(tmp_path, target, "Second")
     ran = shopwindow("pull", target.where, "--out", host.out)
     assert (ran.status, ran.err) == (3, "")

@@ -204,6 +204,13 @@ def current(out: Path) -> str:
     return os.path.basename(os.readlink(out / "current"))
 
 
+def point(out: Path, id: str) -> None:
+    """Let `current` lead to a release by one rename, without a line of the history."""
+    draft = out / ".current-of-a-test"
+    draft.symlink_to(f"releases/{id}")
+    draft.rename(out / "current")
+
+
 def history(out: Path) -> list[Json]:
     """The lines of the history."""
     return [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]

@@ -76,7 +76,6 @@ def test_the_output_directory_holds_releases_and_what_leads_to_them(content: Pat
     id = built(content, out)
     assert {path.name for path in out.iterdir() if not path.name.startswith(".")} == {
         "current",
-        "current.json",
         "history.jsonl",
         "last-build.json",
         "releases",
@@ -115,12 +114,6 @@ def test_the_manifest_lists_every_file_and_what_is_private(sampled: Path) -> Non
     assert {entry["path"]: (entry["size"], entry["sha256"]) for entry in listed["files"]} == {
         path: (len(data), sha256(data).hexdigest()) for path, data in tree(sampled / "files").items()
     }
-
-
-def test_current_json_follows_the_link(content: Path, out: Path) -> None:
-    id = built(content, out)
-    told = json.loads((out / "current.json").read_bytes())
-    assert (told, datetime.fromisoformat(told.pop("switched")).utcoffset() is None) == ({"format": 1, "id": id}, False)
 
 
 def test_each_switch_is_a_line_of_the_history(content: Path, out: Path) -> None:

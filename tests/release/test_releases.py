@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from harness.content import AT, SAMPLE, app, coupon, promotion, site, small, store, write
-from harness.program import Releases, aged, build, built, copied, current, history, manifest, shopwindow, verify
+from harness.program import Releases, aged, build, built, copied, current, history, manifest, point, shopwindow, verify
 from shopwindow.problems import Failure
 from shopwindow.release.changes import ValueChange, changes, longest_lifetime, purged
 from shopwindow.shop import INTERFACE
@@ -71,11 +71,8 @@ def three(prepared: Prepared, content: Path, out: Path) -> tuple[str, str, str]:
     return prepared.ids
 
 
-def told(out: Path) -> Json:
-    """What current.json says, without the time."""
-    value = json.loads((out / "current.json").read_bytes())
-    del value["switched"]
-    return value
+def is_pinned(out: Path) -> bool:
+    return Releases(out).pinned()
 
 
 def switches(out: Path) -> list[tuple[str, str | None, str]]:
@@ -136,7 +133,7 @@ def test_a_rollback_goes_to_the_release_before_and_pins_it(out: Path, three: tup
         f"current is {second[:12]}, previous {third[:12]}\n"
         "pinned: builds activate nothing until `shopwindow activate` does\n",
     )
-    assert (current(out), told(out)) == (second, {"format": 1, "id": second, "pinned": True})
+    assert (current(out), is_pinned(out)) == (second, True)
     line = history(out)[-1]
     del line["when"]
     assert line == {"id": second, "from": third, "who": "somebody", "why": "wrong prices", "action": "rollback"}
@@ -221,7 +218,7 @@ def test_a_damaged_release_is_not_activated(out: Path, three: tuple[str, str, st
     ran = shopwindow(*(second if word == "SECOND" else word for word in command), "--out", out)
     words = "is damaged, nothing was activated: files/store/v2/stores.json: not the bytes that were built"
     assert (ran.status, ran.err) == (4, f"shopwindow: release {second[:12]} {words}\n")
-    assert (current(out), told(out)["id"], (out / "history.jsonl").read_bytes()) == (third, third, before)
+    assert (current(out), (out / "history.jsonl").read_bytes()) == (third, before)
 
 
 # -- the pin -----------------------------------------------------------------------------------------------------
@@ -241,7 +238,7 @@ def test_while_pinned_a_build_writes_its_release_and_does_not_switch(
         in ran.out
     )
     assert f"`shopwindow activate {fourth[:12]}` activates and unpins" in ran.out
-    assert (current(out), told(out)["pinned"], history(out)) == (second, True, before)
+    assert (current(out), is_pinned(out), history(out)) == (second, True, before)
     assert shopwindow("verify", fourth, "--out", out).status == 0
     assert build(content, out).status == 3  # and again, though the release exists now
 
@@ -256,7 +253,7 @@ def test_while_pinned_a_build_of_what_is_current_is_no_failure(
     for _ in range(2):
         ran = build(content, out)
         words = f"release {second[:12]}: {count_of(out, second)} files, it is current already: nothing to do; {pinned}"
-        assert (ran.status, ran.out.splitlines()[0], current(out), told(out)["pinned"]) == (0, words, second, True)
+        assert (ran.status, ran.out.splitlines()[0], current(out), is_pinned(out)) == (0, words, second, True)
 
 
 @pytest.mark.parametrize("latest", [False, True])
@@ -265,10 +262,10 @@ def test_a_switch_unpins(content: Path, out: Path, three: tuple[str, str, str], 
     assert shopwindow("rollback", "--out", out).status == 0
     ran = shopwindow("activate", "--latest" if latest else third[:8], "--out", out, "--reason", "fixed")
     assert (ran.status, ran.out) == (0, f"current is {third[:12]}, previous {second[:12]}\n")
-    assert (current(out), told(out)) == (third, {"format": 1, "id": third})
+    assert (current(out), is_pinned(out)) == (third, False)
     assert (switches(out)[-1], history(out)[-1]["why"]) == (("activate", second, third), "fixed")
     fourth = built(edited(content, "D"), out)
-    assert told(out) == {"format": 1, "id": fourth}
+    assert (current(out), is_pinned(out)) == (fourth, False)
 
 
 def test_latest_is_the_release_that_was_built_last(content: Path, out: Path, three: tuple[str, str, str]) -> None:
@@ -290,7 +287,7 @@ def test_latest_is_the_release_of_the_last_build_also_where_that_was_there_befor
     elif then == "a build that fails":
         assert build(write(content, {"stores/two.yaml": {}}), out).status == 1
     ran = shopwindow("activate", "--latest", "--out", out)
-    assert (ran.status, current(out), told(out)) == (0, second, {"format": 1, "id": second})
+    assert (ran.status, current(out), is_pinned(out)) == (0, second, False)
 
 
 @pytest.mark.parametrize("arguments", [(), ("12345678", "--latest")])
@@ -347,105 +344,64 @@ def test_a_torn_line_of_the_history_is_passed_over(out: Path, three: tuple[str, 
     assert [json.loads(line)["id"] for line in added] == [second, first]
 
 
-@pytest.mark.parametrize("says", ["first", "nothing", "garbage"])
-@pytest.mark.parametrize("command", ["build", "activate"])
-def test_current_json_follows_the_link_after_a_crash(
-    content: Path, out: Path, three: tuple[str, str, str], command: str, says: str
-) -> None:
-    first, _, third = three
-    before = {"first": json.dumps({"format": 1, "id": first, "switched": "2026-11-21T00:00:00+00:00"}), "garbage": "{"}
-    if says == "nothing":
-        (out / "current.json").unlink()
-    else:
-        (out / "current.json").write_text(before[says])
-    ran = build(content, out) if command == "build" else shopwindow("activate", third, "--out", out)
-    assert (ran.status, current(out), told(out)) == (0, third, {"format": 1, "id": third})
+def test_the_pointer_that_an_earlier_program_wrote_is_deleted(content: Path, out: Path, one: str) -> None:
+    for name in ("current.json", ".current.json-1-before"):
+        (out / name).write_text(f'{{"format":1,"id":"{one}","pinned":true}}')
+    second = built(edited(content, "B"), out)
+    assert (current(out), list(out.glob("*current.json*"))) == (second, [])
 
 
-def test_a_crash_amid_a_rollback_leaves_the_pin(content: Path, out: Path, three: tuple[str, str, str]) -> None:
-    first, _, third = three
-    pinned = {"format": 1, "id": first, "switched": "2026-11-21T00:00:00+00:00", "pinned": True}
-    (out / "current.json").write_text(json.dumps(pinned))
-    ran = build(edited(content, "D"), out)
-    assert (ran.status, current(out), told(out)) == (3, third, {"format": 1, "id": third, "pinned": True})
+def cut_short(out: Path, *command: str) -> None:
+    """Run a command, and take its move of the link back, as if it was killed before that."""
+    before = current(out)
+    assert shopwindow(*command, "--out", out).status == 0
+    point(out, before)
 
 
-def test_a_pin_is_known_from_the_history_where_current_json_is_gone(
+def test_a_rollback_that_was_killed_before_the_link_moved_pins_nothing(
     content: Path, out: Path, three: tuple[str, str, str]
 ) -> None:
-    _, second, _ = three
-    assert shopwindow("rollback", "--out", out).status == 0
-    (out / "current.json").unlink()
-    ran = build(edited(content, "D"), out)
-    assert (ran.status, current(out), told(out)) == (3, second, {"format": 1, "id": second, "pinned": True})
+    _, second, third = three
+    cut_short(out, "rollback")
+    assert (current(out), is_pinned(out)) == (third, False)
+    fourth = built(edited(content, "D"), out)
+    assert switches(out)[-3:] == [("rollback", third, second), ("build", None, third), ("build", third, fourth)]
+    line = history(out)[-2]
+    assert (line["who"], line["why"]) == ("unknown", f"the activation of {second[:12]} was cut short")
 
 
-@pytest.mark.parametrize("torn", [b"", b'{"when":"2026-11-2'])
-def test_a_rollback_that_was_cut_short_before_its_line_of_the_history_is_noted_later(
-    out: Path, three: tuple[str, str, str], torn: bytes
-) -> None:
-    first, second, third = three
-    before = (out / "history.jsonl").read_bytes()
-    assert shopwindow("rollback", "--out", out).status == 0
-    (out / "history.jsonl").write_bytes(before + torn)
-    assert (shopwindow("rollback", "--out", out).status, current(out)) == (0, first)
-    added = (out / "history.jsonl").read_bytes()[len(before + torn) :].strip(b"\n").split(b"\n")
-    lines = [json.loads(line) for line in added]
-    assert [(line["action"], line["from"], line["id"]) for line in lines] == [
-        ("rollback", third, second),
-        ("rollback", second, first),
-    ]
-
-
-def test_a_switch_that_was_cut_short_before_its_line_of_the_history_is_no_rollback(
-    out: Path, three: tuple[str, str, str]
+def test_an_activation_that_was_killed_before_the_link_moved_leaves_the_pin(
+    content: Path, out: Path, three: tuple[str, str, str]
 ) -> None:
     _, second, third = three
     assert shopwindow("rollback", "--out", out).status == 0
-    Releases(out).point(third)  # current.json says that the second is pinned
-    Releases(out).reconcile()
-    assert switches(out)[-2:] == [("rollback", third, second), ("activate", second, third)]
-    assert (shopwindow("rollback", "--out", out).status, current(out), told(out)["pinned"]) == (0, second, True)
+    cut_short(out, "activate", third)
+    assert (current(out), is_pinned(out)) == (second, True)
+    assert (build(edited(content, "D"), out).status, current(out), is_pinned(out)) == (3, second, True)
+    assert switches(out)[-2:] == [("activate", second, third), ("rollback", None, second)]
+    assert (shopwindow("activate", third, "--out", out).status, current(out), is_pinned(out)) == (0, third, False)
 
 
 @pytest.mark.usefixtures("three")
 def test_a_rollback_whose_link_is_refused_changes_nothing(out: Path) -> None:
     (out / "current").unlink()
     (out / "current/folder").mkdir(parents=True)
-    before = (out / "current.json").read_bytes(), (out / "history.jsonl").read_bytes()
     ran = shopwindow("rollback", "--out", out)
     assert (ran.status, "nothing was published, `current` is as it was" in ran.err) == (4, True)
-    assert ((out / "current.json").read_bytes(), (out / "history.jsonl").read_bytes()) == before
+    assert (out / "current/folder").is_dir()
 
 
-@pytest.mark.parametrize("refused", ["current.json", "history.jsonl"])
-def test_what_fails_after_the_link_has_moved_says_what_is_current(
-    out: Path, three: tuple[str, str, str], refused: str
-) -> None:
-    _, second, _ = three
-    (out / refused).unlink()
-    (out / refused).mkdir()
-    words = (
-        f"`current` is {second[:12]} all the same; the next build, activation or rollback corrects what does not say so"
-    )
-    with pytest.raises(Failure, match=words):
+def test_where_the_history_cannot_be_written_nothing_moves(out: Path, three: tuple[str, str, str]) -> None:
+    _, second, third = three
+    (out / "history.jsonl").unlink()
+    (out / "history.jsonl").mkdir()
+    with pytest.raises(Failure, match="nothing was published, `current` is as it was"):
         Releases(out).activate(second, "activate", "", datetime.now(UTC))
-    assert current(out) == second
-
-
-def test_where_there_are_no_links_current_json_decides(content: Path, out: Path, three: tuple[str, str, str]) -> None:
-    _, _, third = three
-    (out / "current").unlink()
-    assert [line.endswith(" current") for line in shopwindow("releases", "--out", out).out.splitlines()] == [
-        True,
-        False,
-        False,
-    ]
-    assert (build(content, out).status, current(out)) == (0, third)
+    assert current(out) == third
 
 
 @pytest.mark.parametrize("pinned", [False, True])
-def test_a_fresh_machine_needs_current_json_and_the_last_manifest(
+def test_a_fresh_machine_needs_the_link_the_history_and_the_last_manifest(
     content: Path, out: Path, tmp_path: Path, pinned: bool
 ) -> None:
     first = built(content, out)
@@ -453,12 +409,13 @@ def test_a_fresh_machine_needs_current_json_and_the_last_manifest(
         assert shopwindow("rollback", first, "--out", out).status == 0
     fresh = tmp_path / "fresh"
     (fresh / "releases" / first).mkdir(parents=True)
-    shutil.copyfile(out / "current.json", fresh / "current.json")
+    shutil.copyfile(out / "current", fresh / "current", follow_symlinks=False)
+    shutil.copyfile(out / "history.jsonl", fresh / "history.jsonl")
     shutil.copyfile(out / "releases" / first / "manifest.json", fresh / "releases" / first / "manifest.json")
     (content / "apps/tablet.yaml").unlink()
     ran = build(edited(content, "B"), fresh, "--jobs", "1")
     (second,) = {path.name for path in (fresh / "releases").iterdir()} - {first}
-    assert (ran.status, told(fresh)["id"], "2 removed" in ran.out) == (
+    assert (ran.status, current(fresh), "2 removed" in ran.out) == (
         3 if pinned else 0,
         first if pinned else second,
         True,
@@ -486,9 +443,7 @@ def renewed(out: Path, id: str, **members: Json) -> str:
     rewrite(out / "releases" / id / "manifest.json", **members)
     new = sha256((out / "releases" / id / "manifest.json").read_bytes()).hexdigest()
     (out / "releases" / id).rename(out / "releases" / new)
-    (out / "current").unlink()
-    (out / "current").symlink_to(f"releases/{new}")
-    rewrite(out / "current.json", id=new)
+    point(out, new)
     return new
 
 
@@ -500,12 +455,6 @@ def test_a_manifest_of_a_later_program_is_refused(content: Path, out: Path, one:
     ]
     words = "a manifest of format 2; this program reads up to 1: update it"
     assert [(one.status, one.out, words in one.err) for one in ran] == [(4, "", True)] * 3
-
-
-def test_a_pointer_of_a_later_program_is_refused(out: Path, one: str) -> None:
-    rewrite(out / "current.json", format=2)
-    ran = shopwindow("rollback", "--out", out)
-    assert (ran.status, ran.out, "format 2; this program reads up to 1" in ran.err) == (4, "", True)
 
 
 @pytest.mark.parametrize("format", [1, 3])
@@ -521,7 +470,6 @@ def test_content_in_a_format_of_another_version_is_not_read(content: Path, out: 
 
 def test_unknown_members_are_ignored(content: Path, out: Path, one: str) -> None:
     first = renewed(out, one, more=1)
-    rewrite(out / "current.json", more=1)
     rewrite(out / "releases" / first / "content.json", more=1)
     second = built(edited(content, "B"), out)
     assert shopwindow("diff", first, second, "--out", out).status == 0

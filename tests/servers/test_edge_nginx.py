@@ -627,7 +627,7 @@ def twice(tmp_path: Path) -> tuple[Path, str, str]:
 def switch(out: Path, id: str, action: str) -> None:
     releases = Releases(out)
     with releases.lock():
-        releases.activate(id, action, "test", datetime.now(UTC), pin=action == "rollback")
+        releases.activate(id, action, "test", datetime.now(UTC))
 
 
 def test_a_changed_file_of_the_same_size_is_never_taken_for_the_old_one(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
-from harness.program import called, current, served
+from harness.program import called, current, point, served
 from harness.servers import noted
 from shopwindow.interface.answer import Response
 from shopwindow.service.admin import Admin
@@ -78,13 +78,14 @@ def test_a_note_that_says_no_time_costs_the_age_alone(tmp_path: Path, out: Path)
     assert answered(admin, "/readyz") == (200, {"ready": True, "id": id, "age": None})
 
 
-def test_a_pointer_of_a_later_format_costs_what_is_told_of_the_release_alone(tmp_path: Path) -> None:
-    (tmp_path / "current.json").write_text('{"format":2}')
+def test_a_link_to_no_release_costs_what_is_said_of_the_release_alone(tmp_path: Path) -> None:
+    point(tmp_path, "0" * 64)
     said: list[str] = []
     watch = Watch(tmp_path, INTERFACE, report=said.append)
     front = replace(application(lambda request: watch()), fault=watch.fault)
     admin = Admin(front, 0, tmp_path, tmp_path)
-    fault = f"{tmp_path}/current.json: format 2; this program reads up to 1: update it"
+    path = tmp_path / "releases" / ("0" * 64) / "manifest.json"
+    fault = f"{path}: cannot be read as a manifest: [Errno 2] No such file or directory: '{path}'"
     assert answered(admin, "/readyz") == (503, {"ready": False, "release": fault})
     metrics = admin.answer("/metrics").response
     assert (metrics.status, b"shopwindow_disk_free_bytes" in metrics.body) == (200, True)

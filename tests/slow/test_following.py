@@ -75,7 +75,7 @@ def activated(host: Releases, id: str, action: str) -> None:
 
     def done() -> bool:
         with suppress(OutputBusy), host.lock():
-            host.activate(id, action, "somebody did", datetime.now(UTC), pin=action == "rollback")
+            host.activate(id, action, "somebody did", datetime.now(UTC))
             return True
         return False
 

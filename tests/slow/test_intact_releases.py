@@ -12,11 +12,11 @@ import pytest
 
 from catalog.test_catalog_content import FILES, SMALL
 from harness.content import DIGEST, edit, write_files
-from harness.program import Releases, Watch, built, called
+from harness.program import Releases, Watch, built, called, point
 from harness.servers import Server, own_server
 from harness.waits import awaited
 from shopwindow.problems import Failure
-from shopwindow.release.intact import require_intact
+from shopwindow.release.verify import require_intact
 from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
 
@@ -101,7 +101,7 @@ def followed(releases: Releases, ids: list[str], name: str) -> Followed:
         shared = {file.stat().st_ino for file in releases.path(ids[0]).rglob("*")}
         path = next(file for file in sorted(path.rglob("*.json")) if file.stat().st_ino not in shared)
     intact = Path(shutil.copy2(path, releases.out.with_suffix(".intact")))
-    releases.point(ids[0])
+    point(releases.out, ids[0])
     reports: list[str] = []
     return Followed(releases, path, intact, reports, Watch(releases.out, INTERFACE, report=reports.append))
 
@@ -117,7 +117,7 @@ def test_a_release_that_is_not_intact_is_not_served_until_it_is(
         follows[f"{name} {spoil.__name__}"] = spoil, followed(releases, ids, name)
     for spoil, follow in follows.values():
         spoil(follow.path)
-        follow.releases.point(second)
+        point(follow.releases.out, second)
     awaited(lambda: all(follow.reports for _, follow in follows.values()))
     found = {
         name: (served(follow.watch), len(follow.reports), follow.path.name in follow.reports[0])
@@ -143,15 +143,15 @@ def test_what_is_new_to_the_host_is_compared_by_its_bytes_and_what_is_shared_is_
     two: tuple[Releases, list[str]],
 ) -> None:
     releases, ids = two
-    require_intact(releases, ids[1], INTERFACE.indexes)
+    require_intact(releases, ids[1])
     shared = {file.stat().st_ino: file for file in (releases.path(ids[0]) / "files").rglob("*.json")}
     ours = sorted((releases.path(ids[1]) / "files").rglob("*.json"))
     both = next(file for file in ours if file.stat().st_ino in shared)
     os.chmod(both, 0o644)
     both.write_bytes(both.read_bytes()[:-1] + b" ")  # in both releases at once
     with pytest.raises(Failure, match="not the bytes that were built"):
-        require_intact(releases, ids[1], INTERFACE.indexes)
-    require_intact(releases, ids[1], INTERFACE.indexes, previous=ids[0])
+        require_intact(releases, ids[1])
+    require_intact(releases, ids[1], previous=ids[0])
 
 
 def test_a_catalog_that_turns_out_to_be_damaged_sends_the_service_back_and_once_it_is_mended_forth(
@@ -190,14 +190,14 @@ def test_each_worker_says_which_release_it_serves_and_why_not_the_newer(
     two: tuple[Releases, list[str]], tmp_path: Path
 ) -> None:
     releases, ids = two
-    releases.point(ids[0])
+    point(releases.out, ids[0])
     path = releases.path(ids[1]) / "catalog.sqlite"
     shutil.copy2(path, tmp_path / "whole")
     path.unlink()
     with own_server(tmp_path / "server", releases.out, "--workers", "2") as server:
         awaited(lambda: len(server.workers()) == 2)
         awaited(lambda: asked(server, "/checks/release")[0] == 200)
-        releases.point(ids[1])
+        point(releases.out, ids[1])
         fault = f"release {ids[1][:12]} is not complete on this host: catalog.sqlite: No such file or directory"
         behind = {"ok": False, "current": ids[1], "id": ids[0], "fault": fault}
         awaited(lambda: asked(server, "/checks/release") == (503, behind), lambda: asked(server, "/checks/release"))

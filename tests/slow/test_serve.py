@@ -21,7 +21,7 @@ from facts.conformance import AT, CODES, METHODS, OLD_TABLET, PHONE, TABLET, doc
 from harness.catalogs import CATALOG
 from harness.content import app, as_content, as_value, edit, small, write_files
 from harness.content import write as write_documents
-from harness.program import Answer, Releases, Watch, built, called, current, served, shopwindow
+from harness.program import Answer, Releases, Watch, built, called, current, point, served, shopwindow
 from harness.run import made_by
 from harness.servers import (
     ADDRESS,
@@ -42,7 +42,7 @@ from shopwindow.cli.steps import interface_option
 from shopwindow.interface.answer import Response
 from shopwindow.interface.formats import accepted_formats
 from shopwindow.problems import Failure
-from shopwindow.release.intact import require_intact
+from shopwindow.release.verify import require_intact
 from shopwindow.service.message import MAX_BODY
 from shopwindow.service.serving import CacheKey, Exchange, ResponseCache
 from shopwindow.service.wsgi import MAX_UNWANTED
@@ -109,7 +109,7 @@ def test_a_release_that_is_not_yet_whole_is_served_once_it_is_and_readiness_tell
 
     def fault(id: str) -> str:
         with pytest.raises(Failure) as raised:
-            require_intact(Releases(out), id, INTERFACE.indexes)
+            require_intact(Releases(out), id)
         return str(raised.value)
 
     def copy(id: str) -> None:
@@ -120,13 +120,13 @@ def test_a_release_that_is_not_yet_whole_is_served_once_it_is_and_readiness_tell
     def said(server: Server) -> int:
         return server.err.read_text().count("cannot be served")
 
-    Releases(out).point(ids[0])
+    point(out, ids[0])
     with own_server(tmp_path / "server", out, "--workers", "2") as server:
         assert readiness(server) == (503, {"ready": False, "release": fault(ids[0])})
         awaited(lambda: said(server) == 2)
         copy(ids[0])
         awaited(lambda: readiness(server) == (200, {"ready": True, "id": ids[0]}))
-        Releases(out).point(ids[1])
+        point(out, ids[1])
         late = (200, {"ready": True, "id": ids[0], "release": fault(ids[1])})
         awaited(lambda: readiness(server) == late)
         awaited(lambda: said(server) == 4)  # the workers look at different moments
@@ -155,7 +155,7 @@ def test_a_release_that_was_left_is_let_go(tmp_path: Path) -> None:
         return (serving := watch()) is not None and serving.id == id and opened() == [id]
 
     for id in ids * 2:
-        Releases(out).point(id)
+        point(out, id)
         awaited(partial(alone, id), lambda: opened())
 
 

@@ -22,7 +22,7 @@ import pytest
 from facts.conformance import PHONE, differing, documents, json_bytes, table
 from harness.content import app, small, store
 from harness.content import write as write_documents
-from harness.program import Releases, Watch, built, shopwindow
+from harness.program import Watch, built, point, shopwindow
 from harness.servers import ADDRESS, ask, count_connections, own_server, uwsgi, waitress
 from harness.waits import PATIENCE, awaited
 from shopwindow.release.manifest import encode, release_id
@@ -101,10 +101,9 @@ def documented_keys() -> list[str]:
     return keys
 
 
-def _unreadable_pointer(out: Path, good: Path) -> None:
-    """A host without links, whose current.json cannot be read."""
-    (out / "current.json").write_text("{")
-    Releases(out).link.unlink()
+def _dangling(out: Path, good: Path) -> None:
+    """A link to a release that is not there."""
+    point(out, "0" * 64)
 
 
 def _spoiled(out: Path, good: Path, name: str, data: bytes) -> None:
@@ -117,7 +116,7 @@ def _spoiled(out: Path, good: Path, name: str, data: bytes) -> None:
     changed = encode(files, manifest["private"], manifest["nextChange"], manifest["edge"])
     (draft / "manifest.json").write_bytes(changed)
     draft.rename(out / "releases" / release_id(changed))
-    Releases(out).point(release_id(changed))
+    point(out, release_id(changed))
 
 
 def _unreadable_catalog(out: Path, good: Path) -> None:
@@ -145,7 +144,7 @@ NO_FAILURES = [
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"), [(_unreadable_pointer, "current.json"), (_unreadable_catalog, "catalog.sqlite"), *NO_FAILURES]
+    ("spoil", "told"), [(_dangling, "000000000000"), (_unreadable_catalog, "catalog.sqlite"), *NO_FAILURES]
 )
 def test_whatever_cannot_be_loaded_the_next_release_is_followed(
     tmp_path: Path, spoil: Callable[[Path, Path], None], told: str
@@ -154,7 +153,7 @@ def test_whatever_cannot_be_loaded_the_next_release_is_followed(
     first = built(content, out)
     write_documents(content, {"apps/phone.yaml": app("phone", configVersion="9")})
     second = built(content, out)
-    Releases(out).point(first)
+    point(out, first)
     said: list[str] = []
     watch = Watch(out, INTERFACE, report=said.append)
     spoil(out, out / "releases" / first)
@@ -164,7 +163,7 @@ def test_whatever_cannot_be_loaded_the_next_release_is_followed(
     begins = f"the release that current leads to cannot be served, {first[:12]} is served: "
     assert (serving is not None and serving.id, len(said)) == (first, 1)
     assert (said[0].startswith(begins), told in said[0]) == (True, True), said[0]
-    Releases(out).point(second)
+    point(out, second)
     awaited(lambda: (now := watch()) is not None and now.id == second)
 
 

@@ -36,8 +36,7 @@ from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines, NewerFormat
-from shopwindow.release.recorded_digests import index_note
-from shopwindow.release.releases import Releases
+from shopwindow.release.releases import Releases, private_digest
 from shopwindow.release.stage import Stage
 from shopwindow.release.verify import index_faults
 
@@ -385,7 +384,7 @@ def _require_built(
     except (ValueError, KeyError, TypeError) as error:
         raise Failure(f"release {id[:12]}: {BUILD_PART}: {error}") from None
     for name, entry in listed.private.items():
-        stated = entry.get("sha256") or index_note(note, Path(name).stem).get("sha256")
+        stated = private_digest(name, entry, note)
         if digests[name] != stated:
             raise Failure(
                 f"release {id[:12]}: {name} has not the bytes that were built"

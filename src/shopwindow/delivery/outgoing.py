@@ -19,8 +19,7 @@ from shopwindow.release import manifest
 from shopwindow.release.build_notes import last_build
 from shopwindow.release.changes import content_of
 from shopwindow.release.manifest import ManifestLines
-from shopwindow.release.recorded_digests import index_note
-from shopwindow.release.releases import Releases
+from shopwindow.release.releases import Releases, private_digest
 from shopwindow.starter.begin import public_keys
 
 PRIVATE_HEADERS = Headers(
@@ -167,7 +166,7 @@ def outgoing(out: Path) -> Outgoing:
     names = (MANIFEST_PART, *listed.private, BUILD_PART)
     parts = {name: cut(folder / name) for name in names}
     for name, entry in listed.private.items():
-        stated = entry.get("sha256") or index_note(note, Path(name).stem).get("sha256")
+        stated = private_digest(name, entry, note)
         if stated:
             require_built(f"{folder}/{name}", stated)
     files: dict[str, Object] = {}

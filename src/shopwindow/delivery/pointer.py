@@ -3,8 +3,7 @@
 It is the one object that publishers replace, each time on condition that nobody else
 has since they read it. So whatever has to be decided together, stands in it: the
 release, its pin, the last activations, releases whose URLs are still to be purged, and
-that somebody is pruning. The format is that of current.json in an output directory,
-with more entries.
+that somebody is pruning.
 """
 
 from dataclasses import dataclass
@@ -17,9 +16,11 @@ from shopwindow.delivery import layout
 from shopwindow.delivery.bucket import Bucket, Headers, Version
 from shopwindow.problems import Failure
 from shopwindow.release import history
-from shopwindow.release.current import POINTER_FORMAT
 from shopwindow.release.history import Activation
 from shopwindow.release.manifest import NewerFormat
+
+POINTER_FORMAT = 1
+"""The format of current.json, which it states."""
 
 HISTORY = 20
 """Activations that the pointer lists: enough to roll back from, and few enough that a

@@ -242,8 +242,6 @@ def _bring(
                 releases.add(stage, id)
         previous = releases.current()
         if previous == id:
-            if not releases.link.is_symlink():  # this host had current.json alone
-                releases.point(id)
             return Pulled(id, fetched, previous, False, False, version)
         if releases.pinned():
             return Pulled(id, fetched, previous, False, True, version)

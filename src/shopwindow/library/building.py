@@ -31,7 +31,7 @@ from shopwindow.release.build import Built
 from shopwindow.release.build import build as build_release
 from shopwindow.release.contracts import ContractsBroken, Examined, hold
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
-from shopwindow.release.indexes import temporary
+from shopwindow.release.indexes import on_demand
 from shopwindow.release.order import BuildOrder, BuiltIndexes
 from shopwindow.release.origin import origin
 from shopwindow.release.prerender import planned_operations
@@ -233,10 +233,11 @@ def indexed_content(
     """
     interface, documents = content.interface, content.documents
     published = live_at(interface, documents, at)
-    with temporary(
-        interface.indexes, documents.feeds, published, jobs, steps=steps
-    ) as answering:
-        yield answering
+    feeds = documents.feeds
+    with on_demand(
+        interface.indexes, feeds, published, jobs=jobs, steps=steps
+    ) as opened:
+        yield published.with_indexes(opened(None))
 
 
 def counted(

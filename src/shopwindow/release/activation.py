@@ -70,11 +70,7 @@ def activate_built(releases: Releases, id: str, moment: datetime) -> bool:
     It does not where the release is current already, or where a rollback has pinned
     another. The caller holds the lock.
     """
-    if releases.current() == id:
-        if not releases.link.is_symlink():  # this host was given current.json alone
-            releases.point(id)
-        return False
-    if releases.pinned():
+    if releases.current() == id or releases.pinned():
         return False
     releases.activate(id, "build", "build", moment)
     return True
@@ -89,5 +85,5 @@ def _verified(
     if faults:
         listed = "; ".join(faults[:LISTED_FAULTS])
         raise Failure(f"release {id[:12]} is damaged, nothing was activated: {listed}")
-    releases.activate(id, action, reason, moment, pin=action == "rollback")
+    releases.activate(id, action, reason, moment)
     return Activated(id, previous, stale_edges(releases, id))

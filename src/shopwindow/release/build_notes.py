@@ -19,6 +19,8 @@ from typing import Any
 
 import orjson
 
+from shopwindow.release import notes
+
 BUILDING = "building.json"
 LAST_BUILD = "last-build.json"
 
@@ -89,10 +91,9 @@ def killed_build(out: Path) -> dict[str, Any]:
     try:
         with open(out / BUILDING, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            value = orjson.loads(file.read())
-    except (OSError, ValueError):
+            return notes.read(out / BUILDING)
+    except OSError:
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def record_build(
@@ -121,21 +122,12 @@ def record_build(
         "status": status,
     }
     note |= {name: text for name, text in details.items() if text}
-    draft = out / f".{LAST_BUILD}-{os.getpid()}"
-    try:
-        draft.write_bytes(orjson.dumps(note) + b"\n")
-        os.replace(draft, out / LAST_BUILD)
-    except OSError:
-        with suppress(OSError):
-            draft.unlink()
+    with suppress(OSError):
+        notes.write(out / LAST_BUILD, note)
 
 
 def last_build(out: Path) -> dict[str, Any]:
     """Return how the last build ended, as `record_build` wrote it; empty where no note
     is.
     """
-    try:
-        value = orjson.loads((out / LAST_BUILD).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
+    return notes.read(out / LAST_BUILD)

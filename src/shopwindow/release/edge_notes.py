@@ -8,7 +8,6 @@ there are: whoever serves without one reads nothing of it.
 The note never fails a command: where it cannot be written, the edge is not reminded of.
 """
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,9 +15,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import orjson
-
 from shopwindow.problems import Failure
+from shopwindow.release import notes
 from shopwindow.release.releases import Releases
 
 EDGES = "edges.json"
@@ -51,16 +49,11 @@ class ConfiguredEdge:
 def record_edge(out: Path, name: str, file: Path | None) -> None:
     """Note that an edge was configured for the current release. Raises nothing."""
     releases = Releases(out)
-    draft = out / f".{EDGES}-{os.getpid()}"
-    try:
+    with suppress(OSError, Failure):
         digest = releases.lines(releases.find("current")).edge
         written = str(file.absolute()) if file else ""
         edges = {**_noted(out), name: {"file": written, "digest": digest}}
-        draft.write_bytes(orjson.dumps({"format": EDGES_FORMAT, "edges": edges}))
-        os.replace(draft, out / EDGES)
-    except (OSError, Failure):
-        with suppress(OSError):
-            draft.unlink()
+        notes.write(out / EDGES, {"format": EDGES_FORMAT, "edges": edges})
 
 
 def stale_edges(releases: Releases, id: str) -> tuple[ConfiguredEdge, ...]:
@@ -77,12 +70,11 @@ def stale_edges(releases: Releases, id: str) -> tuple[ConfiguredEdge, ...]:
 
 def _noted(out: Path) -> Mapping[str, Any]:
     """Return the note's edges by name; none where there is no note that can be read."""
-    try:
-        edges = orjson.loads((out / EDGES).read_bytes())["edges"]
-        return {
-            name: edge
-            for name, edge in edges.items()
-            if {"file", "digest"} <= set(edge)
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    edges = notes.read(out / EDGES).get("edges")
+    if not isinstance(edges, dict):
         return {}
+    return {
+        name: edge
+        for name, edge in edges.items()
+        if isinstance(edge, dict) and {"file", "digest"} <= set(edge)
+    }

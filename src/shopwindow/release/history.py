@@ -104,7 +104,7 @@ def _is_activation(entry: Any) -> bool:
     """Return whether a value is what a line of the history holds."""
     if not isinstance(entry, dict) or not isinstance(entry.get("from"), str | None):
         return False
-    return isinstance(entry.get("when"), str) and isinstance(entry.get("id"), str)
+    return all(isinstance(entry.get(name), str) for name in ("when", "id", "action"))
 
 
 def add(path: Path, entry: Activation) -> None:

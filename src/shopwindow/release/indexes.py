@@ -171,50 +171,20 @@ def differences(index: Index, old: Path, new: Path) -> dict[str, list[str]]:
 
 
 @contextmanager
-def temporary(
-    indexes: Sequence[Index],
-    feeds: Mapping[str, Any],
-    content: Content,
-    jobs: int | None = None,
-    handed_out: HandedOut | None = None,
-    steps: Steps = no_steps,
-) -> Iterator[Content]:
-    """Yield content that answers from its indexes without a release.
-
-    ``feeds``: what each index is built from, by its name. ``handed_out`` is called with
-    each document that an index returns. ``steps`` follows how they are built. The files
-    are deleted at the end.
-    """
-    with scratch() as folder:
-        opened = {}
-        for index in indexes:
-            if index.name in feeds:
-                path = folder / index.file
-                with step_around(steps, INDEXING) as progress:
-                    index.build(
-                        feeds[index.name],
-                        content,
-                        path,
-                        jobs=jobs,
-                        progress=progress,
-                    )
-                opened[index.name] = index.open(path, handed_out)
-        yield content.with_indexes(opened)
-
-
-@contextmanager
 def on_demand(
     indexes: Sequence[Index],
     feeds: Mapping[str, Any],
     content: Content,
     file_of: Callable[[str], Path] | None = None,
     jobs: int | None = None,
+    steps: Steps = no_steps,
 ) -> Iterator[OpenIndexes]:
     """Yield what opens indexes that are built once somebody asks them something.
 
-    To build one takes a while, and most answers need none. ``file_of`` returns the file
-    of an index by its name; without it, each is built in a temporary folder, at most
-    once.
+    To build one takes a while, and most answers need none. ``feeds``: what each index
+    is built from, by its name. ``file_of`` returns the file of an index by its name;
+    without it, each is built in a temporary folder, at most once, and ``steps`` follows
+    that.
     """
     with ExitStack() as stack:
 
@@ -222,7 +192,8 @@ def on_demand(
         def built(name: str) -> Path:
             index = next(one for one in indexes if one.name == name)
             path = stack.enter_context(scratch()) / index.file
-            index.build(feeds[name], content, path, jobs=jobs)
+            with step_around(steps, INDEXING) as progress:
+                index.build(feeds[name], content, path, jobs=jobs, progress=progress)
             return path
 
         file = file_of or built

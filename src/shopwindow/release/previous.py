@@ -23,8 +23,7 @@ from shopwindow.release import manifest, reads
 from shopwindow.release.indexes import PreviousIndex
 from shopwindow.release.prerender import PreviousFiles
 from shopwindow.release.reads import ReadRecord
-from shopwindow.release.recorded_digests import index_note
-from shopwindow.release.releases import Releases
+from shopwindow.release.releases import Releases, index_note
 from shopwindow.release.stored import interface_of
 
 

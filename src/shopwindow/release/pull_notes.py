@@ -6,14 +6,12 @@ restart: which pointer of the source this host has followed, and how many attemp
 failed, by the kind of fault.
 """
 
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
+from shopwindow.release import notes
 
 PULLED = "pulled.json"
 
@@ -56,8 +54,8 @@ class PullNote:
 
 def read(out: Path) -> PullNote | None:
     """Return the note of an output directory; None where there is none to be read."""
+    value = notes.read(out / PULLED)
     try:
-        value = orjson.loads((out / PULLED).read_bytes())
         texts = ("source", "release", "succeeded", "kind", "fault", "since")
         faults = {str(kind): int(count) for kind, count in value["faults"].items()}
         return PullNote(
@@ -65,22 +63,10 @@ def read(out: Path) -> PullNote | None:
             faults=faults,
             memory=dict(value["memory"]),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def write(out: Path, note: PullNote) -> None:
     """Write the note. Raises OSError."""
-    draft = out / f".{PULLED}-{os.getpid()}"
-    try:
-        draft.write_bytes(
-            orjson.dumps({"format": PULL_NOTE_FORMAT, **note.__dict__}) + b"\n"
-        )
-        # A command that takes the lock meanwhile clears drafts up; the next attempt
-        # writes the note.
-        with suppress(FileNotFoundError):
-            os.replace(draft, out / PULLED)
-    except OSError:
-        with suppress(OSError):
-            draft.unlink()
-        raise
+    notes.write(out / PULLED, {"format": PULL_NOTE_FORMAT, **vars(note)})

@@ -2,30 +2,26 @@
 roll back, prune.
 
 `current` is a symbolic link, replaced by one rename, so a reader sees the old release
-or the new one. The link decides. current.json says the same for hosts without links,
-and holds what a link cannot: the pin of a rollback. history.jsonl has a line for each
-activation. A crash may leave these two behind the link; every command that takes the
-lock calls `reconcile` first, which makes them agree.
+or the new one. The link alone says what is current. history.jsonl has a line for each
+activation, written before the link moves; the last line about the current release says
+whether it is pinned. A crash may leave a line that the link did not follow; every
+command that takes the lock calls `reconcile` first, which adds that the link stayed.
 
 What a build leaves for others to read stands in `build_notes`; how a release is
-compared with what was built, in `verify` and `intact`.
+compared with what was built, in `verify`.
 """
 
 import os
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from shopwindow.problems import Failure, failures
-from shopwindow.release import current, history, manifest, trash
+from shopwindow.release import history, manifest, notes, trash
 from shopwindow.release.build_notes import last_build
-from shopwindow.release.current import Current
 from shopwindow.release.durable import synchronize
 from shopwindow.release.history import Activation, activation
 from shopwindow.release.manifest import Damaged, Manifest, ManifestLines
@@ -44,15 +40,17 @@ MIN_ID_DIGITS = 8
 a typing error hardly ever names another release.
 """
 
-DRAFTS = (
-    ".current-*",
-    ".current.json-*",
+LEFTOVERS = (
+    "current.json*",
+    ".current*",
     ".last-build.json-*",
     ".building.json-*",
     ".pulled.json-*",
     ".cache/*.*[0-9]",
 )
-"""Files that a killed command leaves: each ends in the id of its process."""
+"""Files that nobody needs any more: drafts of a killed command, which end in the id of
+its process, and the pointer that programs before 0.3.0 wrote beside the link.
+"""
 
 
 class OutputBusy(Failure):
@@ -93,6 +91,28 @@ def id_of(start: str, ids: Sequence[str]) -> str:
     return matching[0]
 
 
+def index_note(note: Mapping[str, Any], index: str) -> Mapping[str, Any]:
+    """Return what a release's build.json says of an index; empty where it names no
+    digest.
+    """
+    part = note.get(index)
+    if isinstance(part, dict) and isinstance(part.get("sha256"), str):
+        return part
+    return {}
+
+
+def private_digest(
+    name: str, entry: Mapping[str, Any], note: Mapping[str, Any]
+) -> str | None:
+    """Return the SHA-256 (hex) of a private file; None where nobody recorded it.
+
+    ``entry``: what the manifest says of it. That has no digest of an index, whose bytes
+    depend on the SQLite that wrote them: it stands in ``note``, build.json, by the
+    index's name, which is that of its file without the extension (`interface.index`).
+    """
+    return entry.get("sha256") or index_note(note, Path(name).stem).get("sha256")
+
+
 class Releases:
     """An output directory: releases/<id>, the link `current`, and the notes beside
     them.
@@ -102,7 +122,6 @@ class Releases:
         self.out = out
         self.folder = out / "releases"
         self.link = out / "current"
-        self._pointer = out / "current.json"
         self._history = out / "history.jsonl"
 
     # -- which there are ---------------------------------------------------------------
@@ -130,11 +149,7 @@ class Releases:
 
     def note(self, id: str) -> dict[str, Any]:
         """Return a release's build.json; empty where it cannot be read."""
-        try:
-            value = orjson.loads((self.folder / id / "build.json").read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return value if isinstance(value, dict) else {}
+        return notes.read(self.folder / id / "build.json")
 
     def manifest(self, id: str) -> Manifest:
         """Read a release's manifest. Raises Failure where it is not the one of this id."""
@@ -203,29 +218,22 @@ class Releases:
         return last_built if last_built in ids else ids[0]
 
     def current(self) -> str | None:
-        """Return the id that ``current`` leads to.
-
-        The link decides; a host without links has current.json.
-        """
+        """Return the id that ``current`` leads to; None where it leads nowhere."""
         try:
             return Path(os.readlink(self.link)).name
         except OSError:
-            pointer = self.recorded()
-            return pointer.id if pointer else None
-
-    def recorded(self) -> Current | None:
-        """Return what current.json says; None where there is none, or where it is
-        damaged and a link decides.
-
-        Raises Failure where current.json alone decides and cannot be read, or is of a
-        later program.
-        """
-        return current.read(self._pointer, link=self.link)
+            return None
 
     def pinned(self) -> bool:
         """Return whether a rollback holds ``current`` where it is."""
-        pointer = self.recorded()
-        return pointer is not None and pointer.pinned
+        return self._last_action(self.current()) == "rollback"
+
+    def _last_action(self, id: str | None) -> str:
+        """Return how a release became current the last time; empty where the history
+        does not say.
+        """
+        actions = [entry["action"] for entry in self.history() if entry["id"] == id]
+        return actions[-1] if actions else ""
 
     def listing(self) -> list[Release]:
         """Return all releases, the newest first."""
@@ -294,69 +302,21 @@ class Releases:
             file.flush()
             yield
 
-    def activate(
-        self, id: str, action: str, reason: str, moment: datetime, *, pin: bool = False
-    ) -> None:
-        """Make a release the current one, and record that in current.json and the
-        history.
+    def activate(self, id: str, action: str, reason: str, moment: datetime) -> None:
+        """Make a release the current one; a rollback pins it, every other action unpins.
 
-        One rename decides. Everything that may fail for want of space comes before it,
-        except the history's line. A pin is set before the rename and removed after it,
-        so that no crash between them leaves a rollback without its pin; `reconcile`
-        does what is left to do. Raises Failure, which says whether `current` has moved.
+        The history's line comes first, so a full disk leaves everything as it was; one
+        rename decides. Raises Failure where it could not be made.
         """
-        previous, pointer = self.current(), self._pointer
-        with failures(self.out):
-            draft = self._draft_pointer(Current(id, pin), moment)
-            link = self._draft_link(id)
-            backup = self._back_up(pointer) if pin else None
-            if pin:
-                os.replace(draft, pointer)
-            try:
-                os.replace(link, self.link)
-            except OSError:
-                if pin:
-                    os.replace(backup, pointer) if backup else pointer.unlink()
-                raise
-
-        remedy = "the next build, activation or rollback corrects what does not say so"
-        with failures(self.out, f"`current` is {id[:12]} all the same; {remedy}"):
-            synchronize(self.out)
-            if not pin:
-                os.replace(draft, pointer)
-                synchronize(self.out)
-            elif backup:
-                backup.unlink()
-            entry = activation(moment, id, previous, reason, action)
-            history.add(self._history, entry)
-
-    def point(self, id: str) -> None:
-        """Let ``current`` lead to a release, without a record. Raises Failure."""
-        with failures(self.out):
-            os.replace(self._draft_link(id), self.link)
-            synchronize(self.out)
-
-    def _draft_link(self, id: str) -> Path:
-        """Create the link to a release under a name of its own, and return that."""
+        entry = activation(moment, id, self.current(), reason, action)
         draft = self.out / f".current-{os.getpid()}"
-        with suppress(FileNotFoundError):
-            draft.unlink()
-        draft.symlink_to(f"releases/{id}")
-        return draft
-
-    def _draft_pointer(self, pointer: Current, moment: datetime) -> Path:
-        """Write current.json to disk under a name of its own, and return that."""
-        draft = self.out / f".current.json-{os.getpid()}"
-        current.write(draft, pointer, moment)
-        return draft
-
-    def _back_up(self, pointer: Path) -> Path | None:
-        """Copy current.json, to be put back; None where there is none."""
-        backup = self.out / f".current.json-{os.getpid()}-before"
-        try:
-            return Path(shutil.copyfile(pointer, backup))
-        except FileNotFoundError:
-            return None
+        with failures(self.out):
+            draft.unlink(missing_ok=True)
+            draft.symlink_to(f"releases/{id}")
+            history.add(self._history, entry)
+            os.replace(draft, self.link)
+        with failures(self.out, f"`current` is {id[:12]} all the same"):
+            synchronize(self.out)
 
     # -- the history -------------------------------------------------------------------
 
@@ -365,31 +325,26 @@ class Releases:
         return history.read(self._history)
 
     def reconcile(self) -> None:
-        """Clear up after a killed command: delete its drafts, and let current.json and
-        the history follow the link. Raises Failure.
+        """Clear up after a killed command: delete its drafts, and add to the history
+        that the link stayed where it is. Raises Failure.
         """
-        for pattern in DRAFTS:
-            for draft in self.out.glob(pattern):
-                draft.unlink(missing_ok=True)
-        id, pointer = self.current(), self.recorded()
-        if id is None:
+        for pattern in LEFTOVERS:
+            for leftover in self.out.glob(pattern):
+                leftover.unlink(missing_ok=True)
+        id, activations = self.current(), self.history()
+        if id is None or not activations or activations[-1]["id"] == id:
             return
 
-        moment, activations = datetime.now(UTC), self.history()
-        last = activations[-1] if activations else {"id": id}
+        stayed = activation(
+            datetime.now(UTC),
+            id,
+            None,
+            f"the activation of {activations[-1]['id'][:12]} was cut short",
+            self._last_action(id) or "activate",
+            by="unknown",
+        )
         with failures(self.out):
-            if pointer is None or pointer.id != id:
-                pinned = pointer.pinned if pointer else last.get("action") == "rollback"
-                draft = self._draft_pointer(Current(id, pinned), moment)
-                os.replace(draft, self._pointer)
-            if last["id"] != id:
-                # A rollback sets the pin before the link moves, so a pin on this very
-                # release says that it was a rollback.
-                rolled_back = pointer and pointer.id == id and pointer.pinned
-                action = "rollback" if rolled_back else "activate"
-                reason = "recorded later: the activation was cut short"
-                entry = activation(moment, id, last["id"], reason, action, by="unknown")
-                history.add(self._history, entry)
+            history.add(self._history, stayed)
 
     def to_roll_back_to(self) -> str:
         """Return the newest release in the history that was never rolled back from.

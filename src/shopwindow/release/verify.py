@@ -1,14 +1,18 @@
-"""Compares every file of a release with what was built: its bytes, its time and its
-mode.
+"""Compares the files of a release with what was built.
 
-This is the thorough check, which `shopwindow verify` and an activation run. A service
-checks less before it serves a release, and faster: see `intact`.
+`verify` is the thorough check, which the command and an activation run: every file's
+bytes, time and mode, and nothing beside them. `require_intact` is what a service does
+before it serves a release, which may come by a copy that is still at work or was cut
+off: sizes, and the bytes of files that are new to this host. A file that the previous
+release shares (builds and copies link what did not change) was compared when that came.
 """
 
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import file_digest
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +20,24 @@ from shopwindow.interface.index import Index
 from shopwindow.interface.validators import modified
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
-from shopwindow.release.recorded_digests import index_note
-from shopwindow.release.releases import Releases
+from shopwindow.release.manifest import ManifestLines
+from shopwindow.release.releases import Releases, private_digest
 from shopwindow.release.stage import FILE_MODE
 
+OTHER_BYTES = "not the bytes that were built"
 OTHER_TIME = "another modification time than its bytes give; its ETag would differ"
-OTHER_MODE = "mode "
+NOTE_MISSING = "build.json: missing, or not what a build wrote"
+
+MAX_LISTED_FAULTS = 3
+"""Faults that a refusal to serve lists: a release that is still being copied lacks
+thousands of files.
+"""
+
+Identity = tuple[int, int, str | None]
+"""A file's device, its inode there, and the digest that was recorded for it."""
+
+Built = tuple[str, int | None, str | None]
+"""A file of a release: its path, the size and the SHA-256 (hex) that were recorded."""
 
 
 def verify(releases: Releases, id: str, indexes: Sequence[Index] = ()) -> list[str]:
@@ -29,8 +45,6 @@ def verify(releases: Releases, id: str, indexes: Sequence[Index] = ()) -> list[s
     it is.
 
     ``indexes``: whose rows are compared with the manifest, beside their bytes.
-    The digest of an index stands in build.json, by its name, which is that of its file
-    without the extension (`interface.index`).
     """
     folder = releases.path(id)
     try:
@@ -42,27 +56,57 @@ def verify(releases: Releases, id: str, indexes: Sequence[Index] = ()) -> list[s
     if not releases.complete(id):
         return ["files/: not here, only the manifest is"]
 
-    listed, note = releases.manifest(id), releases.note(id)
-    served = {f"files/{path}": entry["sha256"] for path, entry in listed.files.items()}
-    private = {
-        path: entry.get("sha256") or index_note(note, Path(path).stem).get("sha256")
-        for path, entry in listed.private.items()
-    }
-    built = [*sorted(served.items()), *private.items(), ("manifest.json", id)]
-
-    faults = ((path, _fault(folder, path, digest)) for path, digest in built)
-    lines = [f"{path}: {fault}" for path, fault in faults if fault]
-    if not note:
-        lines.append("build.json: missing, or not what a build wrote")
+    releases.manifest(id)  # raises Failure where a later program wrote it
+    listed = manifest.lines_of(data, id, folder / "manifest.json")
+    built = [*_built(releases, id, listed), ("manifest.json", len(data), id)]
+    lines = []
+    for path, size, digest in built:
+        file = folder / path
+        fault = _fault(file, size, digest) or _other_status(file, path, digest)
+        if fault:
+            lines.append(f"{path}: {fault}")
+    if not releases.note(id):
+        lines.append(NOTE_MISSING)
     lines += [
-        f"build.json: does not tell the digest of {path}"
-        for path, digest in private.items()
+        f"build.json: {path} has no digest"
+        for path, _, digest in built
         if digest is None
     ]
-    unlisted = set(_paths_below_files(folder)) - served.keys()
+    unlisted = set(_paths_below_files(folder)) - {path for path, _, _ in built}
     lines += [f"{path}: not in the manifest" for path in sorted(unlisted)]
     lines += index_faults(folder, listed.private, indexes)
     return lines
+
+
+def require_intact(releases: Releases, id: str, previous: str | None = None) -> None:
+    """Compare a release's files with its manifest, as a service does before serving it.
+
+    ``previous``: the id of a release that was intact; None: of none. Raises Failure,
+    with the first faults, where a file is missing, cut off or not what was built.
+    """
+    found = _new_faults(releases, id, previous)
+    faults = list(islice(found, MAX_LISTED_FAULTS + 1))
+    if faults:
+        more = "; and more" if len(faults) > MAX_LISTED_FAULTS else ""
+        listed = "; ".join(faults[:MAX_LISTED_FAULTS])
+        raise Failure(f"release {id[:12]} is not complete on this host: {listed}{more}")
+
+
+def signature(
+    releases: Releases, id: str, indexes: Sequence[Index]
+) -> tuple[tuple[int, ...], ...]:
+    """Return device, inode, size and time of every index's file.
+
+    Two results are equal until one of the files is replaced.
+    """
+    signatures: list[tuple[int, ...]] = []
+    for index in indexes:
+        with suppress(OSError):
+            status = os.stat(releases.path(id) / index.file)
+            signatures.append(
+                (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            )
+    return tuple(signatures)
 
 
 def index_faults(
@@ -89,25 +133,77 @@ def index_faults(
             yield f"{index.file}: not the rows that the release id covers"
 
 
-def _fault(release: Path, path: str, digest: str | None) -> str:
-    """Return what is wrong with a file that was built; empty where it is intact.
+def _built(releases: Releases, id: str, listed: ManifestLines) -> Iterator[Built]:
+    """Yield the files of a release, as its manifest and its build.json record them."""
+    for path, line in sorted(listed.files.items()):
+        yield f"files/{path}", manifest.size_of(line), manifest.digest_of(line)
+    note = releases.note(id)
+    for path, entry in listed.private.items():
+        yield path, entry.get("size"), private_digest(path, entry, note)
 
-    ``digest``: SHA-256 (hex) of its bytes; None where nobody recorded it.
+
+def _fault(file: Path, size: int | None, digest: str | None) -> str:
+    """Return what is wrong with a file's bytes; empty where nothing is.
+
+    Neither is compared where it was not recorded.
     """
     try:
-        status = os.lstat(release / path)
+        status = os.lstat(file)
         if not stat.S_ISREG(status.st_mode):
             return "not a regular file"
-        with open(release / path, "rb") as file:
-            actual = file_digest(file, "sha256").digest()
+        if size is not None and status.st_size != size:
+            return OTHER_BYTES
+        if digest is None:
+            return ""
+        with open(file, "rb") as opened:
+            actual = file_digest(opened, "sha256").hexdigest()
     except OSError as error:
         return error.strerror or str(error)
-    if digest is not None and actual.hex() != digest:
-        return "not the bytes that were built"
-    if path.startswith("files/") and int(status.st_mtime) != modified(actual):
+    return "" if actual == digest else OTHER_BYTES
+
+
+def _other_status(file: Path, path: str, digest: str | None) -> str:
+    """Return how an intact file's time or mode differs; empty where neither does."""
+    status = os.lstat(file)
+    is_served = path.startswith("files/") and digest is not None
+    if is_served and int(status.st_mtime) != modified(bytes.fromhex(str(digest))):
         return OTHER_TIME
     mode = stat.S_IMODE(status.st_mode)
-    return "" if mode == FILE_MODE else f"{OTHER_MODE}{mode:04o}, not {FILE_MODE:04o}"
+    return "" if mode == FILE_MODE else f"mode {mode:04o}, not {FILE_MODE:04o}"
+
+
+def _new_faults(releases: Releases, id: str, previous: str | None) -> Iterator[str]:
+    """Yield the faults of a release; of files that were compared before, only sizes are
+    looked at.
+    """
+    compared: set[Identity | None] = set()
+    if previous is not None:
+        with suppress(Failure):
+            compared |= {identity for *_, identity in _identified(releases, previous)}
+    for path, size, digest, identity in _identified(releases, id):
+        if digest is None:
+            yield f"build.json: {path} has no digest"
+            continue
+        is_new = identity not in compared
+        fault = _fault(releases.path(id) / path, size, digest if is_new else None)
+        if fault:
+            yield f"{path}: {fault}"
+        elif is_new:
+            compared.add(identity)
+
+
+def _identified(
+    releases: Releases, id: str
+) -> Iterator[tuple[str, int | None, str | None, Identity | None]]:
+    """Yield the files of a release as `_built` does, and which files they are; None
+    where one is missing.
+    """
+    for path, size, digest in _built(releases, id, releases.lines(id)):
+        identity = None
+        with suppress(OSError):
+            status = os.lstat(releases.path(id) / path)
+            identity = status.st_dev, status.st_ino, digest
+        yield path, size, digest, identity
 
 
 def _paths_below_files(release: Path) -> Iterator[str]:

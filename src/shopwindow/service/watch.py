@@ -23,8 +23,8 @@ from typing import Any
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Failure
-from shopwindow.release.intact import require_intact, signature
 from shopwindow.release.releases import Releases
+from shopwindow.release.verify import require_intact, signature
 from shopwindow.service import journal
 from shopwindow.service.documentation import Describe
 from shopwindow.service.serving import Serving, load_release
@@ -50,7 +50,7 @@ class Watch:
 
     Calling it returns the release being served, or None before there is one.
 
-    A release is served once all its files are intact on this host (release.intact). One
+    A release is served once all its files are intact on this host (release.verify). One
     that is not is looked at again until it is. One whose index turns out to be damaged
     while it is served is rejected, and the last good release is served instead.
 
@@ -148,7 +148,7 @@ class Watch:
         Raises whatever prevents that; Failure where the release is not intact.
         """
         previous = self._serving.id if self._serving else None
-        require_intact(self._releases, id, self._interface.indexes, previous)
+        require_intact(self._releases, id, previous)
         self._serving = load_release(
             self._releases,
             id,
@@ -223,5 +223,5 @@ class _Rejected:
 
     id: str
     signature: tuple[Any, ...]
-    """Of its indexes' files when it was rejected (release.intact.signature)."""
+    """Of its indexes' files when it was rejected (release.verify.signature)."""
     reason: str
