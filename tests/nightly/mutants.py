@@ -2,7 +2,8 @@
 
 A case of the suite may be merged or removed only while every one of these still dies. A mutant is one text in one file
 of the package, what stands in its place, and a test. That the texts still stand there, once, is a test of its own
-(tests/test_mutants.py).
+(tests/test_mutants.py). `mutants.txt` has what the last whole run printed: whoever changes the list, or what tests of
+it share, runs it again.
 """
 
 import os
