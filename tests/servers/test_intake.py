@@ -43,7 +43,7 @@ def head(line: str, *more: str, key: str = PHONE, host: str = "localhost") -> by
     return "\r\n".join(lines).encode("latin-1")
 
 
-def sent(server: Server, data: bytes, seconds: float = 5.0) -> bytes:
+def sent(server: Server, data: bytes, seconds: float = PATIENCE) -> bytes:
     """All that comes back until the connection is closed, or nothing more comes for ``seconds``."""
     with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as client:
         came = b""
@@ -265,14 +265,12 @@ def padded(size: int, *more: str) -> bytes:
 def test_a_head_of_more_than_64_kibibytes_is_refused(server: Server, size: int, status: int) -> None:
     data = padded(size)
     assert len(data) == size
-    began = time.monotonic()
-    came = sent(server, data)
-    assert statuses(came) in ([status], [] if size > 2 * HEAD else [status])  # nothing where our system resets first
-    assert time.monotonic() - began < 10  # not only when the time for a head is over
+    # It would be 408 when the time for a head is over. Nothing comes where our system resets first.
+    assert statuses(sent(server, data)) in ([status], [] if size > 2 * HEAD else [status])
 
 
 def test_a_head_that_never_ends_is_refused_however_little_comes_at_a_time(server: Server) -> None:
-    with socket.create_connection((ADDRESS, server.port), timeout=5) as client:
+    with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as client:
         client.sendall(f"GET {PROMOTIONS} HTTP/1.1\r\nX: ".encode())
         with suppress(BrokenPipeError, ConnectionResetError):
             for _ in range(70):
@@ -291,7 +289,7 @@ def test_a_large_body_behind_its_head_is_no_large_head(server: Server) -> None:
 def test_an_upgrade_that_is_not_offered_changes_nothing(server: Server) -> None:
     upgrade = ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__")
     first = head(f"GET {PROMOTIONS} HTTP/1.1", *upgrade)
-    with socket.create_connection((ADDRESS, server.port), timeout=5) as client:
+    with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as client:
         client.sendall(first)
         came = client.recv(65536)
         time.sleep(0.2)

@@ -47,10 +47,6 @@ def test_a_worker_that_stands_still_is_replaced(out: Path, tmp_path: Path) -> No
         awaited(lambda: len(server.workers()) == 1)  # the parent has looked at its end
 
 
-def stands_for(began: float) -> float:
-    return time.monotonic() - began
-
-
 def test_a_worker_whose_threads_all_stand_still_ends_with_its_tracebacks_and_is_replaced(
     out: Path, tmp_path: Path
 ) -> None:
@@ -75,13 +71,13 @@ def test_a_worker_whose_threads_all_stand_still_ends_with_its_tracebacks_and_is_
             began = time.monotonic()
             posts = pool.map(post, range(2))
             awaited(lambda: not lives(worker))
-            took = stands_for(began)
+            took = time.monotonic() - began
             fcntl.flock(held, fcntl.LOCK_UN)
             assert list(posts) == [0, 0]
             awaited(lambda: reads(server))
         said = server.err.read_text()
-    assert 10 < took < 16  # a write that waits for its database is refused after 10 s, before that
-    assert ("Timeout" in said and "Thread 0x" in said, "logfile.py" in said) == (True, True)
+    assert took > 10  # a write that waits for its database is refused after 10 s, before that
+    assert ("Timeout (0:00:10)!" in said and "Thread 0x" in said, "logfile.py" in said) == (True, True)
 
 
 def test_a_worker_whose_event_loop_stands_still_ends_with_its_tracebacks_and_is_replaced(
@@ -93,12 +89,10 @@ def test_a_worker_whose_event_loop_stands_still_ends_with_its_tracebacks_and_is_
     path = os.pathsep.join((str(folder), environment()["PYTHONPATH"]))
     with in_a_group(tmp_path / "server", out, "--workers", "1", PYTHONPATH=path) as server:
         (worker,) = server.workers()
-        began = time.monotonic()
         awaited(lambda: not lives(worker))
-        assert stands_for(began) < 16
         assert answers(server)
         said = server.err.read_text()
-    assert ("Timeout" in said, "in stand_still" in said) == (True, True)
+    assert ("Timeout (0:00:10)!" in said, "in stand_still" in said) == (True, True)
 
 
 STANDS = """
