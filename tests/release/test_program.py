@@ -244,6 +244,19 @@ def test_a_version_of_a_library_that_this_package_declares_makes_another_program
     assert [digest == digests[0] for digest in digests] == [True, True, False]
 
 
+def test_whoever_imports_the_shop_runs_the_same_program(tmp_path: Path) -> None:
+    """A process has more modules than those that the program consists of: an operator's tools, or tests."""
+    write_texts(tmp_path, {"tool.py": "from shopwindow.shop import INTERFACE\n", "beside.py": ""})
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCES}"}
+    digests = set()
+    for module in ("shopwindow.shop", "tool"):
+        code = f"from {module} import INTERFACE\nfrom shopwindow.release.program import program_digest\n"
+        code += "print(program_digest(INTERFACE))"
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        digests.add(done.stdout)
+    assert len(digests) == 1
+
+
 def test_an_interface_that_is_installed_is_read_as_any_other(minimal: Path, tmp_path: Path) -> None:
     """pip may install another state of it under the same version."""
     libraries = company_in(tmp_path / "site-packages")

@@ -178,12 +178,18 @@ def _is_left_out(part: str) -> bool:
     return part == "__pycache__" or part.startswith(".")
 
 
-def _modules_with(interface: Interface) -> Iterator[str]:
-    """Yield the names of the modules that have an Interface as a variable."""
+def _modules_with(interface: Interface) -> set[str]:
+    """Return the names of the modules that have an Interface as a variable.
+
+    Where a module of this package has it, it is from there, and whatever else has it
+    has only imported it.
+    """
+    names = set()
     for name, module in list(sys.modules.items()):
         values = list(getattr(module, "__dict__", {}).values())
         if any(value is interface for value in values):
-            yield name
+            names.add(name)
+    return {name for name in names if name.startswith("shopwindow.")} or names
 
 
 def _modules_of_parts(interface: Interface) -> Iterator[str]:
