@@ -2,32 +2,35 @@
 
 import json
 import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from harness.program import built, shopwindow
+from harness.content import Json, write
+from harness.program import built, copied, shopwindow
 from shopwindow.cli import differences
 from shopwindow.library import ReleaseDifference
 from shopwindow.release.changes import ValueChange
 
-SAMPLE = Path(__file__).parent.parent.parent / "content"
-EVENT = "events/windows-light-up.yaml"
-AT = "2026-11-22 09:00"
+EVENTS = "events/first.yaml"
 NASTY = "All | <b>Windows</b> @everyone `*light*` [up](http://x)"
 
 
 @pytest.fixture(scope="module")
-def releases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """Where two releases are, and their ids: an event of the second one has another name."""
-    folder, out = tmp_path_factory.mktemp("shop") / "content", tmp_path_factory.mktemp("shop") / "dist"
-    shutil.copytree(SAMPLE, folder)
-    first = built(folder, out, at=AT)
-    text = (folder / EVENT).read_text().replace("name: The Windows Light Up", f"name: {json.dumps(NASTY)}")
-    (folder / EVENT).write_text(text)
-    return out, first, built(folder, out, at=AT)
+def event(each: Path) -> Json:
+    """An event of the first release, as its file has it."""
+    return json.loads((each / EVENTS).read_text())[0]
+
+
+@pytest.fixture(scope="module")
+def releases(each: Path, event: Json, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """Where two releases are, and their ids: the event has another name in the second one."""
+    folder = tmp_path_factory.mktemp("shop")
+    content, out = copied(each, folder / "content"), folder / "dist"
+    _, *others = json.loads((content / EVENTS).read_text())
+    write(content, {EVENTS: [{**event, "name": NASTY}, *others]})
+    return out, built(each, out), built(content, out)
 
 
 def diff(releases: tuple[Path, str, str], *options: str) -> str:
@@ -37,13 +40,13 @@ def diff(releases: tuple[Path, str, str], *options: str) -> str:
     return ran.out
 
 
-def test_json_holds_each_change_and_the_urls(releases: tuple[Path, str, str]) -> None:
+def test_json_holds_each_change_and_the_urls(releases: tuple[Path, str, str], event: Json) -> None:
     value = json.loads(diff(releases, "--format", "json"))
     urls = diff(releases, "--urls").splitlines()
     (change,) = value["changes"]
     assert set(change.pop("urls")) <= set(urls)
     assert (change, value["urls"]) == (
-        {"kind": "event", "id": "510101", "pointer": "name", "old": "The Windows Light Up", "new": NASTY},
+        {"kind": "event", "id": str(event["id"]), "pointer": "name", "old": event["name"], "new": NASTY},
         urls,
     )
 
