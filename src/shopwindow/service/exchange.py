@@ -55,6 +55,7 @@ from shopwindow.service import journal
 from shopwindow.service.codings import Accepted, accepted, encoded, is_coded, plain_tag
 from shopwindow.service.cors import options, with_cors
 from shopwindow.service.database.database import RETRY_AFTER
+from shopwindow.service.documentation import Documentation
 from shopwindow.service.message import check_body_complete, check_sizes
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import (
@@ -63,6 +64,9 @@ from shopwindow.service.serving import (
     Serving,
     shipped_schemas,
 )
+
+DOCUMENTATION = "documentation"
+"""What the log and the metrics call a request for a page of the documentation."""
 
 
 def exchange(
@@ -124,10 +128,7 @@ def _exchange(
     arrival = _arrival(request, serving)
     result = _from_cache(arrival, may_work=backstage is not None)
     if result is None:
-        if page := _page_of_documentation(request, serving):
-            result = _document(page, arrival, may_work=backstage is not None)
-        else:
-            result = _admit_and_answer(arrival, backstage)
+        result = _admit_and_answer(arrival, _place(request, serving), backstage)
     if result is None:
         return None
 
@@ -179,10 +180,24 @@ def _arrival(request: Request, serving: Serving) -> _Arrival:
     )
 
 
+class _Place(NamedTuple):
+    """Where a request lies.
+
+    Attributes:
+        path: below its base URL.
+        order_host: whether that is the order host's.
+        documentation: has this page; None: an operation is asked for.
+    """
+
+    path: str
+    order_host: bool
+    documentation: Documentation | None
+
+
 def _admit_and_answer(
-    arrival: _Arrival, backstage: Backstage | None
+    arrival: _Arrival, place: _Place | None, backstage: Backstage | None
 ) -> Exchange | None:
-    """Take the steps from 6 to 10: from the path to the response, or to the refusal.
+    """Take the steps from 5 to 10: from the path to the response, or to the refusal.
 
     The response does not depend on If-None-Match and Origin yet, so it can be cached.
     Returns None where the head is in order and ``backstage`` is None.
@@ -192,10 +207,21 @@ def _admit_and_answer(
     operation: Operation | None = None
     # An operation of this path: its form of failures holds for other methods as well.
     owner: Operation | None = None
+    pages = place.documentation if place else None
     try:
-        inner, order_host = _below_base_url(request, serving)
-        owner = routes.owner(inner, order_host) if order_host else None
-        operation, texts = routes.route(inner, order_host=order_host)
+        if place is None:
+            raise no_mapping()
+        if pages:
+            if request.method not in ("GET", "HEAD"):
+                raise wrong_method(("GET", "HEAD", "OPTIONS"), request.method)
+            if backstage is None:
+                return None
+            response = pages.response(place.path, arrival.codings)
+            return Exchange(response, DOCUMENTATION)
+
+        inner = request._replace(path=place.path)
+        owner = routes.owner(inner, True) if place.order_host else None
+        operation, texts = routes.route(inner, order_host=place.order_host)
         if not arrival.is_admitted:
             raise no_key()
         check_sizes(request)
@@ -208,13 +234,14 @@ def _admit_and_answer(
         return _answered(arrival, (operation, texts), format, backstage)
     except Refusal as raised:
         # Without a key nobody learns whether a path exists, or what is wrong with it.
-        refusal = raised if arrival.is_admitted else no_key()
+        refusal = raised if arrival.is_admitted or pages else no_key()
         if refusal.code == "no_mapping":
             refusal = _unmapped(request, serving)
     except Exception as error:
         # Our own fault: the log gets all of it, and the client no details.
         refusal = _refusal_for(error, serving)
-    return _refused(refusal, arrival, operation, owner)
+    result = _refused(refusal, arrival, operation, owner)
+    return result._replace(operation=DOCUMENTATION) if pages else result
 
 
 def _answered(
@@ -355,24 +382,24 @@ def _refusal_for(error: Exception, serving: Serving) -> Refusal:
 # -- the path --------------------------------------------------------------------------
 
 
-def _below_base_url(request: Request, serving: Serving) -> tuple[Request, bool]:
-    """Return the request with its path below a base URL, and whether that is the order
-    host's.
+def _place(request: Request, serving: Serving) -> _Place | None:
+    """Return where a request lies; None where that is below no base URL.
 
-    Where both base URLs have one host and paths inside each other, the first one that
-    has an operation there is taken. Raises Refusal where the path lies below none.
+    Where both base URLs have one host and paths inside each other, it is the first one
+    that has something there.
     """
     urls = serving.urls(request.headers.get("host"))
     for order_host, base in urls:
         path = _below(base, request.path)
         if path is None:
             continue
-        inner = request._replace(path=path) if base else request
-        if len(urls) == 1 or serving.interface.routes.of(
-            inner.path.removesuffix("/"), order_host
-        ):
-            return inner, order_host
-    raise no_mapping()
+        name = path.removesuffix("/")
+        pages = serving.documentation
+        if pages and not order_host and name in pages.paths:
+            return _Place(name, order_host, pages)
+        if len(urls) == 1 or serving.interface.routes.of(name, order_host):
+            return _Place(path, order_host, None)
+    return None
 
 
 def _unmapped(request: Request, serving: Serving) -> Refusal:
@@ -398,46 +425,6 @@ def _below(base: str, path: str) -> str | None:
     if not base:
         return path
     return path[len(base) + 1 :] if path.startswith(f"{base}/") else None
-
-
-# -- the documentation -----------------------------------------------------------------
-
-
-def _page_of_documentation(request: Request, serving: Serving) -> str | None:
-    """Return the path below the base URL of a page of the documentation; None for any
-    other request.
-    """
-    if serving.documentation is None:
-        return None
-    for order_host, base in serving.urls(request.headers.get("host")):
-        path = (_below(base, request.path) or "").removesuffix("/")
-        if not order_host and path in serving.documentation.paths:
-            return path
-    return None
-
-
-def _document(page: str, arrival: _Arrival, *, may_work: bool) -> Exchange | None:
-    """Answer a request for the documentation, which needs no key.
-
-    Returns None where it is printed or compressed, and this thread may do no work.
-    """
-    request, serving = arrival.request, arrival.serving
-    if serving.documentation is None:
-        raise TypeError(f"{page}: this service has no documentation")
-    try:
-        if request.method not in ("GET", "HEAD"):
-            raise wrong_method(("GET", "HEAD", "OPTIONS"), request.method)
-        if not may_work:
-            return None
-        response = serving.documentation.response(page, arrival.codings)
-        return Exchange(response, "documentation")
-    except Refusal as raised:
-        refusal = raised
-    except Exception as error:
-        refusal = _refusal_for(error, serving)
-    refused = refuse(refusal, arrival.formats.refusal, serving.schemas)
-    response = encoded(_with_common_headers(refused, serving.vary), arrival.codings)
-    return Exchange(response, "documentation")
 
 
 # -- the headers of a response ---------------------------------------------------------
