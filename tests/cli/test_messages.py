@@ -51,7 +51,9 @@ def test_a_service_without_a_release_says_so_and_follows_the_first(tmp_path: Pat
     out = tmp_path / "dist"
     watch = Watch(out, INTERFACE, report=lines.append)
     assert watch() is None
-    assert lines == [f"there is no release yet in {out}: reads are answered 503 until one is built"]
+    assert lines == [
+        f"there is no release yet in {out}: reads are answered 503 until `shopwindow build --out {out}` makes one"
+    ]
     id = built(SAMPLE, out)
     assert awaited(watch).id == id
     assert len(lines) == 1

@@ -1,4 +1,4 @@
-"""A release is served when all of it is there and is what was built; a damaged catalog sends the service back."""
+"""A release is served when all of it is there and is what was built; what a damaged catalog answers is a 503."""
 
 import json
 import os
@@ -154,7 +154,7 @@ def test_what_is_new_to_the_host_is_compared_by_its_bytes_and_what_is_shared_is_
     require_intact(releases, ids[1], previous=ids[0])
 
 
-def test_a_catalog_that_turns_out_to_be_damaged_sends_the_service_back_and_once_it_is_mended_forth(
+def test_a_catalog_that_turns_out_to_be_damaged_is_a_503_until_it_is_mended(
     two: tuple[Releases, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     releases, ids = two
@@ -171,14 +171,19 @@ def test_a_catalog_that_turns_out_to_be_damaged_sends_the_service_back_and_once_
         file.write(b"\xff" * (len(data) - 16384))
     service = application(lambda environ: watch())
     key = {"x-svc-webservice-client-id": PHONE}
-    statuses = {called(service, f"/v3/catalog/product/{id}", key).status for id in (100, 101, 102)}
-    assert 503 in statuses
-    awaited(lambda: served(watch) == ids[0])
+
+    def statuses() -> set[int]:
+        return {called(service, f"/v3/catalog/product/{id}", key).status for id in (100, 101, 102)}
+
+    assert 503 in statuses()
     awaited(lambda: bool(said))
-    assert ("is damaged" in said[0], f"{ids[0][:12]} is served" in said[0], len(failures)) == (True, True, 1)
+    assert (said[0].startswith(f"an index of release {ids[1][:12]} is damaged: "), len(failures)) == (True, 1)
+    assert (served(watch), "is damaged" in watch.fault()) == (ids[1], True)
+    assert called(service, "/v2/promotions", key).status == 200
     assert "Traceback" not in capfd.readouterr().err
     os.replace(whole, path)
-    awaited(lambda: served(watch) == ids[1])
+    awaited(lambda: watch.fault() == "")
+    assert (served(watch), 503 in statuses()) == (ids[1], False)
 
 
 def asked(server: Server, path: str) -> tuple[int, dict[str, object]]:

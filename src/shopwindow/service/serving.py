@@ -116,11 +116,11 @@ def _entry_size(key: CacheKey, result: Exchange) -> int:
 
 
 ReportDamage = Callable[[str], None]
-"""Takes the reason why a release cannot be served any longer."""
+"""Takes the reason why an index of a release cannot be read."""
 
 
 def _ignore_damage(reason: str) -> None:
-    """Do nothing: without a Watch there is no other release to serve."""
+    """Do nothing: without a Watch nobody looks for another file."""
 
 
 @dataclass(frozen=True)

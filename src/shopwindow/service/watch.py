@@ -5,9 +5,10 @@ new release completely, and then assigns it in one assignment, so a request sees
 release or the other and never a part of each.
 
 A release that cannot be loaded is tried again and again; the one being served stays
-until that succeeds. A release whose index turns out to be damaged while it is served is
-rejected, and the last good one is served instead, until somebody replaces the files of
-that index.
+until that succeeds, and a service that starts takes the last one that can be loaded.
+Where an index turns out to be damaged while its release is served,
+what the index answers is a 503, until somebody replaces its files: then the release is
+loaded again.
 """
 
 import gc
@@ -15,6 +16,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -51,13 +53,12 @@ class Watch:
     Calling it returns the release being served, or None before there is one.
 
     A release is served once all its files are intact on this host (release.verify). One
-    that is not is looked at again until it is. One whose index turns out to be damaged
-    while it is served is rejected, and the last good release is served instead.
+    that is not is looked at again until it is.
 
     ``report`` takes a sentence for the log when no release, or not the current one, can
     be served. ``on_change`` takes the release being served and the reason why nothing
     newer is (or an empty text), when either of them changes. ``on_failure`` is called
-    for each release that could not be loaded or was rejected. ``describe`` prints the
+    for each release that could not be loaded or is damaged. ``describe`` prints the
     OpenAPI document of a release; None: there is no documentation.
     """
 
@@ -81,7 +82,8 @@ class Watch:
         self._announced: tuple[str, str] | None = None
         self._failed: tuple[str | None, str] = None, ""
         self._retry_at = 0.0
-        self._rejected: dict[str, _Rejected] = {}
+        self._damage: _Damage | None = None
+        self._loads = 0
         self._follow()
         self._start()
         os.register_at_fork(
@@ -115,12 +117,10 @@ class Watch:
         id, fault, started = None, "", time.monotonic()
         try:
             id = self._releases.current()
-            rejected = self._rejected.get(id or "")
-            if rejected and rejected.signature == self._signature(rejected.id):
-                fault = rejected.reason
-                if self._serving is None or self._serving.id == rejected.id:
-                    self._fall_back(rejected.id)
-            elif id and (self._serving is None or id != self._serving.id or rejected):
+            damage = self._damage
+            if damage and damage.id == id and damage.signature == self._signature(id):
+                fault = damage.reason
+            elif id and (self._serving is None or id != self._serving.id or damage):
                 if id == self._failed[0] and time.monotonic() < self._retry_at:
                     return
                 self._serve(id)
@@ -135,11 +135,11 @@ class Watch:
             if (id, fault) != self._failed:
                 self._on_failure()
             self._failed = id, fault
+            if self._serving is None and id:
+                self._serve_earlier(id)
 
             now = time.monotonic()
             self._retry_at = now + max(RETRY_SECONDS, RETRY_FACTOR * (now - started))
-            if self._serving is None and id:
-                self._fall_back(id)
         self._announce(fault)
 
     def _serve(self, id: str) -> None:
@@ -148,45 +148,44 @@ class Watch:
         Raises whatever prevents that; Failure where the release is not intact.
         """
         previous = self._serving.id if self._serving else None
-        require_intact(self._releases, id, previous)
-        self._serving = load_release(
+        # what replaces a damaged file is compared, too
+        require_intact(self._releases, id, previous if previous != id else None)
+        load = self._loads + 1
+        serving = load_release(
             self._releases,
             id,
             self._interface,
             self._schemas,
-            partial(self._reject, id),
+            partial(self._note_damage, id, load),
             self._describe,
         )
-        self._rejected.pop(id, None)
+        self._loads = load  # a request that is still at the former one notes nothing
+        self._damage = None
+        self._serving = serving
         gc.unfreeze()  # so that the release that was served until now is collected, too
         gc.collect()
         gc.freeze()  # no collection looks at the objects of this release again
 
-    def _fall_back(self, bad: str) -> None:
-        """Serve the last release that was current before ``bad`` and can be served.
-
-        Where none can, the one being served stays.
+    def _serve_earlier(self, bad: str) -> None:
+        """Serve the last release that was current before ``bad`` and can be loaded, if
+        there is one.
         """
         history = [line["id"] for line in reversed(self._releases.history())]
-        candidates = set(self._releases.ids()) - self._rejected.keys() - {bad}
         for id in dict.fromkeys(history):
-            if id not in candidates:
-                continue
-            try:
-                self._serve(id)
-                break
-            except Exception as error:  # this one is not good either
-                self._rejected[id] = _Rejected(id, self._signature(id), str(error))
+            with suppress(Exception):  # this one is not good either
+                if id != bad:
+                    self._serve(id)
+                    break
 
-    def _reject(self, id: str, reason: str) -> None:
-        """Stop serving a release whose index a request could not read.
+    def _note_damage(self, id: str, load: int, reason: str) -> None:
+        """Note that a request could not read an index of a release.
 
-        The watch wakes up at once and serves the last good release.
+        ``load``: the number of the load that the request was answered from.
         """
-        if id not in self._rejected:
+        if self._damage is None and load == self._loads:
             self._on_failure()
-            fault = f"an index of it is damaged: {reason}"
-            self._rejected[id] = _Rejected(id, self._signature(id), fault)
+            reason = f"an index of release {id[:12]} is damaged: {reason}"
+            self._damage = _Damage(id, self._signature(id), reason)
             self._wake.set()
 
     def _signature(self, id: str) -> tuple[Any, ...]:
@@ -202,26 +201,28 @@ class Watch:
 
         self._announced = news
         self._on_change(self._serving, fault)
-        if fault:
-            instead = (
-                f"{self._serving.id[:12]} is served"
-                if self._serving
-                else "there is none yet"
-            )
+        if self._damage and fault == self._damage.reason:
+            self._report(f"{fault}; what it answers is a 503 until it is replaced")
+        elif fault:
+            instead = "there is none yet"
+            if self._serving:
+                instead = f"{self._serving.id[:12]} is served"
             self._report(
                 f"the release that current leads to cannot be served, {instead}: {fault}"
             )
         elif self._serving is None:
             self._report(
-                f"there is no release yet in {self._releases.out}: reads are answered 503 until one is built"
+                f"there is no release yet in {self._releases.out}: reads are answered 503"
+                f" until `shopwindow build --out {self._releases.out}` makes one"
             )
 
 
 @dataclass(frozen=True)
-class _Rejected:
-    """A release that is not served any longer."""
+class _Damage:
+    """What is wrong with an index of a release that is served."""
 
     id: str
+    """The release's."""
     signature: tuple[Any, ...]
-    """Of its indexes' files when it was rejected (release.verify.signature)."""
+    """Of its indexes' files when that was seen (release.verify.signature)."""
     reason: str
