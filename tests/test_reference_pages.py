@@ -1,6 +1,7 @@
 """The tables of properties and options are those of the schemas and commands."""
 
 import os
+import re
 from collections.abc import Callable
 
 import pytest
@@ -33,3 +34,13 @@ def test_a_default_stands_in_the_place_of_its_sentence() -> None:
     about = "How many of one item a bag may hold, where its product allows no fewer."
     assert (rows["bags/max_quantity"].default, rows["bags/max_quantity"].description) == ("`99`", about)
     assert (rows["limits/newBags/address/most"].default, rows["bags"].default) == ("", "")
+
+
+def test_at_most_twenty_variables_set_the_program_up_and_each_is_documented() -> None:
+    """Without those of keys, which sign and are no settings."""
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "deploy/systemd").iterdir(), ROOT / "docs/operate/options.md"]
+    text = "\n".join(source.read_text(encoding="utf-8") for source in sources)
+    named = {name for name in re.findall("SHOPWINDOW_[A-Z]+(?:_[A-Z]+)*", text) if "_KEY" not in name}
+    page = (ROOT / "docs/operate/configure.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(named) if f"`{name}`" not in page] == []
+    assert len(named) <= 20

@@ -4,14 +4,17 @@ It stands above the service, which answers, and the edge, which describes the in
 neither knows the other.
 """
 
+import os
+
 from shopwindow.edge import openapi
 from shopwindow.service import wsgi
+from shopwindow.service.settings import Settings
 from shopwindow.service.wsgi import Front
 
 
-def make() -> Front:
+def make(settings: Settings | None = None) -> Front:
     """Return the WSGI callable of a worker process, with `/openapi.json` and `/docs`.
 
-    Environment variables set it up, as `shopwindow.service.wsgi.make` lists them.
+    Without ``settings`` the environment has them. Raises Failure.
     """
-    return wsgi.make(openapi.document)
+    return wsgi.make(settings or Settings.from_environ(os.environ), openapi.document)

@@ -20,7 +20,7 @@ LINE = re.compile(r"([a-z-]+): (done|not due|not set up|failed): .+ \([0-9]+\.[0
 
 def maintain(folder: Path, *more: str | Path, env: Mapping[str, str] | None = None) -> Ran:
     """In a folder with content/, without anything that the test's own environment says."""
-    ours = {"SHOPWINDOW_DATABASE": f"sqlite:///{folder}/store/shopwindow.sqlite", "SHOPWINDOW_SMTP_HOST": ""}
+    ours = {"SHOPWINDOW_DATABASE": f"sqlite:///{folder}/store/shopwindow.sqlite", "SHOPWINDOW_SMTP": ""}
     ours |= {"SHOPWINDOW_LOG_DIR": f"{folder}/store/log", "SHOPWINDOW_BACKUPS": ""}
     return shopwindow("maintain", *more, cwd=folder, env={**ours, **(env or {})})
 

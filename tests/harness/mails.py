@@ -181,7 +181,7 @@ def sending(database: Database, server: SmtpServer, patience: Patience = QUICK, 
 
 
 def plain(server: MailServer) -> SmtpServer:
-    return SmtpServer(ADDRESS, server.port, "none")
+    return SmtpServer(ADDRESS, server.port, "smtp+plain")
 
 
 def command(*more: str) -> list[str]:
@@ -189,5 +189,4 @@ def command(*more: str) -> list[str]:
 
 
 def surroundings(engine: Engine, server: MailServer) -> dict[str, str]:
-    smtp = {"SHOPWINDOW_SMTP_HOST": ADDRESS, "SHOPWINDOW_SMTP_PORT": str(server.port), "SHOPWINDOW_SMTP_TLS": "none"}
-    return environment(SHOPWINDOW_DATABASE=engine.url, **smtp)
+    return environment(SHOPWINDOW_DATABASE=engine.url, SHOPWINDOW_SMTP=f"smtp+plain://{ADDRESS}:{server.port}")

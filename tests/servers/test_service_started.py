@@ -122,10 +122,6 @@ def test_mail_that_is_due_is_sent(maintained: Path) -> None:
     database.write(lambda shop: shop[OUTBOX].add(id, "share", "ann@mail.example", DOCUMENT, datetime.now(UTC)))
     database.close()
     with mail_server() as server:
-        env = {
-            "SHOPWINDOW_SMTP_HOST": "127.0.0.1",
-            "SHOPWINDOW_SMTP_PORT": str(server.port),
-            "SHOPWINDOW_SMTP_TLS": "none",
-        }
+        env = {"SHOPWINDOW_SMTP": f"smtp+plain://127.0.0.1:{server.port}"}
         assert outcomes(maintain(maintained, "mail", env=env)) == {"mail": "done"}
     assert [recipient for recipient, _ in server.taken] == ["ann@mail.example"]

@@ -36,6 +36,7 @@ from harness.waits import PATIENCE, awaited
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Failure
+from shopwindow.service.mail.smtp import SMTP
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -134,7 +135,7 @@ def test_a_refusal_of_whom_the_mail_is_from_is_not_the_recipients(database: Data
 def test_while_no_server_is_there_mails_wait_and_no_attempt_counts(database: Database) -> None:
     port = free_port()
     promise(database, *(f"r{number}@mail.example" for number in range(5)))
-    with sending(database, SmtpServer(ADDRESS, port, "none")):
+    with sending(database, SmtpServer(ADDRESS, port, "smtp+plain")):
         time.sleep(1)
         assert counts(database) == {"waiting": 5}
         with mail_server(port) as server:
@@ -159,11 +160,12 @@ def test_a_server_that_is_slow_is_waited_for_no_longer_than_the_lease(database: 
 def test_tls_and_a_login(database: Database, tmp_path: Path, tls: str) -> None:
     trust = certificate(tmp_path)
     with mail_server(tls=tls, trust=trust, login=("shop", "secret")) as server:
-        known = SmtpServer(ADDRESS, server.port, tls, "shop", "secret", str(trust[0]))
+        scheme = {"starttls": "smtp", "implicit": "smtps"}[tls]
+        known = SmtpServer(ADDRESS, server.port, scheme, "shop", "secret", str(trust[0]))
         others = [
-            SmtpServer(ADDRESS, server.port, tls, "shop", "wrong", str(trust[0])),
-            SmtpServer(ADDRESS, server.port, tls, "shop", "secret"),  # a certificate that nobody vouches for
-            SmtpServer(ADDRESS, server.port, "none"),
+            SmtpServer(ADDRESS, server.port, scheme, "shop", "wrong", str(trust[0])),
+            SmtpServer(ADDRESS, server.port, scheme, "shop", "secret"),  # a certificate that nobody vouches for
+            SmtpServer(ADDRESS, server.port, "smtp+plain"),
         ]
         promise(database, BOB)
         for other in others[: 3 if tls == "starttls" else 2]:
@@ -174,25 +176,43 @@ def test_tls_and_a_login(database: Database, tmp_path: Path, tls: str) -> None:
     assert (counts(database), len(server.taken)) == ({"ended sent": 1}, 1)
 
 
+NAMED = {
+    "": None,
+    "smtp://m": SmtpServer("m", 587),
+    "smtps://m": SmtpServer("m", 465, "smtps"),
+    "smtp+plain://m/": SmtpServer("m", 25, "smtp+plain"),
+    "smtp://u:p%40%2f@m:2?ca=/etc/c.pem": SmtpServer("m", 2, "smtp", "u", "p@/", "/etc/c.pem"),
+    "smtps://[::1]:465": SmtpServer("::1", 465, "smtps"),
+}
+
+
 def test_the_server_is_named_by_the_environment() -> None:
-    name = "SHOPWINDOW_SMTP_HOST"
+    assert {url: smtp_server({SMTP: url}) for url in NAMED} == NAMED
     assert smtp_server({}) is None
-    assert smtp_server({name: "m"}) == SmtpServer("m", 587)
-    more = {
-        "SHOPWINDOW_SMTP_USER": "u",
-        "SHOPWINDOW_SMTP_PASSWORD": "p",
-        "SHOPWINDOW_SMTP_CA": "c",
-        "SHOPWINDOW_SMTP_PORT": "2",
-    }
-    assert smtp_server({name: "m", "SHOPWINDOW_SMTP_TLS": "implicit"}) == SmtpServer("m", 465, "implicit")
-    assert smtp_server({name: "m", **more}) == SmtpServer("m", 2, "starttls", "u", "p", "c")
-    for wrong in (
-        {"SHOPWINDOW_SMTP_TLS": "yes"},
-        {"SHOPWINDOW_SMTP_PORT": "x"},
-        {**more, "SHOPWINDOW_SMTP_TLS": "none"},
-    ):
-        with pytest.raises(Failure):
-            smtp_server({name: "m", **wrong})
+
+
+WRONG = (
+    "m",
+    "http://m",
+    "smtp://",
+    "smtp://m:x",
+    "smtp://m:0",
+    "smtp://m/x",
+    "smtp://m#x",
+    "smtp://m?tls=1",
+    "smtp+plain://u:s3cret@m",
+    "smtp://u:s3/cret@m",
+    "smtp://u:3/s3cret@m",
+    "smtp://u:3#s3cret@m",
+    "smtp://u:3?s3cret@m",
+)
+
+
+@pytest.mark.parametrize("url", WRONG)
+def test_an_address_that_cannot_be_meant_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(Failure, match=f"^{SMTP} ") as refused:
+        smtp_server({SMTP: url})
+    assert "cret" not in str(refused.value)
 
 
 def test_why_the_server_cannot_be_had_is_said_without_an_address(
@@ -200,21 +220,18 @@ def test_why_the_server_cannot_be_had_is_said_without_an_address(
 ) -> None:
     missing = tmp_path / "missing.pem"
     server.mail = [f"451 nothing for {BOB}"]
-    cases: list[tuple[dict[str, str], str]] = [
-        ({}, "451 nothing for …"),
-        ({"SHOPWINDOW_SMTP_TLS": "starttls"}, "STARTTLS extension not supported by server."),
-        (
-            {"SHOPWINDOW_SMTP_TLS": "implicit", "SHOPWINDOW_SMTP_CA": str(missing)},
-            f"SHOPWINDOW_SMTP_CA {missing}: No such file",
-        ),
-        ({"SHOPWINDOW_SMTP_PORT": str(free_port())}, "[Errno 111] Connection refused"),
+    other = free_port()
+    cases: list[tuple[str, int, str]] = [
+        (f"smtp+plain://{ADDRESS}:{server.port}", server.port, "451 nothing for …"),
+        (f"smtp://{ADDRESS}:{server.port}", server.port, "STARTTLS extension not supported by server."),
+        (f"smtps://{ADDRESS}:{server.port}?ca={missing}", server.port, f"{SMTP}: ca={missing}: No such file"),
+        (f"smtp+plain://{ADDRESS}:{other}", other, "[Errno 111] Connection refused"),
     ]
-    for more, reason in cases:
+    for url, port, reason in cases:
         promise(database, BOB)
-        env = {**surroundings(engine, server), **more}
+        env = {**surroundings(engine, server), SMTP: url}
         ran = subprocess.run(command("mail"), env=env, capture_output=True, text=True, timeout=PATIENCE)
         (first,) = ran.stderr.splitlines()
-        port = env["SHOPWINDOW_SMTP_PORT"]
         line = json.loads(first)
         said = f"the mail server {ADDRESS}:{port} cannot be used: {reason}"
         assert (line["level"], line["event"], line["message"].startswith(said)) == ("error", "mail_server", True), first
@@ -272,7 +289,7 @@ def test_a_promotion_shared_over_http_arrives_and_is_counted(
     tmp_path: Path, engine: Engine, server: MailServer
 ) -> None:
     out = release_of_writes(tmp_path, share={"fromAddress": "offers@shop.example", "fromName": "The Shop"})
-    smtp = {"SHOPWINDOW_SMTP_HOST": ADDRESS, "SHOPWINDOW_SMTP_PORT": str(server.port), "SHOPWINDOW_SMTP_TLS": "none"}
+    smtp = {SMTP: f"smtp+plain://{ADDRESS}:{server.port}"}
     server.rcpt[EVE] = ["550 no"]
     with own_server(tmp_path / "server", out, "--workers", "1", SHOPWINDOW_DATABASE=engine.url, **smtp) as service:
         body = {"couponId": "4001", "recipientEmailAddress": f"{BOB},{EVE}", "senderEmailAddress": "ann@mail.example"}
@@ -294,5 +311,5 @@ def test_a_promotion_shared_over_http_arrives_and_is_counted(
 def test_without_a_server_the_job_says_what_to_set(tmp_path: Path) -> None:
     given = environment(SHOPWINDOW_DATABASE=f"sqlite:///{tmp_path}/store.sqlite")
     ran = subprocess.run(command("mail"), env=given, capture_output=True, text=True)
-    expected = "mail: not set up: SHOPWINDOW_SMTP_HOST names no mail server"
+    expected = "mail: not set up: SHOPWINDOW_SMTP names no mail server"
     assert (ran.returncode, ran.stdout.partition(" (")[0], ran.stderr) == (0, expected, "")

@@ -265,7 +265,7 @@ def test_ten_hosts_change_over_without_a_torn_or_mixed_answer(there: Store, tmp_
             folder, out = tmp_path / f"server-{name}", tmp_path / f"host-{name}"
             pull = follower(folder, out, f"s3://{BUCKET}/hosts", "--every", "0.5", **environment)
             stack.enter_context(pull)
-            options = ("--workers", "1", "--database", "", "--no-mail")
+            options = ("--workers", "1", "--database", "")
             return stack.enter_context(own_server(folder, out, *options))
 
         hosts = [started(str(number)) for number in range(HOSTS)]

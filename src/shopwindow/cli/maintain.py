@@ -53,7 +53,7 @@ from shopwindow.service.database.sqlite_file import backup
 from shopwindow.service.database.tables import declared
 from shopwindow.service.mail.letters import Letters
 from shopwindow.service.mail.senders import Senders
-from shopwindow.service.mail.smtp import smtp_server
+from shopwindow.service.mail.smtp import SMTP, smtp_server
 
 BACKUP_PREFIX, BACKUP_ENDING = "shopwindow-", ".sqlite"
 """A copy is called by its day: shopwindow-2026-11-27.sqlite."""
@@ -114,7 +114,7 @@ def _build(plan: _Plan, now: datetime) -> str:
 def _mail(plan: _Plan, now: datetime) -> str:
     server = smtp_server(os.environ)
     if server is None:
-        raise _Skipped("not set up", "SHOPWINDOW_SMTP_HOST names no mail server")
+        raise _Skipped("not set up", f"{SMTP} names no mail server")
     _require_database(plan)
     letters = Letters(interface(), [Path(plan.templates)])
     with opened(plan.database) as data:
@@ -289,8 +289,7 @@ def maintain(
     prune-database  remove what the database and the mobile log keep only for a while
 
     Each job is reported on one line, and one that fails does not stop the others.
-    SHOPWINDOW_SMTP_HOST and what belongs to it name the mail server. Exit status 0; 4:
-    a job failed.
+    SHOPWINDOW_SMTP names the mail server. Exit status 0; 4: a job failed.
     """
     plan = _Plan(**options)
     if list_dead or retry_dead:

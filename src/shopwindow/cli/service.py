@@ -1,7 +1,8 @@
 """`serve`: the service that answers from the current release."""
 
 import os
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -9,16 +10,14 @@ from shopwindow.cli.steps import (
     DEFAULT_DATABASE,
     LOG_DIR,
     TEMPLATES_DIR,
-    hand_on_interface,
+    interface_name,
     setting,
 )
-from shopwindow.interface.secret import SECRET, read_secret
+from shopwindow.interface.loading import VARIABLE
 from shopwindow.service.processors import processors
-from shopwindow.service.serve import ServiceOptions, address
+from shopwindow.service.serve import Processes, address
 from shopwindow.service.serve import serve as run
-
-FACTORY = "shopwindow.wsgi:make"
-"""What each worker makes its WSGI callable with."""
+from shopwindow.service.settings import Settings
 
 
 @click.command()
@@ -65,22 +64,17 @@ FACTORY = "shopwindow.wsgi:make"
     "none, and writes are refused.",
 )
 @LOG_DIR
-@setting(
-    "--mail/--no-mail",
-    default=True,
-    help="Also send the mails of the outbox, where SHOPWINDOW_SMTP_HOST names a mail server "
-    "(elsewhere `shopwindow maintain mail` does).",
-)
 @TEMPLATES_DIR
 @setting(
     "--docs/--no-docs",
     default=True,
     help="Answer /openapi.json and /docs, which describe the interface and need no API key.",
 )
-@setting(
+@click.option(
     "--clients",
     type=click.IntRange(1, 65536),
     default=4096,
+    show_default=True,
     metavar="N",
     help="How many connections a worker keeps open at most; others are closed. Each takes an "
     "open file and some memory.",
@@ -93,37 +87,42 @@ def serve(
     threads: int,
     database: str,
     log_dir: str,
-    mail: bool,
     templates: str,
     docs: bool,
     clients: int,
 ) -> None:
     """Answer requests from the current release until SIGTERM.
 
-    A release that becomes the current one meanwhile is served from then on. Writes need
-    a database, which `shopwindow migrate` makes.
+    A release that becomes the current one meanwhile is served from then on. The mails
+    of the outbox are sent where SHOPWINDOW_SMTP names a mail server.
     """
-    hand_on_interface()  # to the workers
+    given = {
+        VARIABLE: interface_name(),
+        "SHOPWINDOW_OUT": out,
+        "SHOPWINDOW_DATABASE": database,
+        "SHOPWINDOW_LOG_DIR": log_dir,
+        "SHOPWINDOW_TEMPLATES": templates,
+        "SHOPWINDOW_DOCS": str(int(docs)),
+    }
     try:
         public, private = address(bind), address(admin) if admin else None
         if private and private[1] == public[1]:
             raise ValueError("--admin must have another port than --bind")
-        if os.environ.get(SECRET):
-            read_secret(os.environ[SECRET])
+        settings = Settings.from_environ(os.environ | given)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    options = ServiceOptions(
-        out=Path(out),
+    processes = Processes(
         bind=public,
         admin=private,
         workers=workers or processors(),
         threads=threads,
         clients=clients,
-        database=database,
-        log_dir=log_dir,
-        mail=mail,
-        templates=Path(templates),
-        factory=FACTORY,
-        docs=docs,
     )
-    run(options)
+    run(settings, processes, _factory)
+
+
+def _factory() -> Callable[[Settings], Any]:
+    """Import what makes the callable of each worker."""
+    from shopwindow.wsgi import make
+
+    return make

@@ -179,11 +179,6 @@ def interface() -> Interface:
     return load(interface_name())
 
 
-def hand_on_interface() -> None:
-    """Let the processes that this command starts use its Interface, too."""
-    os.environ[VARIABLE] = interface_name()
-
-
 def interface_name() -> str:
     """Return what the current command's option says, `package.module:NAME`."""
     name: str = click.get_current_context().meta.get(VARIABLE, DEFAULT)

@@ -32,7 +32,7 @@ from shopwindow.service import journal, requestid
 from shopwindow.service.admin import Admin
 from shopwindow.service.connection import CUT_OFF
 from shopwindow.service.headers import believed
-from shopwindow.service.message import MAX_BODY, malformed
+from shopwindow.service.message import MAX_BODY, head
 from shopwindow.service.proxies import Proxies
 from shopwindow.service.readiness import is_asked
 from shopwindow.service.serving import Exchange
@@ -304,24 +304,17 @@ _REQUEST_ID = requestid.HEADER.lower()
 def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:
     """Return the request by its head, without a body, and whether a body follows."""
     headers = believed(scope["headers"])
-    hosts = [value for name, value in scope["headers"] if name == b"host"]
-    # the server has refused what is no number (RFC 9112 §6.3)
-    length = int(headers.get("content-length", "0"))
-    coding = headers.get("transfer-encoding", "")
-    address = scope["client"][0] if scope.get("client") else ""
-    if "x-forwarded-for" in headers:
-        address = trusted.client(address, headers["x-forwarded-for"])
-    request = Request(
-        scope["path"].removeprefix("/"),
-        scope["query_string"].decode("utf-8", "replace"),
-        headers,
-        scope["method"],
-        length,
-        b"",
-        address,
-        malformed(len(hosts), f"HTTP/{scope['http_version']}", coding),
+    request = head(
+        method=scope["method"],
+        path=scope["path"],
+        query=scope["query_string"].decode("utf-8", "replace"),
+        version=f"HTTP/{scope['http_version']}",
+        hosts=sum(name == b"host" for name, _ in scope["headers"]),
+        peer=scope["client"][0] if scope.get("client") else "",
+        headers=headers,
+        trusted=trusted,
     )
-    return request, length > 0 or coding != ""
+    return request, request.length > 0 or "transfer-encoding" in headers
 
 
 async def _send(

@@ -4,9 +4,12 @@ Each check is for the head alone, but for the last one. `exchange` says when eac
 taken.
 """
 
+from collections.abc import Mapping
+
 from shopwindow.interface.call import Request
 from shopwindow.interface.formats import MEDIA_TYPES
 from shopwindow.problems import Fault, Refusal
+from shopwindow.service.proxies import Proxies
 
 MAX_QUERY = 8 * 1024
 """Bytes of a query. RFC 9112 §3 recommends that everybody support request lines of
@@ -32,6 +35,45 @@ def malformed(hosts: int, version: str, coding: str) -> Fault | None:
         # RFC 9112 §6.1: we decode no other coding
         return Fault("Transfer-Encoding", f"must be chunked, not {coding[:100]}")
     return None
+
+
+MAX_LENGTH_DIGITS = 18
+"""Digits of a Content-Length: a length of 18 digits fits in 64 bits, as servers count.
+"""
+
+
+def head(
+    *,
+    method: str,
+    path: str,
+    query: str,
+    version: str,
+    hosts: int,
+    peer: str,
+    headers: Mapping[str, str],
+    trusted: Proxies,
+) -> Request:
+    """Return a request by its head, without a body.
+
+    ``path`` begins with a slash; ``peer`` is the address that connected, and
+    ``version`` and ``hosts`` are as for `malformed`. A Content-Length that is no number
+    counts as none, for servers refuse it (RFC 9112 §6.3).
+    """
+    length = headers.get("content-length", "")
+    is_number = length.isascii() and length.isdecimal()
+    coding = headers.get("transfer-encoding", "")
+    if "x-forwarded-for" in headers:
+        peer = trusted.client(peer, headers["x-forwarded-for"])
+    return Request(
+        path.removeprefix("/"),
+        query,
+        headers,
+        method,
+        int(length) if is_number and len(length) <= MAX_LENGTH_DIGITS else 0,
+        b"",
+        peer,
+        malformed(hosts, version, coding),
+    )
 
 
 def check_sizes(request: Request) -> None:

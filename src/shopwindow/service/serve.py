@@ -6,8 +6,8 @@ imported the program before, so a worker begins in a moment and shares that memo
 has no threads, because a fork would copy the locks that they hold: whatever a worker
 needs, it makes itself.
 
-The options go to the workers as environment variables, which service.wsgi.make reads,
-so that the same callable works with another server.
+Each worker makes the same callable that works with any other server (service.wsgi), and
+takes requests in before it (service.intake).
 """
 
 import errno
@@ -17,17 +17,14 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.errors import HaltServer
 
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import from_environment
 from shopwindow.problems import Failure
 from shopwindow.release.changes import content_of
 from shopwindow.release.releases import Releases
@@ -38,15 +35,20 @@ from shopwindow.service.database.database import Database
 from shopwindow.service.database.late import late_database
 from shopwindow.service.mail.letters import Letters
 from shopwindow.service.mail.senders import Senders
-from shopwindow.service.mail.smtp import smtp_server
 from shopwindow.service.metrics_folder import metrics_folder
-from shopwindow.service.proxies import LOOPBACK, proxies
+from shopwindow.service.settings import Settings
 from shopwindow.service.worker import (
     DRAIN_SECONDS,
     ENDING_SIGNALS,
     SILENT_SECONDS,
     Worker,
 )
+
+if TYPE_CHECKING:
+    from shopwindow.service.wsgi import Front
+
+LoadFactory = Callable[[], Callable[[Settings], "Front"]]
+"""Imports what makes the callable of a worker, and returns it."""
 
 BACKLOG = 4096
 """Connections that wait to be accepted. Beyond it the kernel drops them, and clients
@@ -72,11 +74,9 @@ as a newer database. gunicorn then ends the service with it (Arbiter.APP_LOAD_ER
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServiceOptions:
-    """The options of `shopwindow serve`."""
+class Processes:
+    """The processes of the service, and where they listen."""
 
-    out: Path
-    """The output directory, whose current release is served."""
     bind: tuple[str, int]
     """Host and port of the service; ignored with a socket of systemd."""
     admin: tuple[str, int] | None
@@ -87,22 +87,6 @@ class ServiceOptions:
     """How many requests a worker works on at once."""
     clients: int
     """Connections of a worker, at most."""
-    database: str
-    """The database's address; empty: writes are refused."""
-    log_dir: str
-    """The folder of the mobile log; empty: there is none."""
-    mail: bool
-    """Whether to send the mails of the outbox, where the environment names a mail
-    server.
-    """
-    templates: Path
-    """The folder of the shop's own templates of mails; it may be missing."""
-    factory: str
-    """What makes the service.wsgi.Front of a worker, `module:function`."""
-    docs: bool
-    """Whether there are `/openapi.json` and `/docs`, where the factory can describe the
-    interface.
-    """
 
 
 def address(text: str) -> tuple[str, int]:
@@ -113,17 +97,19 @@ def address(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def serve(options: ServiceOptions) -> None:
+def serve(settings: Settings, processes: Processes, load: LoadFactory) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are answered first. Raises
     Failure.
 
     The sockets come first: a service that cannot have its addresses changes nothing.
     """
-    listeners = _listeners(options)
+    for number in ENDING_SIGNALS:  # until the arbiter has handlers of its own
+        signal.signal(number, lambda *_: sys.exit(0))
+    listeners = _listeners(processes)
     try:
         with metrics_folder() as shared:
-            _set_environment(options, shared)
-            _run(options, shared, listeners)
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+            _run(settings, processes, load, shared, listeners)
     finally:
         # Python restores the default of these signals while it closes down: a second
         # one would turn a normal end into a failure.
@@ -131,7 +117,13 @@ def serve(options: ServiceOptions) -> None:
             signal.signal(number, signal.SIG_IGN)
 
 
-def _run(options: ServiceOptions, shared: str, listeners: list[int]) -> None:
+def _run(
+    settings: Settings,
+    processes: Processes,
+    load: LoadFactory,
+    shared: str,
+    listeners: list[int],
+) -> None:
     """Run the arbiter. Never returns: it raises SystemExit, or Failure.
 
     The imports stand here because prometheus_client reads PROMETHEUS_MULTIPROC_DIR when
@@ -142,37 +134,34 @@ def _run(options: ServiceOptions, shared: str, listeners: list[int]) -> None:
     from shopwindow.service.admin import Admin
     from shopwindow.service.intake import Intake
 
-    # a wrong list of proxies is reported here, once, and not by every worker
-    proxies(os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK))
-    interface = from_environment(os.environ)
-    interface.prepare_process()
-    if options.database:
+    make = load()
+    settings.interface.prepare_process()
+    if settings.database:
         # migrated once, and what waiting does not repair is reported once
-        late_database(options.database, interface.tables, migrate=True).close()
-    module, _, function = options.factory.partition(":")
-    make = getattr(import_module(module), function)
-    make_room(options.clients)
+        tables = settings.interface.tables
+        late_database(settings.database, tables, migrate=True).close()
+    make_room(processes.clients)
 
     def application() -> Intake:
-        front = make()
+        front = make(settings)
         admin = None
-        if options.admin:
-            folders = _folders(options)
-            port = options.admin[1]
-            admin = Admin(front, port, options.out, Path(shared), folders)
-        stop = _send_mail(options, interface, front.backstage.database)
-        return Intake(front, options.threads, admin, stop)
+        if processes.admin:
+            port = processes.admin[1]
+            folders = _folders(settings)
+            admin = Admin(front, port, settings.out, Path(shared), folders)
+        stop = _send_mail(settings, front.backstage.database)
+        return Intake(front, processes.threads, admin, stop)
 
     def begin(arbiter: Any) -> None:
         # what it has imported has gauges, and it is no worker
         mark_process_dead(os.getpid(), shared)  # type: ignore[no-untyped-call]
         for listener in arbiter.LISTENERS:
             _defer(listener.sock)
-        _inform(options, interface, arbiter)
+        _inform(settings, processes, arbiter)
 
     Service(
         application,
-        workers=options.workers,
+        workers=processes.workers,
         bind=[f"fd://{listener}" for listener in listeners] or ["127.0.0.1:0"],
         worker_tmp_dir=shared,
         when_ready=begin,
@@ -180,27 +169,24 @@ def _run(options: ServiceOptions, shared: str, listeners: list[int]) -> None:
     ).run()
 
 
-def _folders(options: ServiceOptions) -> dict[str, Path]:
+def _folders(settings: Settings) -> dict[str, Path]:
     """Return the places whose free space is measured, beside the releases."""
     from shopwindow.service.figures import DATABASE_FOLDER
 
-    folders = {"log": Path(options.log_dir)} if options.log_dir else {}
-    if options.database and (path := sqlite_path(options.database)):
+    folders = {"log": Path(settings.log_dir)} if settings.log_dir else {}
+    if settings.database and (path := sqlite_path(settings.database)):
         folders[DATABASE_FOLDER] = path
     return folders
 
 
-def _send_mail(
-    options: ServiceOptions, interface: Interface, database: Database | None
-) -> Callable[[], None]:
+def _send_mail(settings: Settings, database: Database | None) -> Callable[[], None]:
     """Begin to send the mails of the outbox, where there are a mail server and a
     database. Return what ends it. Raises Failure.
     """
-    server = smtp_server(os.environ) if options.mail else None
-    if server is None or database is None:
+    if settings.smtp is None or database is None:
         return lambda: None
-    letters = Letters(interface, [options.templates])
-    senders = Senders(database, server, letters)
+    letters = Letters(settings.interface, [settings.templates])
+    senders = Senders(database, settings.smtp, letters)
     senders.start()
     return senders.stop
 
@@ -262,30 +248,21 @@ class Service(BaseApplication):  # type: ignore[misc]
             sys.exit(NOT_LOADED)
 
 
-def _set_environment(options: ServiceOptions, shared: str) -> None:
-    """Set the variables that workers read (service.wsgi.make)."""
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-    os.environ["SHOPWINDOW_OUT"] = str(options.out.absolute())
-    os.environ["SHOPWINDOW_DATABASE"] = options.database
-    os.environ["SHOPWINDOW_LOG_DIR"] = options.log_dir
-    os.environ["SHOPWINDOW_DOCS"] = "1" if options.docs else "0"
-
-
-def _inform(options: ServiceOptions, interface: Interface, arbiter: Any) -> None:
+def _inform(settings: Settings, processes: Processes, arbiter: Any) -> None:
     """Inform the operator where the service listens, and for which addresses of the
     current release's site.yaml. A Host header tells those apart.
     """
-    admin = options.admin[1] if options.admin else None
+    admin = processes.admin[1] if processes.admin else None
     names = [listener.sock.getsockname() for listener in arbiter.LISTENERS]
     public = next(name for name in names if name[1:2] != (admin,))
-    place = f"{public[0]}:{public[1]}" if isinstance(public, tuple) else str(public)
-    is_one = options.workers == 1
-    number = "1 worker listens" if is_one else f"{options.workers} workers listen"
+    place = _shown(public[0], public[1]) if isinstance(public, tuple) else str(public)
+    is_one = processes.workers == 1
+    number = "1 worker listens" if is_one else f"{processes.workers} workers listen"
     news = f"{number} at {place}"
-    releases = Releases(options.out)
+    releases = Releases(settings.out)
     try:
         path = releases.path(releases.find("current"))
-        content = content_of(path, replace(interface, indexes=()))
+        content = content_of(path, replace(settings.interface, indexes=()))
     except Exception:  # there is none yet, or the workers say what is wrong with it
         journal.info("service", news)
         return
@@ -299,14 +276,14 @@ def _inform(options: ServiceOptions, interface: Interface, arbiter: Any) -> None
 # -- sockets ---------------------------------------------------------------------------
 
 
-def _listeners(options: ServiceOptions) -> list[int]:
+def _listeners(processes: Processes) -> list[int]:
     """Return the sockets that listen at our addresses, but for those that systemd hands
     to gunicorn. Raises Failure.
     """
     is_handed = os.environ.get("LISTEN_PID") == str(os.getpid())
-    addresses = [] if is_handed else [options.bind]
-    if options.admin:
-        addresses.append(options.admin)
+    addresses = [] if is_handed else [processes.bind]
+    if processes.admin:
+        addresses.append(processes.admin)
     return [_bound(address) for address in addresses]
 
 
@@ -336,6 +313,11 @@ def _bound(bind: tuple[str, int]) -> int:
         is_used = error.errno == errno.EADDRINUSE
         advice = ": is the service running already?" if is_used else ""
         raise Failure(
-            f"{host}:{port} cannot be listened at: {reason}{advice}"
+            f"{_shown(host, port)} cannot be listened at: {reason}{advice}"
         ) from None
     return listener.detach()
+
+
+def _shown(host: str, port: int) -> str:
+    """Return an address as URLs have it: IPv6 in brackets (RFC 3986 §3.2.2)."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -4,11 +4,9 @@ into HTTP.
 How this works. Nothing is decided here: service.exchange has the checks and their
 order. The parts of the callable are public methods of ``Front``, because `serve` does
 the same steps in other threads (service.intake). ``make`` puts the callable
-together from environment variables, for a server that starts worker processes by a
-factory.
+together.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -19,8 +17,6 @@ from typing import Any
 from shopwindow.interface.answer import Response, refuse
 from shopwindow.interface.call import Request
 from shopwindow.interface.formats import accepted_formats
-from shopwindow.interface.loading import from_environment
-from shopwindow.interface.secret import SECRET, read_secret
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service import journal, requestid
 from shopwindow.service import metrics as metric_counts
@@ -34,12 +30,13 @@ from shopwindow.service.exchange import (
     refuse_arrival,
 )
 from shopwindow.service.logfile import LogFile
-from shopwindow.service.message import MAX_BODY, malformed
+from shopwindow.service.message import MAX_BODY, head
 from shopwindow.service.metrics import DatabaseMeter, Metrics
 from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
 from shopwindow.service.readiness import PATHS, readiness
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Exchange, Serving, shipped_schemas
+from shopwindow.service.settings import Settings
 from shopwindow.service.watch import Watch
 
 Environ = dict[str, Any]
@@ -47,25 +44,8 @@ Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 FindServing = Callable[[Environ], Serving | None]
 """Returns what a request is answered from: usually the release that a Watch serves."""
 
-_HEADER_NAMES = {
-    "HTTP_ACCEPT": "accept",
-    "HTTP_ACCEPT_ENCODING": "accept-encoding",
-    "HTTP_X_SVC_WEBSERVICE_CLIENT_ID": "x-svc-webservice-client-id",
-    "HTTP_IF_NONE_MATCH": "if-none-match",
-    "HTTP_ORIGIN": "origin",
-    "CONTENT_TYPE": "content-type",
-    "HTTP_HOST": "host",
-    "HTTP_IF_MATCH": "if-match",
-}
-"""Variables of the environment that hold headers, and the names that a Request gives
-these.
-"""
-
-_HEADER_NAMES_OF_WRITES = {
-    "HTTP_COOKIE": "cookie",
-    "HTTP_IDEMPOTENCY_KEY": "idempotency-key",
-}
-"""Further headers, of requests by a method in BODY_METHODS only."""
+_CONTENT = ("CONTENT_TYPE", "CONTENT_LENGTH")
+"""Headers whose variables do not begin with HTTP_ (RFC 3875 §4.1)."""
 
 BODY_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 """Methods whose body an operation may read. The body of any other is received and
@@ -209,96 +189,63 @@ def application(
     )
 
 
-def make(describe: Describe | None = None) -> Front:
-    """Return the WSGI callable of a worker process, set up by environment variables.
+def make(settings: Settings, describe: Describe) -> Front:
+    """Return the WSGI callable of a worker process.
 
-    ``describe`` prints the OpenAPI document of a release; None: the service has neither
-    `/openapi.json` nor `/docs`. `shopwindow.wsgi` hands it in.
-
-    | Variable | Is |
-    |---|---|
-    | SHOPWINDOW_INTERFACE | `module:NAME` of the interface |
-    | SHOPWINDOW_OUT | the output directory; default: dist |
-    | SHOPWINDOW_DATABASE | the database's address; empty: none |
-    | SHOPWINDOW_LOG_DIR | the folder of the mobile log; empty: none |
-    | SHOPWINDOW_TRUSTED_PROXIES | networks whose X-Forwarded-For is believed |
-    | SHOPWINDOW_CODE_SECRET | the secret that keys digests; empty: none |
-    | SHOPWINDOW_ACCESS_LOG | 0: no access log |
-    | SHOPWINDOW_DOCS | 0: no /openapi.json and no /docs |
-    | PROMETHEUS_MULTIPROC_DIR | the folder of metrics, where several processes count |
-
-    Raises Failure for a wrong interface.
+    ``describe`` prints the OpenAPI document of a release; `shopwindow.wsgi` hands it
+    in. Where several processes count, PROMETHEUS_MULTIPROC_DIR names the folder of
+    metrics. Raises Failure.
     """
     # before anything else takes file descriptors
     metric_counts.open_files()
 
-    interface = from_environment(os.environ)
+    interface = settings.interface
     watch = Watch(
-        Path(os.environ.get("SHOPWINDOW_OUT", "dist")),
+        settings.out,
         interface,
         on_change=metric_counts.record_release,
         on_failure=metric_counts.count_load_failure,
-        describe=describe if os.environ.get("SHOPWINDOW_DOCS", "1") != "0" else None,
+        describe=describe if settings.docs else None,
     )
-
-    address = os.environ.get("SHOPWINDOW_DATABASE", "")
-    database = (
-        late_database(address, interface.tables, DatabaseMeter(), migrate=True)
-        if address
-        else None
-    )
-    metrics = Metrics(
-        log=os.environ.get("SHOPWINDOW_ACCESS_LOG", "1") != "0",
-        load=database.load if database else Load,
-    )
-
-    trusted = proxies(os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK))
-    logs = os.environ.get("SHOPWINDOW_LOG_DIR", "")
-    secret = read_secret(os.environ[SECRET]) if os.environ.get(SECRET) else b""
-    backstage = Backstage(database, LogFile(Path(logs)) if logs else None, secret)
+    database = None
+    if settings.database:
+        tables = interface.tables
+        meter = DatabaseMeter()
+        database = late_database(settings.database, tables, meter, migrate=True)
+    metrics = Metrics(log=settings.access_log, load=database.load if database else Load)
+    log = LogFile(Path(settings.log_dir)) if settings.log_dir else None
+    backstage = Backstage(database, log, settings.secret)
     interface.prepare_process()
-    front = application(lambda request: watch(), metrics, backstage, trusted)
+    front = application(lambda request: watch(), metrics, backstage, settings.trusted)
     return replace(front, fault=watch.fault)
 
 
 def _request(environ: Environ, trusted: Proxies) -> Request:
     """Read a request from the WSGI environment, with a body of up to MAX_BODY bytes."""
     headers = {
-        name: environ[key] for key, name in _HEADER_NAMES.items() if key in environ
+        name.removeprefix("HTTP_").replace("_", "-").lower(): value
+        for name, value in environ.items()
+        if name.startswith("HTTP_") or (name in _CONTENT and value)
     }
-    method = environ["REQUEST_METHOD"]
-    length = _length(environ)
-    coding = environ.get("HTTP_TRANSFER_ENCODING", "")
-    body = b""
-    if method in BODY_METHODS:
-        headers |= {
-            name: environ[key]
-            for key, name in _HEADER_NAMES_OF_WRITES.items()
-            if key in environ
-        }
-        if not length and "HTTP_TRANSFER_ENCODING" in environ:
-            body = environ["wsgi.input"].read(MAX_BODY + 1)
-            length = len(body)
-        elif length <= MAX_BODY:
-            body = environ["wsgi.input"].read(length) if length else b""
-
-    address = environ.get("REMOTE_ADDR", "")
-    if "HTTP_X_FORWARDED_FOR" in environ:
-        address = trusted.client(address, environ["HTTP_X_FORWARDED_FOR"])
-
     # servers join two Host lines by a comma, which no host contains
     host = headers.get("host")
-    hosts = 0 if host is None else 1 + host.count(",")
-    return Request(
-        _text(environ.get("PATH_INFO", "")).removeprefix("/"),
-        _text(environ.get("QUERY_STRING", "")),
-        headers,
-        method,
-        length,
-        body,
-        address,
-        malformed(hosts, environ.get("SERVER_PROTOCOL", ""), coding),
+    request = head(
+        method=environ["REQUEST_METHOD"],
+        path=_text(environ.get("PATH_INFO", "")),
+        query=_text(environ.get("QUERY_STRING", "")),
+        version=environ.get("SERVER_PROTOCOL", ""),
+        hosts=0 if host is None else 1 + host.count(","),
+        peer=environ.get("REMOTE_ADDR", ""),
+        headers=headers,
+        trusted=trusted,
     )
+    if request.method not in BODY_METHODS or request.length > MAX_BODY:
+        return request
+    is_chunked = "transfer-encoding" in headers and not request.length
+    size = MAX_BODY + 1 if is_chunked else request.length
+    body = environ["wsgi.input"].read(size) if size else b""
+    length = len(body) if is_chunked else request.length
+    return request._replace(length=length, body=body)
 
 
 def _drain(environ: Environ, length: int) -> None:
@@ -308,22 +255,6 @@ def _drain(environ: Environ, length: int) -> None:
     """
     if length <= MAX_UNWANTED:
         environ["wsgi.input"].read(length)
-
-
-MAX_LENGTH_DIGITS = 18
-"""Digits of a Content-Length: a length of 18 digits fits in 64 bits, as servers count.
-"""
-
-
-def _length(environ: Environ) -> int:
-    """Return the bytes of the body; 0 without a Content-Length, or where it is no
-    number.
-    """
-    length: str = environ.get("CONTENT_LENGTH") or ""
-    is_number = (
-        length.isascii() and length.isdecimal() and len(length) <= MAX_LENGTH_DIGITS
-    )
-    return int(length) if is_number else 0
 
 
 def _text(native: str) -> str:

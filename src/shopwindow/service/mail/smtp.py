@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from shopwindow.problems import Failure
 
@@ -32,9 +33,12 @@ MAX_ANSWER = 300
 send more.
 """
 
-_PORTS = {"starttls": 587, "implicit": 465, "none": 25}
-"""By SHOPWINDOW_SMTP_TLS: submission (RFC 6409), submissions (RFC 8314 §7.3), and plain
-SMTP.
+SMTP = "SHOPWINDOW_SMTP"
+"""The environment variable that names the mail server."""
+
+_PORTS = {"smtp": 587, "smtps": 465, "smtp+plain": 25}
+"""By the scheme of its URL: submission with STARTTLS (RFC 6409), with TLS from the
+beginning (RFC 8314 §7.3), and SMTP without TLS.
 """
 
 
@@ -42,44 +46,46 @@ SMTP.
 class SmtpServer:
     """A mail server.
 
-    ``tls`` is starttls, implicit or none. ``user`` is empty where no login is needed.
-    ``ca`` is a file of certificate authorities to trust; empty: the system's.
+    ``scheme`` is one of _PORTS. ``user`` is empty where no login is needed. ``ca`` is a
+    file of certificate authorities to trust; empty: the system's.
     """
 
     host: str
     port: int
-    tls: str = "starttls"
+    scheme: str = "smtp"
     user: str = ""
     password: str = ""
     ca: str = ""
 
 
 def smtp_server(environ: Mapping[str, str]) -> SmtpServer | None:
-    """Return the server that the environment names (SHOPWINDOW_SMTP_…); None: it names
-    none.
+    """Return the server that the environment names; None: it names none.
 
-    Raises Failure for a value that is malformed.
+    Raises Failure for a value that is malformed. The message shows none of it, for it
+    may hold a password.
     """
-    host = environ.get("SHOPWINDOW_SMTP_HOST", "")
-    if not host:
+    url = environ.get(SMTP, "")
+    if not url:
         return None
-
-    tls = environ.get("SHOPWINDOW_SMTP_TLS", "starttls")
-    if tls not in _PORTS:
-        raise Failure(f"SHOPWINDOW_SMTP_TLS must be {', '.join(_PORTS)}, not {tls!r}")
-    port = environ.get("SHOPWINDOW_SMTP_PORT", str(_PORTS[tls]))
-    if not port.isdecimal() or not 0 < int(port) < 65536:
-        raise Failure(f"SHOPWINDOW_SMTP_PORT must be a port, not {port!r}")
-
-    user = environ.get("SHOPWINDOW_SMTP_USER", "")
-    password = environ.get("SHOPWINDOW_SMTP_PASSWORD", "")
-    if user and tls == "none":
+    parts = urlsplit(url)
+    query = parse_qs(parts.query, keep_blank_values=True)
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    is_more = parts.path.strip("/") or parts.fragment or query.keys() - {"ca"}
+    if parts.scheme not in _PORTS or not parts.hostname or port == 0 or is_more:
         raise Failure(
-            "SHOPWINDOW_SMTP_USER is set, and SHOPWINDOW_SMTP_TLS is none:"
-            " a password is not sent without TLS"
+            f"{SMTP} must be smtp://USER:PASSWORD@HOST:PORT, smtps://… or"
+            " smtp+plain://HOST, with ?ca=FILE at the end; login, port and file may be"
+            " left out, and a mark such as / or @ in a password is percent-encoded"
         )
-    ca = environ.get("SHOPWINDOW_SMTP_CA", "")
-    return SmtpServer(host, int(port), tls, user, password, ca)
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    if user and parts.scheme == "smtp+plain":
+        raise Failure(f"{SMTP} has a login: a password is not sent without TLS")
+    ca = query.get("ca", [""])[-1]
+    port = port or _PORTS[parts.scheme]
+    return SmtpServer(parts.hostname, port, parts.scheme, user, password, ca)
 
 
 @dataclass
@@ -178,7 +184,7 @@ class SmtpConnection:
         timeout = max(0.1, min(STEP_SECONDS, deadline - time.monotonic()))
         name = _own_name()
         smtp: smtplib.SMTP
-        if server.tls == "implicit":
+        if server.scheme == "smtps":
             context = _trust(server.ca)
             smtp = smtplib.SMTP_SSL(
                 server.host, server.port, name, timeout=timeout, context=context
@@ -187,7 +193,7 @@ class SmtpConnection:
             smtp = smtplib.SMTP(server.host, server.port, name, timeout)
         try:
             with _cut_off(smtp, deadline):
-                if server.tls == "starttls":
+                if server.scheme == "smtp":
                     smtp.starttls(context=_trust(server.ca))
                 smtp.ehlo_or_helo_if_needed()
                 if server.user:
@@ -267,9 +273,7 @@ def _trust(ca: str) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca or None)
     except OSError as error:  # its own text does not name the file
-        raise Unreachable(
-            f"SHOPWINDOW_SMTP_CA {ca}: {error.strerror or error}"
-        ) from error
+        raise Unreachable(f"{SMTP}: ca={ca}: {error.strerror or error}") from error
 
 
 @cache
