@@ -14,7 +14,7 @@ import pytest
 from facts.conformance import PHONE, TABLET
 from harness.databases import ENGINES, PATH, Engine, devices_of, engine_of, post
 from harness.program import shopwindow
-from harness.servers import ADDRESS, Server, gunicorn, own_server
+from harness.servers import ADDRESS, Server, free_port, gunicorn, own_server
 from harness.waits import PATIENCE
 from shopwindow.cli.steps import DEFAULT_DATABASE
 
@@ -114,7 +114,8 @@ def test_a_newer_store_is_refused_in_one_sentence(out: Path, tmp_path: Path) -> 
     expected = (
         "shopwindow: the database is newer than this program: its table bags is at step 9999, this program knows "
     )
-    for command in (["serve", "--out", out, "--admin", ""], ["migrate"], ["codes", "report"], ["optins", "export"]):
+    serve = ["serve", "--out", out, "--bind", f"{ADDRESS}:{free_port()}", "--admin", ""]
+    for command in (serve, ["migrate"], ["codes", "report"], ["optins", "export"]):
         ran = shopwindow(*command, "--database", url)
         assert (ran.status, ran.err.startswith(expected), ran.err.count("\n")) == (4, True, 1)
 
