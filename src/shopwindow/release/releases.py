@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from shopwindow.problems import Failure, failures
+from shopwindow.problems import Failure, failures, in_words
 from shopwindow.release import history, manifest, notes, trash
 from shopwindow.release.build_notes import last_build
 from shopwindow.release.durable import synchronize
@@ -218,9 +218,14 @@ class Releases:
         return last_built if last_built in ids else ids[0]
 
     def current(self) -> str | None:
-        """Return the id that ``current`` leads to; None where it leads nowhere."""
+        """Return the id that ``current`` leads to; None where it leads nowhere.
+
+        Raises Failure where this user may not read it.
+        """
         try:
             return Path(os.readlink(self.link)).name
+        except PermissionError as error:
+            raise Failure(in_words(error)) from None
         except OSError:
             return None
 
