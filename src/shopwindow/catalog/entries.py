@@ -20,11 +20,10 @@ from shopwindow.catalog.rules import Sound
 from shopwindow.content.check import tree
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.check.records import FeedBlock
+from shopwindow.content.documents.characters import not_xml
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading import feed, yaml
-from shopwindow.content.reading.characters import XML_TEXT, not_xml
-from shopwindow.content.reading.files import malformed
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.text import YamlText, text_of
 from shopwindow.content.reading.yaml import Json, Malformed
@@ -151,7 +150,7 @@ def _count_unreadable(
     common = LineCause(source.kind.name, fault.rule, (), found)
     faults.examples[common] += 1
     is_example = faults.examples[common] <= EXAMPLES
-    problems = [malformed(source.path, fault)] if is_example else []
+    problems = [fault.problem(source.path)] if is_example else []
     report.add_line(source.path, common, problems)
 
 
@@ -185,11 +184,7 @@ def _findings(
     by_schema = schemas.findings(
         kind.schema, value, written=lambda at: _line(text).number((0, *at))
     )
-    by_characters = [
-        Finding("text.xml", pointer, fault, XML_TEXT, on_key=on_key)
-        for pointer, fault, on_key in not_xml(value)
-    ]
-    return (*by_schema, *by_characters)
+    return (*by_schema, *not_xml(value))
 
 
 def _line(text: bytes) -> YamlText:
@@ -263,18 +258,8 @@ class RecordPlaces:
         pointer = entry.pointer_in_file(finding.pointer)
         if pointer in entry.reported or finding.follows:
             return None
-        return Problem(
-            finding.rule,
-            entry.source.path,
-            finding.found,
-            self.place(entry, finding.pointer, on_key=finding.on_key),
-            pointer,
-            finding.allowed,
-            finding.about,
-            finding.nearest,
-            absent=finding.absent,
-            meant=finding.meant,
-        )
+        place = self.place(entry, finding.pointer, on_key=finding.on_key)
+        return finding.problem(entry.source.path, pointer, place)
 
     def place(
         self, entry: RecordEntry, pointer: Pointer, *, on_key: bool = False
@@ -283,10 +268,8 @@ class RecordPlaces:
 
         With ``on_key`` that is its key. A line of a feed counts as in `RecordEntry`.
         """
-        spot = yaml.spot(self._spots(entry), entry.pointer_in_file(pointer))
-        if spot is None:
-            return None
-        return spot.key if on_key and spot.key else spot.value
+        in_file = entry.pointer_in_file(pointer)
+        return yaml.place_at(self._spots(entry), in_file, on_key=on_key)
 
     def shown(self, entry: RecordEntry, pointer: Pointer) -> str:
         """Return a place as the messages of other findings name it: `path:line`."""

@@ -20,10 +20,10 @@ import orjson
 
 from shopwindow.catalog.kinds import PRODUCT
 from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.documents.characters import not_xml
 from shopwindow.content.documents.finding import Finding, shown
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading import feed, yaml
-from shopwindow.content.reading.characters import not_xml
 from shopwindow.content.reading.files import MAX_LINE
 from shopwindow.content.reading.listing import COMPRESSED, Source
 from shopwindow.content.reading.yaml import Json, Malformed
@@ -109,10 +109,13 @@ def documents(sql: Path, feeds: Sequence[Path]) -> Iterator[Json]:
 def faults(schemas: Schemas, kind: Kind, document: Json) -> list[str]:
     """Return what its kind's schema finds in a document, and characters that XML lacks."""
     findings = schemas.findings(kind.schema, document)
-    faults = [sentence(_problem(finding)) for finding in findings]
-    for pointer, fault, _ in not_xml(document):
-        faults.append(f"{'/'.join(map(str, pointer))}: {fault}")
-    return faults
+    return [
+        *(sentence(_problem(finding)) for finding in findings),
+        *(
+            f"{'/'.join(map(str, one.pointer))}: {one.found}"
+            for one in not_xml(document)
+        ),
+    ]
 
 
 def _problem(finding: Finding) -> Problem:

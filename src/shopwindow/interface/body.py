@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import orjson
 
+from shopwindow.content.documents.characters import may_break_xml, not_xml
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.finding import Finding
-from shopwindow.content.reading.characters import may_break_xml, not_xml
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
@@ -251,10 +251,11 @@ def _barred(value: Json, shape: Shape) -> Iterator[Fault]:
     """
     if not may_break_xml(encoded(value)):
         return
-    for pointer, found, _ in not_xml(value):
-        place = shape.at(pointer)
+    for finding in not_xml(value):
+        place = shape.at(finding.pointer)
         if place is None or not place.keyword("x-any-character"):
-            yield Fault(_cut(pointer_text(pointer)), f"{found}, in JSON neither")
+            where = _cut(pointer_text(finding.pointer))
+            yield Fault(where, f"{finding.found}, in JSON neither")
 
 
 def _cut(text: str) -> str:

@@ -6,7 +6,7 @@ several documents together is not seen here (`folder`).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,12 +15,11 @@ import orjson
 from shopwindow.content.check.locating import Locator
 from shopwindow.content.check.tree import Parsed, doubtful
 from shopwindow.content.documents import expressions, site
+from shopwindow.content.documents.characters import not_xml
 from shopwindow.content.documents.documents import Document, Documents, Layer
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.layers import Assembly, Forgotten, assemble, origin
 from shopwindow.content.kinds import SITE, Kind
-from shopwindow.content.reading.characters import XML_TEXT, not_xml
-from shopwindow.content.reading.files import malformed
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.slips import slips_in
 from shopwindow.content.reading.text import text_of
@@ -92,9 +91,9 @@ class FolderReading:
         try:
             file = text_of(self._folder, source)
         except Malformed as fault:
-            self.problems.append(malformed("site.yaml", fault))
+            self.problems.append(fault.problem("site.yaml"))
             return empty, None
-        self.problems += [malformed("site.yaml", fault) for fault in file.faults]
+        self.problems += [fault.problem("site.yaml") for fault in file.faults]
         if file.stop:
             return empty, None
         self.allowed["site.yaml"] = allowances(file.text)
@@ -105,11 +104,7 @@ class FolderReading:
         # The first rendering serves to find the faults.
         rendered, _, _ = site.render(value, frozenset())
         document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
-        findings = self._explained(document)
-        findings += [
-            Finding("text.xml", pointer, found, XML_TEXT, on_key=on_key)
-            for pointer, found, on_key in not_xml(rendered)
-        ]
+        findings = [*self._explained(document), *not_xml(rendered)]
         flaws = [Finding(fault.rule, fault.pointer, "") for fault in yaml_faults]
         self.locator.flaws["site.yaml", None] = flaws
 
@@ -118,7 +113,12 @@ class FolderReading:
         bad_names = site.names_at_fault(value, [*findings, *flaws])
         _, names, unrendered = site.render(value, bad_names or frozenset())
         self.locator.unrendered["site.yaml"] = {text.pointer for text in unrendered}
-        findings += _unrendered(unrendered, names_exist=bad_names is not None)
+        findings += [
+            text.finding
+            for text in unrendered
+            # Where nobody knows the names, an unknown one is no mistake.
+            if not text.reported and (bad_names is not None or not text.fault.absent)
+        ]
 
         self.findings += [(document, finding) for finding in findings]
         if findings or flaws:
@@ -324,24 +324,3 @@ class FolderReading:
             if finding.missing is None
             and not (extends_reported and finding.pointer == ("extends",))
         ]
-
-
-def _unrendered(
-    texts: Iterable[expressions.Unrendered], *, names_exist: bool
-) -> Iterator[Finding]:
-    """Yield what is wrong with the expressions of texts that cannot be rendered.
-
-    Where nobody knows the names, an unknown one is no mistake.
-    """
-    for text in texts:
-        fault = text.fault
-        if text.reported or (fault.absent and not names_exist):
-            continue
-        yield Finding(
-            "expression",
-            text.pointer,
-            fault.found,
-            fault.allowed,
-            nearest=fault.nearest,
-            absent=fault.absent,
-        )

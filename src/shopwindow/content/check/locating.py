@@ -112,28 +112,14 @@ class Locator:
         problem's own pointer is the finding's, which may be missing in the file.
         """
         path = layer.path
-        spot = yaml.spot(self.files.spots(path), in_file)
-        place = None
-        if spot:
-            place = spot.key if finding.on_key and spot.key else spot.value
+        place = yaml.place_at(self.files.spots(path), in_file, on_key=finding.on_key)
         found = finding.found + self._line_beside(finding)
         if found == NOTHING:
             written = self.files.text(path).written(in_file)
             if expressions.EXPRESSION_START in written:
                 found = "the expression gives nothing"
-        return Problem(
-            finding.rule,
-            path,
-            found,
-            place,
-            layer.in_file(finding.pointer),
-            finding.allowed,
-            finding.about,
-            finding.nearest,
-            absent=finding.absent,
-            level=level,
-            meant=finding.meant,
-        )
+        pointer = layer.in_file(finding.pointer)
+        return replace(finding, found=found).problem(path, pointer, place, level)
 
     def _line_beside(self, finding: Finding) -> str:
         """Return `:` and the line of the other place that a finding's text ends with.

@@ -14,7 +14,7 @@ is valid: explaining is slow, and `check` does it for the few documents that are
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,12 +22,11 @@ import orjson
 
 from shopwindow.content.check.records import FeedBlock, FeedLines
 from shopwindow.content.documents import expressions
+from shopwindow.content.documents.characters import may_break_xml, not_xml
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.schedule import full_clock
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.reading import yaml
-from shopwindow.content.reading.characters import XML_TEXT, may_break_xml, not_xml
-from shopwindow.content.reading.files import malformed
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress, processors, shared
 from shopwindow.content.reading.slips import slips_in
@@ -189,13 +188,13 @@ def _read(
             _feed(folder, source, parsed)
         else:
             file = text_of(folder, source)
-            found = [malformed(source.path, fault) for fault in file.faults]
+            found = [fault.problem(source.path) for fault in file.faults]
             parsed.problems += found
             parsed.lost = file.stop is not None
             if not parsed.lost:
                 _take(file, names, parsed)
     except Malformed as fault:
-        parsed.problems.append(malformed(source.path, fault))
+        parsed.problems.append(fault.problem(source.path))
         parsed.lost = True
 
     documents = parsed.documents
@@ -264,23 +263,12 @@ def _rendered(file: YamlText, names: expressions.Names | None, parsed: Parsed) -
     rendered = expressions.render(value, names, faults.append)
     spots = file.spots if faults else {}
     for unrendered in faults:
-        fault, pointer = unrendered.fault, unrendered.pointer
+        pointer = unrendered.pointer
         parsed.unrendered.append(pointer)
         if not unrendered.reported:
-            spot = yaml.spot(spots, pointer)
-            place = spot.value if spot else None
-            parsed.problems.append(
-                Problem(
-                    "expression",
-                    parsed.source.path,
-                    fault.found,
-                    place,
-                    pointer,
-                    fault.allowed,
-                    nearest=fault.nearest,
-                    absent=fault.absent,
-                )
-            )
+            place = yaml.place_at(spots, pointer)
+            problem = unrendered.finding.problem(parsed.source.path, pointer, place)
+            parsed.problems.append(problem)
     return rendered
 
 
@@ -299,7 +287,7 @@ def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
                 raise line
             parsed.documents.append(feed.load(line, number))
         except Malformed as fault:
-            parsed.problems.append(malformed(source.path, fault))
+            parsed.problems.append(fault.problem(source.path))
             parsed.lost = True
 
 
@@ -328,20 +316,16 @@ def _not_xml(
     folder: Path, source: Source, documents: list[Json], listed: bool
 ) -> list[Problem]:
     """Return a problem for each text that XML cannot hold."""
-    texts = not_xml(documents if listed else documents[0])
+    findings = not_xml(documents if listed else documents[0])
     try:
-        spots = text_of(folder, source).spots if texts else {}
+        spots = text_of(folder, source).spots if findings else {}
     except (Malformed, OSError):  # changed since it was read
         spots = {}
-    problems = []
-    for pointer, found, on_key in texts:
-        spot = spots.get(pointer)
-        place = ((spot.key if on_key else None) or spot.value) if spot else None
-        problems.append(
-            Problem("text.xml", source.path, found, place, pointer, XML_TEXT)
+    return [
+        finding.problem(
+            source.path,
+            finding.pointer,
+            yaml.place_at(spots, finding.pointer, on_key=finding.on_key),
         )
-    return problems
-
-
-def _spots(folder: Path, source: Source) -> Mapping[Pointer, yaml.Spot]:
-    return text_of(folder, source).spots
+        for finding in findings
+    ]

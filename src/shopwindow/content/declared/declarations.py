@@ -89,7 +89,7 @@ def _read(
     except FileNotFoundError:
         return declared
     except Malformed as fault:
-        declared.problems += map(_malformed, (fault, *fault.more))
+        declared.problems += (one.problem(COLLECTIONS) for one in (fault, *fault.more))
         return declared
     except OSError as error:
         found = f"cannot be read: {error.strerror}"
@@ -104,12 +104,6 @@ def _read(
     if isinstance(value, dict):
         reader.take(value)
     return reader.declared
-
-
-def _malformed(fault: Malformed) -> Problem:
-    return Problem(
-        fault.rule, COLLECTIONS, fault.found, fault.place, fault.pointer, fault.allowed
-    )
 
 
 class _ReaderOfCollections:
@@ -144,21 +138,10 @@ class _ReaderOfCollections:
 
     def report(self, finding: Finding) -> None:
         """Add a finding as a problem at its place in the file."""
-        spot = yaml.spot(self.spots, finding.pointer)
-        place = ((finding.on_key and spot.key) or spot.value) if spot else None
-        self.faulty.add(finding.pointer[:1])
-        self.declared.problems.append(
-            Problem(
-                finding.rule,
-                COLLECTIONS,
-                finding.found,
-                place,
-                finding.pointer,
-                finding.allowed,
-                finding.about,
-                finding.nearest,
-            )
-        )
+        pointer = finding.pointer
+        place = yaml.place_at(self.spots, pointer, on_key=finding.on_key)
+        self.faulty.add(pointer[:1])
+        self.declared.problems.append(finding.problem(COLLECTIONS, pointer, place))
 
     def take(self, value: Mapping[str, Any]) -> None:
         """Take the declarations of the file, in its order."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.yaml import Json, walked
 from shopwindow.problems import Absent, Pointer, cut, nearest
 
@@ -113,6 +114,18 @@ class Unrendered:
     pointer: Pointer
     fault: Unreadable
     reported: bool = False
+
+    @property
+    def finding(self) -> Finding:
+        fault = self.fault
+        return Finding(
+            "expression",
+            self.pointer,
+            fault.found,
+            fault.allowed,
+            nearest=fault.nearest,
+            absent=fault.absent,
+        )
 
 
 def render(value: Json, names: Names, report: Callable[[Unrendered], None]) -> Json:

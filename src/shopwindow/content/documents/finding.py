@@ -7,7 +7,7 @@ from itertools import islice
 import orjson
 
 from shopwindow.content.reading.yaml import Json
-from shopwindow.problems import LONGEST, Absent, Pointer, cut
+from shopwindow.problems import LONGEST, Absent, Level, Place, Pointer, Problem, cut
 
 UNKNOWN_KEY = "schema.additionalProperties"
 """The rule of a key that a schema does not name."""
@@ -55,6 +55,28 @@ class Finding:
     meant: Json = field(default=None, compare=False)
     follows: bool = False
     stands_for: str = ""
+
+    def problem(
+        self,
+        path: str,
+        pointer: Pointer,
+        place: Place | None,
+        level: Level = Level.ERROR,
+    ) -> Problem:
+        """Return it as the problem of a file. ``pointer``: from the file's root on."""
+        return Problem(
+            self.rule,
+            path,
+            self.found,
+            place,
+            pointer,
+            self.allowed,
+            self.about,
+            self.nearest,
+            absent=self.absent,
+            level=level,
+            meant=self.meant,
+        )
 
 
 def shown(value: Json, limit: int = LONGEST) -> str:

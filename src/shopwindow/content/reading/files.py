@@ -10,7 +10,7 @@ from pathlib import Path
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.listing import UNREADABLE, Source
 from shopwindow.content.reading.yaml import Malformed
-from shopwindow.problems import Place, Pointer, Problem
+from shopwindow.problems import Place, Pointer
 
 MAX_FILE = 32 * 1024 * 1024
 """Bytes of a YAML file, whose values and places are held in memory while it is read.
@@ -67,13 +67,6 @@ def _bytes(path: str, size: int) -> bytes:
         return data
     finally:
         os.close(descriptor)
-
-
-def malformed(path: str, fault: Malformed) -> Problem:
-    """Return a fault of a file's YAML as a problem."""
-    return Problem(
-        fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed
-    )
 
 
 class FeedSpots(Mapping[Pointer, yaml.Spot]):

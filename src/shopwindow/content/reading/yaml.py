@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from shopwindow.content.reading import quotes, syntax
-from shopwindow.problems import Place, Pointer
+from shopwindow.problems import Place, Pointer, Problem
 
 Json = Any
 """A JSON value: dict, list, str, int, float, bool or None."""
@@ -85,6 +85,12 @@ class Malformed(Exception):
     pointer: Pointer = ()
     more: "tuple[Malformed, ...]" = ()
     value: Json = None
+
+    def problem(self, path: str) -> Problem:
+        """Return it as the problem of a file."""
+        return Problem(
+            self.rule, path, self.found, self.place, self.pointer, self.allowed
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +176,16 @@ def spot(spots: Mapping[Pointer, Spot], pointer: Pointer) -> Spot | None:
         if pointer[:end] in spots:
             return spots[pointer[:end]]
     return None
+
+
+def place_at(
+    spots: Mapping[Pointer, Spot], pointer: Pointer, *, on_key: bool = False
+) -> Place | None:
+    """Return the place of a value as `spot` finds it; with ``on_key``, of its key."""
+    stated = spot(spots, pointer)
+    if stated is None:
+        return None
+    return stated.key if on_key and stated.key else stated.value
 
 
 def _place(start: Any, end: Any) -> Place:

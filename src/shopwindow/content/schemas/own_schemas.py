@@ -115,8 +115,7 @@ class Own:
     def problem(
         self, rule: str, pointer: Pointer, found: str, allowed: str, close: str = ""
     ) -> Problem:
-        spot = yaml.spot(self.spots, pointer)
-        place = spot.value if spot else Place(1, 1, 1, 2)
+        place = yaml.place_at(self.spots, pointer) or Place(1, 1, 1, 2)
         return Problem(rule, self.path, found, place, pointer, allowed, nearest=close)
 
 
@@ -155,9 +154,7 @@ def read(folder: Path, name: str) -> Own | Problem:
         place = Place(error.lineno, error.colno, error.lineno, error.colno + 1)
         return refused(f"no JSON: {error.msg}", wanted, place)
     except Malformed as fault:
-        return Problem(
-            fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed
-        )
+        return fault.problem(path)
     if not isinstance(schema, dict):
         return refused("the schema is no JSON object", wanted)
     return Own(name, path, text, schema, spots)

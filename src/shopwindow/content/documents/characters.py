@@ -2,19 +2,15 @@
 
 import re
 
+from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.yaml import Json, walked
 from shopwindow.problems import Pointer
 
-XML_TEXT = "text without control characters"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def not_xml(value: Json) -> list[tuple[Pointer, str, bool]]:
-    """Return each text that XML cannot carry, keys included.
-
-    Each entry has the text's pointer, the character in words, and whether the text is a
-    key.
-    """
+def not_xml(value: Json) -> list[Finding]:
+    """Return a finding for each text that XML cannot carry, keys included."""
     texts: list[tuple[Pointer, str, bool]] = []
     for pointer, part in walked(value):
         if isinstance(part, str):
@@ -22,10 +18,12 @@ def not_xml(value: Json) -> list[tuple[Pointer, str, bool]]:
         elif isinstance(part, dict):
             texts += [((*pointer, key), key, True) for key in part]
     return [
-        (
+        Finding(
+            "text.xml",
             pointer,
             f"the character U+{ord(match[0]):04X}, which XML cannot carry",
-            on_key,
+            "text without control characters",
+            on_key=on_key,
         )
         for pointer, text, on_key in texts
         if (match := _NOT_XML.search(text))
