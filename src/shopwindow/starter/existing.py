@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shopwindow.content.check.folder import CheckOptions, files_of
 from shopwindow.content.check.memory import Memory
-from shopwindow.content.check.streams import streamed
+from shopwindow.content.check.records import streamed
 from shopwindow.content.check.tree import Parsed
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.layers import merge
@@ -52,8 +52,7 @@ class Existing:
             if file := self.parsed.get(source.path):
                 yield from (Document(kind.name, value, ()) for value in file.documents)
             else:
-                read = streamed(self.folder, source, {})
-                yield from (entry.document for entry in read)
+                yield from (one for one, _ in streamed(self.folder, source, {}))
 
     def values(self, kind: Kind, name: str) -> Iterator[Json]:
         """Yield the values of a property in the documents of a kind.

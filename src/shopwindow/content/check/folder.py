@@ -195,7 +195,7 @@ class _Check:
     def run(self) -> Checked:
         reading, kinds = self.reading, self.interface.kinds
         site_document, names = reading.site()
-        documents = reading.documents(site_document, self.read(names))
+        documents = reading.documents(site_document, names, self.read(names))
         read = Case(documents, kinds, reading.broken, reading.incomplete_kinds)
         case = resolved(read)
         state = self._state()

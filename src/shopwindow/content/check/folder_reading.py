@@ -130,9 +130,14 @@ class FolderReading:
 
     # -- documents ---------------------------------------------------------------------
 
-    def documents(self, site_document: Document, parsed: Iterable[Parsed]) -> Documents:
+    def documents(
+        self,
+        site_document: Document,
+        names: expressions.Names | None,
+        parsed: Iterable[Parsed],
+    ) -> Documents:
         """Return the valid documents, and add the others to ``broken``."""
-        documents = Documents(site_document)
+        documents = Documents(site_document, names=names or {})
         recognizing = LineFaults(self._schemas)
         layers: dict[str, list[Layer]] = defaultdict(list)
         bases: dict[str, dict[str, Layer]] = defaultdict(dict)

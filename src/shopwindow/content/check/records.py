@@ -1,4 +1,5 @@
-"""Reads the files of streamed kinds in blocks that several processes share.
+"""Reads the files of streamed kinds: in blocks that several processes share, or one by
+one for a command that looks for a few of their documents.
 
 A feed may hold millions of documents, so none is ever whole in memory. A plain feed is
 cut by byte: each process seeks to its block. A compressed feed cannot be entered in the
@@ -10,7 +11,7 @@ of its compression are bounded.
 import gzip
 import io
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,6 +20,7 @@ import orjson
 import zstandard
 
 from shopwindow.content.documents import expressions
+from shopwindow.content.documents.documents import Document, Layer
 from shopwindow.content.reading.files import MAX_EMPTY_LINES, MAX_LINE
 from shopwindow.content.reading.listing import COMPRESSED, Source
 from shopwindow.content.reading.text import text_of
@@ -263,6 +265,64 @@ class _Unpacked(io.RawIOBase):
         return count
 
 
+WantedLine = Callable[[bytes], bool]
+"""Whether the line of a feed may hold what is looked for. Other lines are not decoded:
+there may be millions, and few are of interest.
+"""
+
+
+def _values(
+    folder: Path,
+    block: FeedBlock,
+    names: expressions.Names,
+    wanted: WantedLine = lambda line: True,
+) -> Iterator[tuple[int | None, Json | Exception]]:
+    """Yield the values of a block, each with its line in a feed, or its index in a list;
+    in the place of what cannot be read, why it cannot.
+    """
+    source = block.source
+    if source.is_feed:
+        for number, line in FeedLines(folder, block):
+            if isinstance(line, Malformed):
+                yield number, line
+            elif wanted(line):
+                try:  # what `feed.load` found no fault with is plain JSON
+                    yield number, orjson.loads(line.removeprefix(BYTE_ORDER_MARK))
+                except ValueError as error:
+                    yield number, error
+        return
+    try:
+        file = text_of(folder, source)
+        yield from ((None, fault) for fault in file.faults)
+        value = expressions.render(file.value, names, lambda _: None)
+    except Malformed as fault:
+        yield None, fault
+        return
+    yield from enumerate(value) if isinstance(value, list) else [(None, value)]
+
+
+def streamed(
+    folder: Path,
+    source: Source,
+    names: expressions.Names,
+    wanted: WantedLine = lambda line: True,
+) -> Iterator[tuple[Document, int]]:
+    """Yield the documents of one file in their order, each with its line in a feed; 0 in
+    a YAML file. What cannot be read is skipped.
+
+    Args:
+        folder: the content folder.
+        source: a feed, plain or compressed, or a YAML file.
+        names: those of site.yaml, for the expressions of a YAML file.
+        wanted: lines of a feed for which it returns False are passed over.
+    """
+    for number, value in _values(folder, FeedBlock(source), names, wanted):
+        if not isinstance(value, Exception):
+            index, line = (None, number or 0) if source.is_feed else (number, 0)
+            layer = Layer(source.path, index, value)
+            yield Document(source.kind.name, value, (layer,)), line
+
+
 @dataclass(frozen=True)
 class Records:
     """The checked documents of one kind, which are read again each time they are
@@ -289,22 +349,8 @@ class Records:
 
         Raises Failure where the file was changed since it was checked.
         """
-        try:
-            if block.source.is_feed:
-                for _, line in FeedLines(self.folder, block):
-                    if isinstance(line, Malformed):
-                        raise line
-                    yield orjson.loads(
-                        line.removeprefix(BYTE_ORDER_MARK)
-                    )  # what `feed.load` found no fault with is plain JSON
-            else:
-                file = text_of(self.folder, block.source)
-                value = file.value
-                if file.faults:
-                    raise file.faults[0]
-                value = expressions.render(value, self.names, lambda _: None)
-                yield from value if isinstance(value, list) else [value]
-        except (Malformed, ValueError):
-            raise Failure(
-                f"{block.source.path}: was changed while it was read; try again"
-            ) from None
+        for _, value in _values(self.folder, block, self.names):
+            if isinstance(value, Exception):
+                path = block.source.path
+                raise Failure(f"{path}: was changed while it was read; try again")
+            yield value

@@ -70,12 +70,13 @@ class Documents:
 
     ``by_kind``: those except site.yaml, by the names of their kinds. ``feeds``: by the
     name of an index, what its check returned and it is built from; streamed documents
-    are read there.
+    are read there. ``names``: those of site.yaml, for the expressions of other files.
     """
 
     site: Document
     by_kind: dict[str, list[Document]] = field(default_factory=dict)
     feeds: dict[str, Any] = field(default_factory=dict)
+    names: Mapping[str, str | None] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[Document]:
         """Return the documents of a kind, in the order of their files."""

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from shopwindow.content.check.places import Files, layers_stating
-from shopwindow.content.check.streams import names_of, streamed
+from shopwindow.content.check.records import WantedLine, streamed
 from shopwindow.content.documents.documents import Document, Documents
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.reading.listing import Source
@@ -50,20 +50,24 @@ class Shelf:
     def of(self, kind: Kind) -> Iterator["Held"]:
         """Yield the documents of a kind, those that stand within others among them."""
         nested = nested_in(self.schemas, kind)
-        for document, line in self._outermost(kind):
-            yield from with_nested(Held(document, line), nested)
+        for held in self.outermost(kind):
+            yield from with_nested(held, nested)
 
-    def _outermost(self, kind: Kind) -> Iterator[tuple[Document, int]]:
+    def outermost(
+        self, kind: Kind, wanted: WantedLine = lambda line: True
+    ) -> Iterator["Held"]:
+        """Yield the documents of a kind. ``wanted``: lines of a feed for which it
+        returns False are passed over.
+        """
         if not kind.streamed:
-            site = [self.documents.site]
-            for document in site if kind is SITE else self.documents.of(kind.name):
-                yield document, 0
+            site, of_kind = [self.documents.site], self.documents.of(kind.name)
+            yield from map(Held, site if kind is SITE else of_kind)
             return
-        names = names_of(self.folder)
         for source in self.sources:
             if source.kind.name == kind.name:
-                for entry in streamed(self.folder, source, names):
-                    yield entry.document, entry.line
+                names = self.documents.names
+                for document, line in streamed(self.folder, source, names, wanted):
+                    yield Held(document, line)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shopwindow.content.check.places import Files, layers_stating, stated_at
-from shopwindow.content.check.streams import names_of, streamed
 from shopwindow.content.documents import expressions, groups
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.kinds import SITE, Kind, titled, values_at
@@ -190,7 +189,7 @@ def uses_of_setting(shelf: Shelf, name: str) -> Uses:
     """Return every text whose expressions use a name of site.yaml. Raises Misuse where
     site.yaml has no such name.
     """
-    names = names_of(shelf.folder)
+    names = shelf.documents.names
     if name not in names:
         listed = ", ".join(names)
         raise Misuse(
@@ -243,24 +242,16 @@ def _uses(
         # A text may stand in a line as \u escapes, too.
         return b"\\u" in line or any(needle in line for needle in needles)
 
-    files, names = shelf.files, names_of(shelf.folder)
+    files = shelf.files
     places: list[Use] = []
     lines: Counter[tuple[str, str]] = Counter()
     for kind in kinds:
-        if not kind.streamed:
-            for document in shelf.documents.of(kind.name):
-                if pointers := list(places_in(document)):
-                    places += _places(Held(document), kind, pointers, files)
-            continue
-        for source in shelf.sources:
-            if source.kind.name != kind.name:
-                continue
-            for entry in streamed(shelf.folder, source, names, wanted):
-                stated = places_in(entry.document)
-                if not entry.line:
-                    places += _places(Held(entry.document), kind, stated, files)
-                elif any(True for _ in stated):
-                    lines[kind.name, source.path] += 1
+        for held in shelf.outermost(kind, wanted):
+            pointers = list(places_in(held.document))
+            if pointers and held.line:
+                lines[kind.name, held.document.layers[0].path] += 1
+            elif pointers:
+                places += _places(held, kind, pointers, files)
     feeds = tuple(FeedUses(*feed, count) for feed, count in lines.items())
     return Uses(name, tuple(places), feeds)
 
