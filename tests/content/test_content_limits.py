@@ -14,7 +14,7 @@ from harness.content import edit, problems, scan, write_files
 from harness.program import Schemas
 from shopwindow.cli import main
 from shopwindow.content.check import records
-from shopwindow.content.check.records import FeedLines, blocks
+from shopwindow.content.check.records import FeedBlock, FeedLines, blocks
 from shopwindow.content.documents import expressions
 from shopwindow.content.documents.expressions import MAX_COMPILED, MAX_EXPRESSION, MAX_IN_TEXT, Unreadable, evaluate
 from shopwindow.content.reading.files import MAX_LINE
@@ -96,7 +96,11 @@ def source(path: Path) -> Source:
 
 def read(path: Path, *, shared: bool = True) -> list[tuple[int, Any]]:
     """Every line of a feed in its blocks: its number there, and its bytes or what is wrong with it."""
-    lines = [line for block in blocks([source(path)], shared=shared) for line in FeedLines(path.parent, block)]
+    lines = [
+        line
+        for block in (blocks([source(path)]) if shared else [FeedBlock(source(path))])
+        for line in FeedLines(path.parent, block)
+    ]
     return [(number, line.found if isinstance(line, Malformed) else line) for number, line in lines]
 
 

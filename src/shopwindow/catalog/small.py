@@ -16,9 +16,8 @@ from shopwindow.catalog.entries import (
     report_line,
 )
 from shopwindow.catalog.rules import Referable
-from shopwindow.content.check import records
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
-from shopwindow.content.check.records import FeedLines
+from shopwindow.content.check.records import FeedBlock, FeedLines
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Json
@@ -35,7 +34,7 @@ def small_of(
     """Return all records of some files, each checked by itself."""
     places, faults = RecordPlaces(around.folder), LineFaults(around.schemas)
     entries = []
-    for block in records.blocks(sources, shared=False):
+    for block in map(FeedBlock, sources):
         lines = FeedLines(around.folder, block)
         for entry in entries_of(block, around, report, lines, faults):
             entries.append(entry)

@@ -116,9 +116,10 @@ def _of_value(
     """Return how a value breaks a contract, or None."""
     value, left = reached.value, reached.left
     walked = field.steps[: len(field.steps) - len(left)]
-    where = f"{text_of(field.steps)} of {asked.request.text}"
 
     def breach(rule: str, what: str, allowed: str, near: str = "") -> Breach:
+        # Put into words here: of a hundred thousand values hardly one breaks a contract.
+        where = f"{text_of(field.steps)} of {asked.request.text}"
         return Breach(
             asked, rule, f"{where} {what}", allowed, reached.pointer, near, field
         )
@@ -159,14 +160,16 @@ def _is_of_type(value: Json, type: str) -> bool:
     """
     if isinstance(value, bool):
         return type == "boolean"
-    types: dict[str, Any] = {
-        "text": str,
-        "integer": int,
-        "number": (int, float),
-        "object": dict,
-        "list": list,
-    }
-    return type in types and isinstance(value, types[type])
+    return type in _TYPES and isinstance(value, _TYPES[type])
+
+
+_TYPES: dict[str, Any] = {
+    "text": str,
+    "integer": int,
+    "number": (int, float),
+    "object": dict,
+    "list": list,
+}
 
 
 def _text(value: Json) -> str:

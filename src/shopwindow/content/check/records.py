@@ -81,12 +81,8 @@ class FeedBlock:
     stripes: int = 1
 
 
-def blocks(sources: Sequence[Source], *, shared: bool = True) -> list[FeedBlock]:
-    """Return the blocks of some files, in order; each file is one block unless
-    ``shared``.
-    """
-    if not shared:
-        return [FeedBlock(source) for source in sources]
+def blocks(sources: Sequence[Source]) -> list[FeedBlock]:
+    """Return the blocks of some files, which any processes may read, in order."""
     parts: list[FeedBlock] = []
     for source in sources:
         size = source.size
@@ -335,8 +331,8 @@ class Records:
 
     def __iter__(self) -> Iterator[Json]:
         """Yield all of them, in the order of the files."""
-        for block in blocks(self.sources, shared=False):
-            yield from self.read(block)
+        for source in self.sources:
+            yield from self.read(FeedBlock(source))
 
     def blocks(self) -> list[FeedBlock]:
         """Return parts that any processes may read side by side, in the order of the

@@ -3,34 +3,16 @@ waits.
 """
 
 import subprocess
-from enum import Enum, auto
 from pathlib import Path
 
 READ_SECONDS = 20
 """After which nobody waits for what git knows of files; the answer is then left out."""
 
 
-class GitFault(Enum):
-    """Why git returned nothing."""
-
-    MISSING = auto()
-    """Git is not installed, or must not be run."""
-
-    SLOW = auto()
-    """Git took longer than it may."""
-
-    REFUSED = auto()
-    """Git ended with a status of failure: there is no repository, say, or no such
-    revision.
-    """
-
-
 class GitFailed(Exception):
-    """Git returned nothing: ``fault`` says why."""
-
-    def __init__(self, fault: GitFault) -> None:
-        super().__init__(fault.name)
-        self.fault = fault
+    """Git returned nothing. Its text says why; it has none where git ended with a
+    status of failure: there is no repository, say, or no such revision.
+    """
 
 
 def git(folder: Path, *arguments: str, seconds: int = READ_SECONDS) -> bytes:
@@ -49,9 +31,9 @@ def git(folder: Path, *arguments: str, seconds: int = READ_SECONDS) -> bytes:
     try:
         done = subprocess.run(command, capture_output=True, check=True, timeout=seconds)
     except OSError:
-        raise GitFailed(GitFault.MISSING) from None
+        raise GitFailed("git is not installed") from None
     except subprocess.TimeoutExpired:
-        raise GitFailed(GitFault.SLOW) from None
+        raise GitFailed(f"git takes more than {seconds} seconds") from None
     except subprocess.CalledProcessError:
-        raise GitFailed(GitFault.REFUSED) from None
+        raise GitFailed from None
     return done.stdout

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from shopwindow.content.reading.git import GitFailed, GitFault, git
+from shopwindow.content.reading.git import GitFailed, git
 from shopwindow.content.reading.scratch import scratch
 from shopwindow.problems import Failure
 
@@ -18,11 +18,6 @@ EXPORT_SECONDS = 60
 """For one command of git, after which it counts as stuck: exporting the whole history's
 largest folders takes some seconds.
 """
-
-_SENTENCES = {
-    GitFault.MISSING: "git is not installed",
-    GitFault.SLOW: f"git takes more than {EXPORT_SECONDS} seconds",
-}
 
 
 def commit_of(content: Path, revision: str) -> str:
@@ -84,4 +79,4 @@ def _git(content: Path, *arguments: str, failure: str) -> bytes:
     try:
         return git(content, *arguments, seconds=EXPORT_SECONDS)
     except GitFailed as error:
-        raise Failure(_SENTENCES.get(error.fault, failure)) from None
+        raise Failure(str(error) or failure) from None
