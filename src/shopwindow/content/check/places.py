@@ -98,8 +98,6 @@ class Files:
         if path not in self._texts:
             try:
                 self._texts[path] = text_of(self.folder, self.sources[path])
-                if self._texts[path].stop:
-                    self._texts[path] = _UNREAD
             except (KeyError, Malformed, OSError):
                 self._texts[path] = _UNREAD
         return self._texts[path]

@@ -209,6 +209,8 @@ def _in_expressions(files: Files, path: str, kind: Kind, name: str) -> Iterator[
     file = files.text(path)
     if expressions.EXPRESSION_START not in file.text or name not in file.text:
         return
+    if file.stop:  # it was changed since the check
+        return
     value, spots = file.value, files.spots(path)
     for pointer, part in walked(value):
         if isinstance(part, str) and name in expressions.names_in(part):

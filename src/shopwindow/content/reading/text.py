@@ -47,7 +47,7 @@ class Overlapping(Exception):
 class YamlText:
     """The text of a file, without a byte order mark, and what stands where in it.
 
-    ``value`` and ``spots`` read the text, and so raise Malformed where it has a fault
+    ``value`` and ``spots`` read the text. ``value`` raises Malformed where it has a fault
     that reading cannot go beyond. ``is_feed``: its lines are documents, and pointers
     begin with their numbers; lines with faults count for nothing.
     """
@@ -84,8 +84,13 @@ class YamlText:
 
     @cached_property
     def spots(self) -> Mapping[Pointer, Spot]:
-        """Where every value stands."""
-        return FeedSpots(self.text) if self.is_feed else yaml.locate(self.text)
+        """Where every value stands; nothing where a fault hides the rest of the file."""
+        if self.is_feed:
+            return FeedSpots(self.text)
+        try:
+            return yaml.locate(self.text)
+        except Malformed:
+            return {}
 
     @cached_property
     def lines(self) -> Sequence[str]:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from shopwindow.content.reading import quotes, syntax
 from shopwindow.problems import Place, Pointer, Problem
@@ -93,8 +93,7 @@ class Malformed(Exception):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """Where a value stands in its file, and its key, where it has one."""
 
     value: Place
