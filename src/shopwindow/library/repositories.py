@@ -15,7 +15,6 @@ from shopwindow.problems import (
 )
 from shopwindow.starter import begin, document
 from shopwindow.starter.begin import Beginning
-from shopwindow.starter.existing import existing
 
 
 def start(interface: Interface, folder: Path, beginning: Beginning) -> list[str]:
@@ -59,7 +58,9 @@ def new(
     prepared = declared(interface, content)
     has_faults = bool(prepared.problems or prepared.schemas.problems)
     named = document.kind_named(prepared.interface, kind, has_faults=has_faults)
-    there = existing(content, prepared.interface, prepared.schemas, memory or Memory())
+    there = document.existing(
+        content, prepared.interface, prepared.schemas, memory or Memory()
+    )
     begun = document.new_document(prepared.interface, there, named, name)
     return document.write(content, begun)
 
