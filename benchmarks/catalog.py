@@ -261,6 +261,7 @@ def build(folder: Path, out: Path, jobs: int | None) -> None:
         feed(folder, "products", PRODUCT),
         feed(folder, "inventory", INVENTORY),
         feed(folder, "reviews", REVIEW),
+        stores=range(1, STORES + 1),
     )
     write(out, sources, jobs)
 
@@ -360,7 +361,7 @@ def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
     def rows(statement: str) -> Reading:
         return lambda asked: database.execute(statement, asked[1]).fetchall()
 
-    document = "SELECT data FROM number JOIN document USING (rank) WHERE id = ?"
+    document = "SELECT document FROM product WHERE id = ?"
     ids = [source.randrange(1, index.active + 1) * 7 + 100_000 for _ in range(READS)]
     details = [(call(f"v4/catalog/product/{id}"), (id,)) for id in ids]
     yield beside("Product detail v4, by id", answered, rows(document), details)
@@ -378,10 +379,10 @@ def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
     def browsed(asked: tuple[Call, Any]) -> object:
         category, products = asked[1]
         document = database.execute(
-            "SELECT document, products, facets FROM category WHERE id = ?", category
+            "SELECT document, products FROM category WHERE id = ?", category
         )
         found = database.execute(
-            f"SELECT id, data FROM number JOIN document USING (rank) WHERE id IN ({marks})",
+            f"SELECT id, document FROM product WHERE id IN ({marks})",
             products,
         )
         return document.fetchall(), found.fetchall()
@@ -397,7 +398,7 @@ def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
 
     upcs = [gtin(source.randrange(1, index.active + 1) * 8) for _ in range(READS)]
     stores = source.sample(range(1, STORES), 15)
-    stock = "SELECT stores FROM upc WHERE upc = ?"
+    stock = "SELECT stores FROM stock WHERE upc = ?"
     lookups = [(upc, (int(upc),)) for upc in upcs]
     yield beside(
         "Availability of a UPC in 15 stores (the verb)",

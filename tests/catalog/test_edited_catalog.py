@@ -10,7 +10,8 @@ import pytest
 
 from facts.index_edits import EDITS
 from harness.catalogs import EditedCatalog
-from harness.indexes import REQUESTS, answer, drawn_requests, follow, release
+from harness.content import store, write
+from harness.indexes import REQUESTS, answer, drawn_requests, follow, release, same
 from harness.program import served
 from shopwindow.shop import INTERFACE
 
@@ -42,6 +43,16 @@ def test_a_release_upon_a_previous_one_is_that_of_a_build_from_nothing(
 ) -> None:
     folder = Path(shutil.copytree(unedited, tmp_path / "edited", symlinks=True))
     follow(EditedCatalog(1, SIZE), folder, [[EDITS[edit] for edit in EVERY_RUN[name]]], 40)
+
+
+def test_a_store_that_opens_between_others_makes_the_rows_of_all_stock_again(unedited: Path, tmp_path: Path) -> None:
+    """The place of each store in a row follows from the numbers of all."""
+    folder = Path(shutil.copytree(unedited, tmp_path / "edited", symlinks=True))
+    shop = EditedCatalog(1, SIZE)
+    EDITS["store_opened"](shop)
+    release(shop, folder)
+    write(folder / "content", {"stores/between.yaml": store(142, locationNumber=42)})
+    same(shop, folder, 1, 40)
 
 
 # -- the comparison itself ---------------------------------------------------------------------------------------

@@ -26,8 +26,6 @@ from harness.catalogs import (
     review,
 )
 from harness.content import examples
-from shopwindow.catalog.index.facets import FacetColumns, counted, ranges
-from shopwindow.catalog.index.ranks import rank_at
 
 REVIEWS = st.lists(st.tuples(st.integers(0, 29), st.integers(1, 5)), max_size=20)
 
@@ -140,20 +138,3 @@ def test_stores_and_the_site_have_what_the_inventory_says(
         assert found.availability(upcs, locations) == expected
         made = found.products((1,))[1]
         assert ([entry["available"] for entry in made["upcs"]], made["available"]) == (online, any(online))
-
-
-@given(st.lists(st.tuples(st.sampled_from(WORDS), st.integers(0, 60_000)), max_size=30), st.data())
-def test_a_result_is_counted_alike_by_what_it_has_and_by_what_it_lacks(
-    made: list[tuple[str, int]], data: st.DataObject
-) -> None:
-    columns = FacetColumns(["Material"])
-    taken = [rank_at(place) for place in range(1, len(made) + 1)]
-    for rank, (word, cents) in zip(taken, made, strict=True):
-        columns.add(rank, rank, cents, [("Ash",), (), (word, "S"), (word,)[: cents % 2]])
-    ranks = data.draw(st.lists(st.sampled_from(taken), unique=True)) if made else []
-    expected = [facet.count(ranks) for facet in columns.facets]
-    for each in (ranks, sorted(ranks)):
-        looked_at, absent = counted(each, len(columns.ids) - 1)
-        assert len(looked_at) <= len(each)
-        assert [facet.count(looked_at, absent=absent) for facet in columns.facets] == expected
-        assert ranges(columns.bands, looked_at, absent=absent) == ranges(columns.bands, each)

@@ -77,7 +77,7 @@ def test_a_document_that_is_no_json_is_a_damaged_file() -> None:
 def test_a_reader_of_a_damaged_document_learns_so(tmp_path: Path) -> None:
     found = index(tmp_path, *documents(3))
     with sqlite3.connect(next(tmp_path.iterdir())) as database:
-        database.execute("UPDATE document SET data = x'00'")
+        database.execute("UPDATE product SET document = x'00'")
     with pytest.raises(DamagedRow):
         found.product(2)
 

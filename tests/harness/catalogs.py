@@ -249,7 +249,8 @@ def indexed(content: Content, folder: Path, **more: Json) -> Catalog:
     """The catalog as a release of ``content`` has it. ``more``: other documents than the ones above, by kind."""
     given: dict[str, Json] = {name.removesuffix(".yaml"): documents for name, documents in FILES.items()} | more
     path = folder / "catalog.sqlite"
-    write(path, Sources(site={"catalog": content.setting("catalog") or {}}, **given), jobs=1)
+    site = {"catalog": content.setting("catalog") or {}}
+    write(path, Sources(site=site, stores=_stores(given["inventory"]), **given), jobs=1)
     return open_index(path)
 
 
@@ -260,6 +261,11 @@ Document = dict[str, Any]
 URL = "https://www.example.com/"
 RANGES = ((0, 49.99), (50, 99.99), (100, 249.99), (250, 499.99), (500, None))
 FACETS = {"BRAND": "Brand", "COLOR": "Color", "SIZE": "Size", "PRICE": "Price", "MATERIAL": "Material"}
+
+
+def _stores(inventory: Iterable[Document]) -> set[int]:
+    """The location numbers that documents about stock name."""
+    return {int(number) for document in inventory for number in document.get("stores", {})}
 
 
 def category(id: int, name: str = "Things", **more: Any) -> Document:
@@ -297,7 +303,9 @@ def review(number: int, about: int, rating: int, day: str = "2013-06-21") -> Doc
 def index(folder: Path, *products: Document, **more: Any) -> OpenedCatalog:
     """The index of some products, in one category unless others are given."""
     path = folder / f"catalog-{len(list(folder.iterdir()))}.sqlite"
-    write(path, Sources(**{"categories": [category(1)], "products": products, **more}), jobs=1)
+    stores = _stores(more.get("inventory", ()))
+    given = {"categories": [category(1)], "products": products, "stores": stores, **more}
+    write(path, Sources(**given), jobs=1)
     return open_index(path)
 
 

@@ -22,7 +22,7 @@ COUNTED = r"\[[# ]{30}\] [0-9,]+ of [0-9,]+"
 COMMANDS: list[tuple[list[str], list[str]]] = [
     (["check"], [f"checking {COUNTED}"]),
     (["build"], [f"checking {COUNTED}", "indexing …", f"rendering {COUNTED}"]),
-    (["catalog", "explain", "--unbuilt"], [f"checking {COUNTED}", "indexing …", f"counting {COUNTED}"]),
+    (["catalog", "explain", "--unbuilt"], [f"checking {COUNTED}", "indexing …"]),
     (["catalog", "explain", "coat", "--unbuilt"], [f"checking {COUNTED}", "indexing …"]),
     (["catalog", "import", "inventory.sql", "rows.jsonl"], [r"importing: [0-9,]+ rows"]),
 ]

@@ -45,7 +45,8 @@ class CheckedCatalog:
     """A catalog without problems, from which the index is built.
 
     ``categories`` are flat, in their order: each has its `parent`, and not those within
-    it. ``names`` are those that expressions in YAML files may use.
+    it. ``stores`` are the location numbers of all stores, and ``names`` those that
+    expressions in YAML files may use.
     """
 
     folder: Path
@@ -57,6 +58,7 @@ class CheckedCatalog:
     reviews: Records
     recommendations: Records
     synonyms: list[list[str]]
+    stores: frozenset[int]
     names: Mapping[str, str | None]
 
     @cached_property
@@ -82,7 +84,8 @@ class CheckedCatalog:
 
     def digest(self) -> str:
         """Return a digest of what all documents follow from, the same on any machine."""
-        return sha256(orjson.dumps(sorted(self.digests.items()))).hexdigest()
+        follows_from = [sorted(self.digests.items()), sorted(self.stores)]
+        return sha256(orjson.dumps(follows_from)).hexdigest()
 
 
 def check(
@@ -136,6 +139,7 @@ def check(
         streams["review"],
         streams["recommendation"],
         [entry.value for entry in synonyms],
+        frozenset(map(int, referable.stores or ())),
         around.names,
     )
     return catalog, report

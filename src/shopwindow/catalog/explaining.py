@@ -8,7 +8,6 @@ from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.catalog.search import search_query
 from shopwindow.content.documents.documents import Content
-from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
@@ -39,7 +38,6 @@ def explained(
     filters: Sequence[tuple[str, str]],
     limit: int,
     product: int | None = None,
-    progress: Progress | None = None,
 ) -> Json:
     """Return why the search operation finds what it finds; without a phrase, what the
     catalog lacks.
@@ -52,7 +50,6 @@ def explained(
             facets, as a client sends them.
         limit: so many products are explained.
         product: the id of one whose place or absence is explained, too.
-        progress: where no phrase is given, called with (products read, all products).
 
     Raises Misuse for a catalog that is not there, and for what the operation refuses.
     """
@@ -63,7 +60,7 @@ def explained(
     if not phrase.strip():
         if filters or product is not None:
             raise Misuse("", "a filter and a product go with a PHRASE")
-        return explain(catalog, "", ProductQuery(), limit, progress=progress)
+        return explain(catalog, "", ProductQuery(), limit)
     for name, _ in filters:
         if name in OF_THE_PAGE:
             raise Misuse("filter", f"{name}: is no filter, such as CATEGORY or COLOR")

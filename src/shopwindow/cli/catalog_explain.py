@@ -111,6 +111,5 @@ def explain(
             filters,
             limit,
             product,
-            progress_bar("counting"),
         )
     click.echo(orjson.dumps(explanation, option=INDENTED))

@@ -83,10 +83,11 @@ class CatalogIndex:
             feeds.reviews,
             feeds.recommendations,
             feeds.synonyms,
+            feeds.stores,
             feeds.digests,
         )
         try:
-            format_and_digest = write(
+            return write(
                 path.resolve(),
                 sources,
                 jobs=jobs,
@@ -95,8 +96,6 @@ class CatalogIndex:
             )
         except sqlite3.Error as error:
             raise OSError(_errno(error), str(error), str(path)) from error
-        _, _, digest = format_and_digest.partition(":")
-        return digest
 
     def obstacle(self, previous: Path) -> str | None:
         """Return that another version of SQLite wrote a catalog; None: this one did.

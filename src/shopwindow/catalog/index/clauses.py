@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, Protocol
 
+from shopwindow.catalog.index.lists import ProductLists
 from shopwindow.catalog.index.spelling import nearest
 from shopwindow.catalog.index.words import stem
 
@@ -63,6 +64,13 @@ class IndexReader(Protocol):
     active: int
     """How many products are active; only those are found."""
 
+    lists: ProductLists
+    """From ids to ranks, and back."""
+
+    def texts(self, ids: Sequence[int]) -> Mapping[int, Sequence[str]]:
+        """Return the words of products in name, brand, kind and attributes, by id."""
+        ...
+
     @property
     def synonyms(self) -> Mapping[tuple[str, ...], Sequence[tuple[str, ...]]]:
         """The stems of a word or a name → the stems of each of its synonyms."""
@@ -76,7 +84,7 @@ class IndexReader(Protocol):
         ...
 
     def direct(self, phrase: str) -> int | None:
-        """Return the rank of the active product whose id, UPC or sku a phrase is."""
+        """Return the id of the active product whose id, UPC or sku a phrase is."""
         ...
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -118,7 +126,7 @@ class Clause:
 def satisfying(
     reader: IndexReader, clauses: Sequence[Clause], columns: str = "", limit: int = -1
 ) -> list[int]:
-    """Return the ranks of the products that satisfy all clauses, in order.
+    """Return the ids of the active products that satisfy all clauses, ascending.
 
     ``columns`` restricts where the words may stand, in FTS5's syntax. ``limit`` -1 is
     none.

@@ -6,13 +6,13 @@ shown. What comes of it is JSON: a command prints it, and a page draws it.
 
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from shopwindow.catalog.index.clauses import satisfying
 from shopwindow.catalog.index.opened import OpenedCatalog
-from shopwindow.catalog.index.ranks import INACTIVE
 from shopwindow.catalog.index.scoring import Match, Scoring, scoring_of
-from shopwindow.catalog.index.searching import Searched, best_first, scored, texts
+from shopwindow.catalog.index.searching import Searched, best_first, scored
 from shopwindow.catalog.protocol import ProductQuery
-from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.yaml import Json
 
 SCORED_FIELDS = ("name", "brand", "kind", "attributes")
@@ -21,11 +21,6 @@ SCORED_FIELDS = ("name", "brand", "kind", "attributes")
 EXAMPLES = 5
 """Products, categories or UPCs that are named for what they lack: enough to look at."""
 
-PRODUCTS_A_LOOK, UPCS_A_LOOK = 100, 500
-"""Products and UPCs whose stock is looked up together; SQLite took at most 999
-placeholders before its release 3.32.
-"""
-
 
 def explain(
     catalog: OpenedCatalog,
@@ -33,7 +28,6 @@ def explain(
     query: ProductQuery,
     limit: int,
     product: int | None = None,
-    progress: Progress | None = None,
 ) -> Json:
     """Return why a phrase finds what it finds; without a word, what the catalog lacks.
 
@@ -43,10 +37,9 @@ def explain(
         query: its filters count; order and page do not.
         limit: so many products are explained, the best first.
         product: the id of one whose place or absence is explained, too.
-        progress: where no phrase is given, called with (products read, all products).
     """
     if not phrase.strip():
-        return _lacks(catalog, progress)
+        return _lacks(catalog)
     searched, ranks = catalog.searched(phrase)
     scoring = scoring_of(catalog, searched.clauses, searched.head)
     narrowed = catalog.lists.filtered(ranks, query)
@@ -97,26 +90,27 @@ def _products(
     follows by its rank.
     """
     places = {rank: place for place, rank in enumerate(ordered, 1)}
-    by_words = sorted(rank for rank in ordered if rank != searched.direct)
-    with_score = set(scored(catalog, searched, by_words))
+    with_score = set(scored(catalog, searched, np.sort(ordered)).tolist())
 
     def shown(ranks: Sequence[int]) -> list[Json]:
-        ids = [catalog.lists.column("id")[rank] for rank in ranks]
-        documents = catalog.products(ids)
-        rows = texts(catalog, [rank for rank in ranks if rank in with_score])
-        scores = {rank: scoring.score(text) for rank, text in rows}
-        return [
-            {
-                "place": places[rank],
-                "id": id,
-                "name": documents[id]["name"],
-                "brand": documents[id].get("brand", ""),
-                "rank": catalog.lists.standing_at(rank),
-                "score": scores[rank].total if rank in scores else None,
-                "matches": _by_field(scores[rank].matches) if rank in scores else {},
-            }
-            for rank, id in zip(ranks, ids, strict=True)
-        ]
+        ids = catalog.lists.ids(ranks)
+        documents, texts = catalog.products(ids), catalog.texts(ids)
+        products = []
+        for rank, id in zip(ranks, ids, strict=True):
+            has_score = rank in with_score and id != searched.direct
+            score = scoring.score(texts[id]) if has_score else None
+            products.append(
+                {
+                    "place": places[rank],
+                    "id": id,
+                    "name": documents[id]["name"],
+                    "brand": documents[id].get("brand", ""),
+                    "rank": rank + 1,
+                    "score": score and score.total,
+                    "matches": _by_field(score.matches) if score else {},
+                }
+            )
+        return products
 
     return shown
 
@@ -139,20 +133,20 @@ def _named(
     """Return what became of a product that was named: it exists, is active, is found,
     and has no place where filters or the price limit leave it out.
     """
-    rank = catalog.ranks((id,)).get(id)
-    is_active = rank is not None and rank < INACTIVE
-    is_found = is_active and (rank in searched.ranks or rank == searched.direct)
-    (product,) = shown([rank]) if rank is not None and rank in ordered else (None,)
+    ranks = catalog.lists.ranks((id,)).tolist()
+    is_active = bool(ranks)
+    is_found = is_active and (id in searched.ids or id == searched.direct)
+    (product,) = shown(ranks) if set(ranks).intersection(ordered) else (None,)
     return {
         "id": id,
-        "exists": rank is not None,
+        "exists": catalog.product(id) is not None,
         "active": is_active,
         "found": is_found,
         "place": product and product["place"],
         "lacks": [
             " ".join(clause.words)
             for clause in searched.clauses
-            if is_active and not is_found and rank not in satisfying(catalog, (clause,))
+            if is_active and not is_found and id not in satisfying(catalog, (clause,))
         ],
         "product": product,
     }
@@ -160,96 +154,71 @@ def _named(
 
 # -- what the catalog lacks ------------------------------------------------------------
 
+CANNOT_BE_SENT = "upc.active AND online = 0 AND stores IS NULL"
+"""What is true of a UPC that is sold, and that neither the site nor a store has."""
 
-def _lacks(catalog: OpenedCatalog, progress: Progress | None) -> Json:
-    """Return what active products lack, in one pass over their documents, and which
-    categories have none of them.
+LACKING = {
+    "image": "NOT pictured",
+    "price": "high <= 0",
+    "category": "NOT EXISTS (SELECT 1 FROM json_each(categories)"
+    " JOIN category ON category.id = value)",
+    "stock": "EXISTS (SELECT 1 FROM upc WHERE product = listed.id AND upc.active)"
+    " AND NOT EXISTS (SELECT 1 FROM upc LEFT JOIN stock USING (upc)"
+    f" WHERE product = listed.id AND upc.active AND NOT ifnull({CANNOT_BE_SENT}, 0))",
+}
+"""What an active product may lack, as conditions of the table `listed`."""
+
+BY_RANK = "listed.best IS NULL, listed.best, listed.id"
+"""The order of ranks."""
+
+SOLD = (
+    "FROM upc JOIN listed ON listed.id = product LEFT JOIN stock USING (upc)"
+    " WHERE listed.active AND upc.active"
+)
+"""The UPCs that are sold, with their stock and their products."""
+
+
+def _lacks(catalog: OpenedCatalog) -> Json:
+    """Return what active products lack, and which categories have none of them.
 
     What lacks something is counted, and the first are named: products and UPCs in the
     order of best sellers, categories in that of their ids.
     """
-    categories = {id for (id,) in catalog.file.rows("SELECT id FROM category")}
-    lacking = {name: _Lacking() for name in ("image", "price", "category", "stock")}
-    nowhere, waiting = _Lacking(), list[Json]()
-    count = 0
-    for done, document in enumerate(catalog.documents(), 1):
-        id = document["id"]
-        if not document.get("images", {}).get("primary"):
-            lacking["image"].add(id)
-        if document["priceHigh"] <= 0:
-            lacking["price"].add(id)
-        if categories.isdisjoint(document.get("categories", ())):
-            lacking["category"].add(id)
-        sold = [one for one in document.get("upcs", ()) if one.get("active", True)]
-        count += len(sold)
-        if any(not one["available"] for one in sold):
-            waiting.append((id, sold))
-        if len(waiting) >= PRODUCTS_A_LOOK:
-            _look_up(catalog, waiting, lacking["stock"], nowhere)
-        if progress:
-            progress(done, catalog.active)
-    _look_up(catalog, waiting, lacking["stock"], nowhere)
-    empty = _Lacking()
-    query = "SELECT id FROM category WHERE coalesce(length(products), 0) = 0"
-    for (id,) in catalog.file.rows(f"{query} ORDER BY id"):
-        empty.add(id)
+
+    def counted(column: str, rows: str, order: str) -> Json:
+        first = catalog.rows(
+            f"SELECT {column} {rows} ORDER BY {order} LIMIT {EXAMPLES}"
+        )
+        count = catalog.file.one(f"SELECT count(*) {rows}")
+        return {"count": count, "first": [value for (value,) in first]}
+
+    def text_of(upc: int) -> str:
+        """Return a UPC as its product has it: with leading zeros."""
+        id = catalog.file.one("SELECT product FROM upc WHERE upc = ?", upc)
+        texts: list[str] = [
+            entry["upc"] for entry in (catalog.product(id) or {})["upcs"]
+        ]
+        return next(text for text in texts if int(text) == upc)
+
+    nowhere = counted("upc", f"{SOLD} AND {CANNOT_BE_SENT}", f"{BY_RANK}, upc")
+    nowhere["first"] = list(map(text_of, nowhere["first"]))
+    empty = "FROM category WHERE length(products) = 0"
     return {
         "products": catalog.active,
-        "lacking": {name: one.shown() for name, one in lacking.items()},
-        "upcs": count,
-        "nowhere": nowhere.shown(),
-        "categories": len(categories),
-        "empty": empty.shown(),
+        "lacking": {
+            name: counted("id", f"FROM listed WHERE active AND {condition}", BY_RANK)
+            for name, condition in LACKING.items()
+        },
+        "upcs": catalog.file.one(f"SELECT count(*) {SOLD}"),
+        "nowhere": nowhere,
+        "categories": catalog.file.one("SELECT count(*) FROM category"),
+        "empty": counted("id", empty, "id"),
         "facets": [
             {
-                "name": facet.name,
+                "name": name,
                 "values": len(facet.values),
-                # The combination 0 has no value, and free ranks have it, too.
-                "products": len(facet.column) - facet.column.count(0),
+                "products": facet.having(),
             }
-            for facet in catalog.lists.facets
+            for name, facet in catalog.lists.facets.items()
         ],
     }
-
-
-class _Lacking:
-    """What lacks something: all are counted, and the first are named."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._first: list[int | str] = []
-
-    def add(self, id: int | str) -> None:
-        self._count += 1
-        if len(self._first) < EXAMPLES:
-            self._first.append(id)
-
-    def shown(self) -> Json:
-        return {"count": self._count, "first": self._first}
-
-
-def _look_up(
-    catalog: OpenedCatalog, waiting: list[Json], sold_out: _Lacking, nowhere: _Lacking
-) -> None:
-    """Count UPCs that cannot be sent and that no store has, and products without others.
-
-    ``waiting`` has ids of products with their UPCs, and is empty afterwards.
-    """
-    numbers = [
-        one["upc"] for _, sold in waiting for one in sold if not one["available"]
-    ]
-    in_stores = set[str]()
-    for start in range(0, len(numbers), UPCS_A_LOOK):
-        looked_up = numbers[start : start + UPCS_A_LOOK]
-        in_stores |= set(catalog.stock.upcs_in_stores(looked_up))
-    for id, sold in waiting:
-        gone = [
-            one["upc"]
-            for one in sold
-            if not one["available"] and one["upc"] not in in_stores
-        ]
-        for upc in gone:
-            nowhere.add(upc)
-        if len(gone) == len(sold):
-            sold_out.add(id)
-    waiting.clear()

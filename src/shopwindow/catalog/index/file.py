@@ -5,11 +5,9 @@ opened.
 import fcntl
 import shutil
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-INDEX_FORMAT = 6
+INDEX_FORMAT = 7
 """The format of catalog.sqlite; a reader refuses any other."""
 
 PAGE_SIZE = 16384
@@ -30,8 +28,9 @@ _VERSION = slice(96, 100)
 """Where a file says which SQLite wrote it last (SQLite's file format, 1.3)."""
 
 
-def create(path: Path, script: str) -> sqlite3.Connection:
-    """Create a database, and return a connection that is in a transaction.
+def writing(path: Path, script: str) -> sqlite3.Connection:
+    """Open a database that is new, or a copy of a finished one. Run a script, and return
+    the connection in a transaction.
 
     It has no journal and does not sync: a build that crashes starts again.
     """
@@ -43,9 +42,9 @@ def create(path: Path, script: str) -> sqlite3.Connection:
         "journal_mode=OFF",
         "synchronous=OFF",
         "locking_mode=EXCLUSIVE",
+        "cache_size=-65536",
     ):
         connection.execute(f"PRAGMA {pragma}")
-    connection.execute("PRAGMA cache_size=-65536")
     connection.executescript(script)
     connection.execute("BEGIN")
     return connection
@@ -60,41 +59,10 @@ def copied(source: Path, target: Path) -> None:
             shutil.copyfileobj(old, new, COPIED_AT_ONCE)
 
 
-def opened_for_changes(path: Path, beside: Path) -> sqlite3.Connection:
-    """Open a copy of a finished file, in a transaction. Statements know the new file
-    ``beside`` as `compared`.
-
-    Neither has a journal: what crashes, or is given up, is deleted.
-    """
-    connection = sqlite3.connect(
-        path.absolute().as_uri(), uri=True, isolation_level=None
-    )
-    connection.execute("ATTACH ? AS compared", (beside.absolute().as_uri(),))
-    for schema in ("main", "compared"):
-        for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-65536"):
-            connection.execute(f"PRAGMA {schema}.{pragma}")
-    connection.execute("BEGIN")
-    return connection
-
-
 def reading(path: Path) -> sqlite3.Connection:
     """Open a file that nobody changes any more, without locks."""
-    return sqlite3.connect(_unchanging(path), uri=True)
-
-
-@contextmanager
-def attached(connection: sqlite3.Connection, path: Path, name: str) -> Iterator[None]:
-    """In a block, let statements read a file that nobody changes any more, by a name.
-
-    The connection is in no transaction when the block ends.
-    """
-    connection.execute(f"ATTACH ? AS {name}", (_unchanging(path),))
-    yield
-    connection.execute(f"DETACH {name}")
-
-
-def _unchanging(path: Path) -> str:
-    return f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    return sqlite3.connect(uri, uri=True)
 
 
 def sqlite_that_wrote(path: Path) -> str:

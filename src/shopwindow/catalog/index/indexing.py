@@ -1,107 +1,53 @@
-"""Writing catalog.sqlite: streams of documents become one file.
+"""Writing catalog.sqlite: the previous one, with other rows for the lines that changed.
 
-Memory is bounded, whatever the number of products, and the same content gives the same
-rows.
+A build from nothing is a build after an empty catalog; there is no second way.
 
-How a catalog is written. The feeds are read into files (`staging`). Products then get
-their static rank: active ones first, best sellers before others, then by id (`_rank`).
-From there on every table is written in the order of its key, so that its pages are
-filled one after the other, and the products that a list shows first lie side by side.
-Other processes read the feeds, compute the rows of `CHUNK` products each
-(`product_work`), and count facets; this one writes them in order (`_take`). Rows whose
-key is not the rank wait in a file and are sorted there (`_sorted_tables`). The words come last,
-because they are counted over all products (`_words`).
+How a catalog is written. A copy of the previous one is opened, or a new file. Each feed
+is cut into blocks of lines (`lines`), which several processes share. They first look up
+the digest of every line: a line that the previous catalog has is *known*, and its rows
+are there. The rows of lines that are gone are deleted. Then the blocks with new lines
+are read again, and these become rows (`rows`) and words (`wording`). This process
+writes the rows in the order of the blocks, so they do not depend on which process made
+them. What follows from many lines is then computed from all rows (`sums`).
 
-If there is a previous catalog, a copy of it gets other rows where that is less work
-(`updating`). The rows mean the same.
+The rows of a line depend on the program, on the numbers of stores and on what counts as
+limited stock. Where one of these is another, the engine or `_beside` sees to it that
+no line is known.
 """
 
 import sqlite3
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import orjson
 
-from shopwindow.catalog.index import wording
-from shopwindow.catalog.index.covered import BUCKETS, write_buckets
-from shopwindow.catalog.index.facets import FacetColumns
-from shopwindow.catalog.index.file import INDEX_FORMAT, create, reading
-from shopwindow.catalog.index.packing import Packing, trained
-from shopwindow.catalog.index.product_work import Chunk, ProductWork
-from shopwindow.catalog.index.ranks import INACTIVE, rank_at
-from shopwindow.catalog.index.rows import (
-    ProductRows,
-    Referred,
-    categories,
-    category_document,
-    roots,
-)
-from shopwindow.catalog.index.sources import (
-    RANK_ORDERS,
-    RATINGS,
-    REVIEWS_IN_ORDER,
-    Sources,
-    as_meta,
-    chosen_facets,
-    sort_column,
-    stored_synonyms,
-    write_reviews,
-)
-from shopwindow.catalog.index.staging import FACTS_FILE, stage
-from shopwindow.catalog.index.updating import change
+from shopwindow.catalog.index import rows, sums, wording
+from shopwindow.catalog.index.covered import kind_digest, rows_digest
+from shopwindow.catalog.index.file import INDEX_FORMAT, copied, writing
+from shopwindow.catalog.index.lines import DIGEST_BYTES, LineBlock, blocks, digest_of
+from shopwindow.catalog.index.packing import SAMPLES, Packing, trained
+from shopwindow.catalog.index.rows import BY_PRODUCT, KINDS, IndexRow, RowMaker
+from shopwindow.catalog.index.sources import LIMITED_QUANTITY, Sources
+from shopwindow.catalog.index.tree import categories
+from shopwindow.catalog.index.wording import Texts, Wording, texts_of
+from shopwindow.catalog.index.words import indexed
 from shopwindow.content.reading.processes import Progress, shared
+from shopwindow.content.reading.yaml import Json
+from shopwindow.problems import Failure
 
-CHUNK = 500
-"""Products whose rows a worker computes at a time.
-
-Each chunk is one transfer between processes, and a worker holds the rows of one in
-memory. The catalog's bytes do not depend on this number, and larger or smaller ones
-work as well.
-"""
-
-CATEGORIES_COUNTED = 64
-"""Categories whose facets a worker counts at a time. Most have few products, and to hand
-one over may take longer than to count it. Larger or smaller numbers work as well.
-"""
-
-MAX_FACET_VALUES = 1000
-"""An attribute with more values is no facet: `facetexpandall` would list all of them.
-
-Brands, colors and sizes are facets however many there are. Larger or smaller numbers
-work as well; docs/explain/catalog-index.md names this one.
-"""
-
-SCHEMA = """
+SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE number (id INTEGER PRIMARY KEY, rank INTEGER, updated INTEGER, digest BLOB, fed BLOB);
-CREATE TABLE document (rank INTEGER PRIMARY KEY, data BLOB);
-CREATE TABLE listed (rank INTEGER PRIMARY KEY, id INTEGER, low INTEGER, rating INTEGER, name TEXT, days INTEGER,
-                     best INTEGER);
-CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, handed_out INTEGER, online INTEGER,
-                  stores BLOB);
-CREATE TABLE sku (sku INTEGER PRIMARY KEY, product INTEGER, upc INTEGER);
-CREATE TABLE category (id INTEGER PRIMARY KEY, document BLOB, products BLOB, facets BLOB);
 CREATE TABLE brand (name TEXT PRIMARY KEY, id INTEGER, url TEXT) WITHOUT ROWID;
-CREATE TABLE facet (number INTEGER PRIMARY KEY, name TEXT, displayname TEXT, vals BLOB, starts BLOB, codes BLOB);
-CREATE TABLE col (name TEXT PRIMARY KEY, data BLOB) WITHOUT ROWID;
-CREATE TABLE rating (product INTEGER PRIMARY KEY, first INTEGER, one INTEGER, two INTEGER, three INTEGER,
-                     four INTEGER, five INTEGER);
-CREATE TABLE review (number INTEGER PRIMARY KEY, document BLOB);
-CREATE TABLE recommendation (product INTEGER PRIMARY KEY, products BLOB);
-CREATE TABLE family (id INTEGER PRIMARY KEY, members BLOB, collections BLOB);
-"""
-
-LATER_TABLES = """
-CREATE TABLE number (id INTEGER, rank INTEGER, updated INTEGER, digest BLOB, fed BLOB);
-CREATE TABLE upc (upc INTEGER, product INTEGER, sku INTEGER, handed_out INTEGER);
-CREATE TABLE member (collection INTEGER, member INTEGER, place INTEGER);
+{rows.TABLES}{wording.TABLES}{sums.TABLES}
 """
 
 
@@ -112,26 +58,22 @@ def write(
     progress: Progress | None = None,
     previous: Path | None = None,
 ) -> str:
-    """Write a catalog. Return its format, a colon and the digest of its rows.
+    """Write a catalog. Return the digest of its rows.
 
     Args:
         path: of the file, which must not exist.
         sources: the documents.
         jobs: worker processes; None: one for each processor.
-        progress: is called with (products done, all products).
-        previous: the intact catalog before, of this format, whose rows may be changed.
+        progress: is called with (blocks of lines done, all blocks).
+        previous: the intact catalog before, of this format and by this program.
     """
-    path = path.absolute()  # SQLite opens it by a URI, which has no relative paths
-    with TemporaryDirectory(prefix=".catalog-", dir=path.parent) as name:
-        folder = Path(name)
-        if previous:
-            stock_folder = folder / "stock"
-            stock_folder.mkdir()
-            read = partial(stage, stock_folder, jobs=jobs)
-            digest = change(path, folder, sources, previous, MAX_FACET_VALUES, read)
-            if digest:
-                return f"{INDEX_FORMAT}:{digest}"
-        return _IndexWriter(path, folder, sources, jobs, progress).write()
+    if previous:
+        copied(previous, path)
+    with (
+        TemporaryDirectory(prefix=".catalog-", dir=path.absolute().parent) as name,
+        closing(writing(path, "" if previous else SCHEMA)) as out,
+    ):
+        return _IndexWriter(out, Path(name), sources, jobs, progress).write()
 
 
 class _IndexWriter:
@@ -139,240 +81,268 @@ class _IndexWriter:
 
     def __init__(
         self,
-        path: Path,
+        out: sqlite3.Connection,
         folder: Path,
         sources: Sources,
         jobs: int | None,
         progress: Progress | None,
     ) -> None:
-        self.path, self.folder, self.sources = path, folder, sources
+        self.out, self.folder, self.sources = out, folder, sources
         self.jobs, self.progress = jobs, progress
-        self.shop = Referred(
-            categories(sources.categories),
-            {brand["name"]: brand for brand in sources.brands},
-        )
-        self.featured: list[int] = []
+        self.tree = categories(sources.categories)
+        self.words = {id: category.words for id, category in self.tree.items()}
+        self.wording = Wording(out, self.words)
+        self.meta: dict[str, Any] = dict(out.execute("SELECT name, value FROM meta"))
 
     def write(self) -> str:
-        staged = stage(self.folder, self.sources, self.jobs)
-        facts, self.attributes = staged.facts, staged.attributes
-        self.staged_products = staged.products
-        script = SCHEMA + BUCKETS + wording.TABLES + wording.TEXT_INDEX
-        self.out = create(self.path, script)
-        self._rank(facts)
-        self._reviews(facts)
-        self.later = create(self.folder / "later", LATER_TABLES)
-        packing = Packing(trained(staged.samples()))
-        self.shop = replace(self.shop, packing=packing)
-        facts.execute("COMMIT")
-        facts.close()
-        columns = self._products()
-        self._sorted_tables()
-        self._lists(columns)
-        self._words()
-        return self._finish(staged.locations)
-
-    # -- what was read of the feeds --
-
-    def _rank(self, facts: sqlite3.Connection) -> None:
-        """Give products their ranks and choose the facets.
-
-        ``ranks``, ``starts`` and ``sizes`` have an entry for each product, in their
-        order: its rank, and where it stands in the file. The first ``active`` are active.
-        """
-        self.ranks, self.starts, self.sizes = array("Q"), array("Q"), array("I")
-        order = "SELECT start, size FROM product ORDER BY active DESC, best IS NULL, best, id"
-        for start, size in facts.execute(order):
-            self.starts.append(start)
-            self.sizes.append(size)
-        (self.active,) = facts.execute(
-            "SELECT count(*) FROM product WHERE active"
-        ).fetchone()
-        self.total = len(self.starts)
-        inactive = self.total - self.active
-        self.ranks.extend(map(rank_at, range(1, self.active + 1)))
-        self.ranks.extend(range(INACTIVE, INACTIVE + inactive))
-        facets = chosen_facets(self.attributes, self.total)
-        self.shop = replace(self.shop, facets=facets)
-
-    def _reviews(self, facts: sqlite3.Connection) -> None:
-        """Write reviews, ratings and recommendations."""
-        facts.execute(f"INSERT INTO rating {RATINGS}")
-        ratings = facts.execute("SELECT * FROM rating ORDER BY product")
-        write_reviews(self.out, facts.execute(REVIEWS_IN_ORDER), ratings)
-        facts.execute("DROP TABLE opinion")
-        order = (
-            "SELECT product, products FROM recommendation ORDER BY product, part, rowid"
-        )
-        self.out.executemany(
-            "INSERT OR IGNORE INTO recommendation VALUES (?, ?)", facts.execute(order)
-        )
-
-    # -- the products, by rank --
-
-    def _products(self) -> FacetColumns:
-        """Write the rows of all products. Return the columns of the active ones."""
-        columns = FacetColumns(self.shop.facets)
-        self.postings: dict[int, array[int]] = {
-            id: array("I") for id in self.shop.categories
-        }
-        chunks, done = self._chunks(self.total), 0
-        with shared(self._work().rows, chunks, self.jobs) as results:
-            for chunk, rows in zip(chunks, results, strict=True):
-                self._take(rows, columns)
-                done += len(chunk.ranks)
-                if self.progress:
-                    self.progress(done, self.total)
-        return columns
-
-    def _work(self) -> ProductWork:
-        return ProductWork(self.folder, self.staged_products, self.shop)
-
-    def _chunks(self, products: int) -> list[Chunk]:
-        """Return the first products in chunks."""
-        parts = (
-            slice(start, min(start + CHUNK, products))
-            for start in range(0, products, CHUNK)
-        )
-        return [
-            Chunk(self.ranks[part], self.starts[part], self.sizes[part])
-            for part in parts
-        ]
-
-    def _take(self, chunk: ProductRows, columns: FacetColumns) -> None:
-        """Write the rows of a chunk."""
-        for table, rows in chunk.rows.items():
-            marks = ", ".join("?" * len(rows[0]))
-            is_sorted_first = table.startswith("later.")
-            out = self.later if is_sorted_first else self.out
-            name = table.removeprefix("later.")
-            out.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
-        listed = ((rank, *one.row) for rank, one in chunk.listed)
-        self.out.executemany("INSERT INTO listed VALUES (?, ?, ?, ?, ?, ?, ?)", listed)
-        self.featured += chunk.featured
-        for rank, one in chunk.listed:
-            id, *_ = one.row
-            columns.add(rank, id, one.cents, one.values)
-            for category in one.categories:
-                self.postings[category].append(rank)
-
-    # -- tables whose order is not that of ranks --
-
-    def _sorted_tables(self) -> None:
-        """Write the tables by id, UPC, sku and name."""
-        later = self.later
-        self.out.executemany(
-            "INSERT INTO number VALUES (?, ?, ?, ?, ?)",
-            later.execute("SELECT * FROM number ORDER BY id"),
-        )
-        facts = reading(self.folder / FACTS_FILE)
-        stores = facts.execute("SELECT upc, online, stores FROM stocked ORDER BY upc")
-        rows = later.execute("SELECT * FROM upc ORDER BY upc")
-        self.out.executemany(
-            "INSERT OR IGNORE INTO upc VALUES (?, ?, ?, ?, ?, ?)", _joined(rows, stores)
-        )
-        order = "SELECT sku, product, upc FROM upc ORDER BY sku"
-        self.out.executemany(
-            "INSERT OR IGNORE INTO sku VALUES (?, ?, ?)", later.execute(order)
-        )
-        facts.close()
-        brands = (
-            (brand["name"], brand["id"], brand["url"])
-            for _, brand in sorted(self.shop.brands.items())
-        )
-        self.out.executemany("INSERT INTO brand VALUES (?, ?, ?)", brands)
-        self.out.executemany("INSERT INTO family VALUES (?, ?, ?)", _families(later))
-
-    def _lists(self, columns: FacetColumns) -> None:
-        """Write the columns by rank, and the products and facets of each category.
-
-        The column of a sort has the place of each product in that order.
-        """
-        for name in RANK_ORDERS:
-            column = sort_column(self.out, name, len(columns.ids))
-            self.out.execute("INSERT INTO col VALUES (?, ?)", (name, column))
-        columns.drop(MAX_FACET_VALUES)
-        for name, data in columns.encoded():
-            self.out.execute("INSERT INTO col VALUES (?, ?)", (name, data))
-        for number, facet in enumerate(columns.facets):
-            self.out.execute(
-                "INSERT INTO facet VALUES (?, ?, ?, ?, ?, ?)",
-                (number, *facet.encoded()),
-            )
-
-        in_order = sorted(self.shop.categories.items())
-        postings = [self.postings[id] for id, _ in in_order]
-        parts = [
-            postings[start : start + CATEGORIES_COUNTED]
-            for start in range(0, len(postings), CATEGORIES_COUNTED)
-        ]
-        with shared(columns.counts, parts, self.jobs) as counts:
-            facets_in_order = chain.from_iterable(counts)
-            rows = (
-                (id, category_document(category), ranks.tobytes(), facets)
-                for (id, category), ranks, facets in zip(
-                    in_order, postings, facets_in_order, strict=True
-                )
-            )
-            self.out.executemany("INSERT INTO category VALUES (?, ?, ?, ?)", rows)
-
-    def _words(self) -> None:
-        """Write what active products are found by."""
-        chunks = self._chunks(self.active)
-        with shared(self._work().words, chunks, self.jobs) as worded:
-            wording.make(self.out, self.folder, worded)
-
-    def _finish(self, locations: Sequence[int]) -> str:
-        """Write what stands once in a catalog, and close it. Return format and digest."""
-        meta = {
-            "dictionary": self.shop.packing.dictionary,
+        """Write all rows. Return the digest of those that a release id covers."""
+        changed = self._take_lines()
+        self.wording.close()
+        for statement in rows.INDEXES.split(";"):
+            self.out.execute(statement)
+        self.meta |= sums.write(self.out, self.tree, "review" in changed)
+        self._write_brands()
+        self.meta |= {
             "format": INDEX_FORMAT,
-            "active": self.active,
-            "featured": orjson.dumps(sorted(self.featured)),
-            "roots": orjson.dumps(roots(self.shop.categories)),
-            "locations": orjson.dumps(locations),
-            "synonyms": stored_synonyms(self.sources),
-            "brand_url": (self.sources.site.get("catalog") or {}).get("brand_url"),
-            **as_meta(self.sources, self.attributes, self.total),
+            "locations": orjson.dumps(self._stores()),
+            "synonyms": self._synonyms(),
+            "brand_url": self.sources.settings.get("brand_url"),
         }
-        self.out.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
-        digest = write_buckets(self.out)
+        return self._finish(changed)
+
+    def _take_lines(self) -> Collection[str]:
+        """Give all lines the rows that they have now. Return the kinds that were read:
+        those of which a file has changed, or what their rows depend on.
+        """
+        fed_before = orjson.loads(self.meta.get("fed", b"{}"))
+        beside_before = orjson.loads(self.meta.get("beside", b"{}"))
+        fed, beside = self.sources.digests, self._beside()
+        changed = {
+            kind: blocks(documents, self.folder, kind)
+            for kind, documents in self.sources.lines().items()
+            if kind not in fed
+            or fed[kind] != fed_before.get(kind)
+            or beside[kind] != beside_before.get(kind)
+        }
+        if "dictionary" not in self.meta:
+            self.meta["dictionary"] = trained(_samples(changed["product"]))
+        self.blocks_done, self.all_blocks = 0, sum(map(len, changed.values()))
+        maker = self._row_maker()
+        for kind, of_kind in changed.items():
+            knows = beside_before.get(kind) == beside[kind]
+            self._take(kind, of_kind, maker, knows_lines=knows)
+        self.meta["fed"] = orjson.dumps(dict(sorted(fed.items())))
+        self.meta["beside"] = orjson.dumps(beside)
+        return changed.keys()
+
+    def _beside(self) -> Mapping[str, Json]:
+        """Return, by kind, what its rows depend on beside its lines and the program."""
+        stock = {"stores": self._stores(), "limited": self._limited()}
+        return {kind: stock if kind == "inventory" else {} for kind in KINDS}
+
+    def _stores(self) -> list[int]:
+        """Return all stores in the order of their places in the stock of a UPC.
+
+        That is the order of their numbers, so it does not depend on which feed is read
+        first.
+        """
+        return sorted(self.sources.stores)
+
+    def _limited(self) -> int:
+        limited: int = self.sources.settings.get("limited_quantity", LIMITED_QUANTITY)
+        return limited
+
+    def _row_maker(self) -> RowMaker:
+        places = {str(number): place for place, number in enumerate(self._stores())}
+        return RowMaker(Packing(self.meta["dictionary"]), places, self._limited())
+
+    def _write_brands(self) -> None:
+        brands = (
+            (brand["name"], brand["id"], brand["url"]) for brand in self.sources.brands
+        )
+        self.out.execute("DELETE FROM brand")
+        self.out.executemany("INSERT INTO brand VALUES (?, ?, ?)", sorted(brands))
+
+    def _synonyms(self) -> bytes:
+        """Return the synonyms: words as they are indexed."""
+        return orjson.dumps(
+            [
+                [" ".join(indexed(text)) for text in group]
+                for group in self.sources.synonyms
+            ]
+        )
+
+    def _finish(self, changed: Iterable[str]) -> str:
+        """Write what stands once in a catalog. Return the digest of its rows.
+
+        Digests of kinds that have not changed are those of the previous catalog.
+        """
+        digests: dict[str, str] = orjson.loads(self.meta.get("digests", b"{}"))
+        digests |= {kind: kind_digest(self.out, kind) for kind in changed}
+        self.meta["digests"] = orjson.dumps(dict(sorted(digests.items())))
+        self.out.executemany(
+            "REPLACE INTO meta VALUES (?, ?)", sorted(self.meta.items())
+        )
+        digest = rows_digest(self.out, digests)
         self.out.execute("COMMIT")
-        self.out.close()
-        self.later.close()
-        return f"{INDEX_FORMAT}:{digest}"
+        return digest
+
+    # -- the lines of a kind ---------------------------------------------------------------
+
+    def _take(
+        self,
+        kind: str,
+        of_kind: Sequence[LineBlock],
+        maker: RowMaker,
+        knows_lines: bool,
+    ) -> None:
+        """Give the lines of a kind the rows that they have now.
+
+        ``knows_lines``: what their rows depend on is what it was before.
+        """
+        known = _KnownLines(self.out, KINDS[kind])
+        if not knows_lines:
+            known.forget()
+        new = of_kind
+        if len(known.digests):
+            with shared(known.look_up, of_kind, self.jobs) as results:
+                looked_up = zip(of_kind, results, strict=True)
+                new = [block for block, found in looked_up if known.keep(found)]
+        self._delete(kind, known.gone())
+        self._advance(len(of_kind) - len(new))
+
+        work = partial(_make, kind, maker, known.digests, self.words)
+        with shared(work, new, self.jobs) as made:
+            for block in made:
+                for table, of_table in block.rows.items():
+                    self._insert(table, of_table, block.texts)
+                self._advance(1)
+
+    def _delete(self, kind: str, keys: Sequence[int]) -> None:
+        """Delete the rows of lines that are gone, by their rowids."""
+        tables = BY_PRODUCT if kind == "product" else {KINDS[kind]: "rowid"}
+        for table, column in tables.items():
+            self.out.executemany(
+                f"DELETE FROM {table} WHERE {column} = ?", ((key,) for key in keys)
+            )
+
+    def _insert(self, table: str, of_table: Sequence[IndexRow], texts: Texts) -> None:
+        if table == "words":
+            self.wording.enter(of_table, texts)
+            return
+        marks = ", ".join("?" * len(of_table[0]))
+        self.out.executemany(
+            f"INSERT OR IGNORE INTO {table} VALUES ({marks})", of_table
+        )
+
+    def _advance(self, count: int) -> None:
+        self.blocks_done += count
+        if self.progress and count:
+            self.progress(self.blocks_done, self.all_blocks)
 
 
-def _joined(
-    rows: Iterable[tuple[Any, ...]], stocked: Iterator[tuple[Any, ...]]
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of UPCs with the stock that the site and stores have of them; both
-    are in order.
+def _samples(of_products: Sequence[LineBlock]) -> Iterator[bytes]:
+    """Yield the products that a dictionary is trained on: the first ones of each block."""
+    each = -(-SAMPLES // max(1, len(of_products)))
+    lines = (islice(block.lines(), each) for block in of_products)
+    return islice(chain.from_iterable(lines), SAMPLES)
+
+
+# -- which lines are known -------------------------------------------------------------
+
+Digests = npt.NDArray[np.bytes_]
+
+
+class _KnownLines:
+    """The lines of a kind that the previous catalog has.
+
+    They are arrays, for processes share these without a copy.
+
+    Attributes:
+        digests: those of the lines, in order.
     """
-    upc, *stock = next(stocked, NOT_STOCKED)
-    for row in rows:
-        while upc is not None and upc < row[0]:
-            upc, *stock = next(stocked, NOT_STOCKED)
-        yield (*row, *(stock if upc == row[0] else NOT_STOCKED[1:]))
+
+    def __init__(self, out: sqlite3.Connection, table: str) -> None:
+        found = out.execute(f"SELECT line, rowid FROM {table} ORDER BY line")
+        digests, keys = bytearray(), array("q")
+        for digest, key in found:
+            digests += digest
+            keys.append(key)
+        self.digests: Digests = np.frombuffer(bytes(digests), f"S{DIGEST_BYTES}")
+        self._keys = np.array(keys, np.int64)
+        self._is_there = np.zeros(len(keys), bool)
+
+    def forget(self) -> None:
+        """Let no line be known, because all rows are to be made again."""
+        self.digests = self.digests[:0]
+
+    def look_up(
+        self, of_kind: Sequence[LineBlock]
+    ) -> Iterator[tuple[npt.NDArray[np.intp], bool]]:
+        """Yield, for each block, the places of its known lines, and whether it has new
+        ones.
+        """
+        for block in of_kind:
+            digests = np.array(list(map(digest_of, block.lines())), self.digests.dtype)
+            places = _places(self.digests, digests)
+            yield places[places >= 0], bool((places < 0).any())
+
+    def keep(self, found: tuple[npt.NDArray[np.intp], bool]) -> bool:
+        """Note the known lines of a block. Return whether it has new ones."""
+        places, has_new = found
+        self._is_there[places] = True
+        return has_new
+
+    def gone(self) -> list[int]:
+        """Return the rowids of the lines that no block has."""
+        gone: list[int] = self._keys[~self._is_there].tolist()
+        return gone
 
 
-NOT_STOCKED = (None, None, None)
-"""What stands for a UPC of which no document says the stock."""
+def _places(known: Digests, digests: Digests) -> npt.NDArray[np.intp]:
+    """Return the places of digests among known ones, which are in order; -1: it is new."""
+    if not len(known):
+        return np.full(len(digests), -1)
+    places = np.searchsorted(known, digests).clip(max=len(known) - 1)
+    return np.where(known[places] == digests, places, -1)
 
 
-def _families(later: sqlite3.Connection) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield (id, its members, its collections) for collections and their members, by
-    id.
+# -- what new lines become -------------------------------------------------------------
 
-    Members are in the order of the document, collections in order of id.
+
+@dataclass
+class _MadeBlock:
+    """What the new lines of a block become: rows by table, and what the products among
+    them are found by.
     """
-    rows = later.execute(
-        "SELECT collection AS id, 0 AS way, place, member FROM member UNION ALL"
-        " SELECT member, 1, collection, collection FROM member ORDER BY id, way, place"
-    )
-    for id, group in groupby(rows, key=itemgetter(0)):
-        members: list[int] = []
-        collections: list[int] = []
-        for _, is_member, _, other in group:
-            (collections if is_member else members).append(other)
-        yield id, orjson.dumps(members), orjson.dumps(collections)
+
+    rows: dict[str, list[IndexRow]] = field(default_factory=dict)
+    texts: Texts = field(default_factory=Texts)
+
+
+def _make(
+    kind: str,
+    maker: RowMaker,
+    known: Digests,
+    of_categories: Mapping[int, str],
+    of_kind: Sequence[LineBlock],
+) -> Iterator[_MadeBlock]:
+    """Yield what the new lines of each block become. Runs in several processes.
+
+    Raises Failure where a file was changed since it was checked.
+    """
+    for block in of_kind:
+        made = _MadeBlock()
+        lines = list(block.lines())
+        digests = np.array(list(map(digest_of, lines)), f"S{DIGEST_BYTES}")
+        is_known = (_places(known, digests) >= 0).tolist()
+        try:
+            for line, is_there in zip(lines, is_known, strict=True):
+                for table, row in () if is_there else maker.rows(kind, line):
+                    made.rows.setdefault(table, []).append(row)
+        except ValueError:
+            raise Failure(
+                f"{block.name}: was changed while it was read; try again"
+            ) from None
+        made.texts = texts_of(made.rows.get("words", ()), of_categories)
+        yield made

@@ -21,22 +21,18 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
+import numpy as np
 import orjson
 
 from shopwindow.catalog.index.file import INDEX_FORMAT
-from shopwindow.catalog.index.lists import ProductLists
+from shopwindow.catalog.index.lists import ProductLists, Ranks
 from shopwindow.catalog.index.opened_file import OpenedFile
-from shopwindow.catalog.index.parts_read import (
-    PartsRead,
-    listed_digest,
-    part_digest,
-)
-from shopwindow.catalog.index.ranks import INACTIVE
-from shopwindow.catalog.index.rows import average
+from shopwindow.catalog.index.parts_read import PRODUCT_PARTS, PartsRead, part_digest
 from shopwindow.catalog.index.searching import Searched, best_first, find
 from shopwindow.catalog.index.store_stock import StoreStock, upc_numbers
 from shopwindow.catalog.index.words import stem
 from shopwindow.catalog.protocol import Page, ProductQuery, Reviews
+from shopwindow.catalog.rules import ends
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.index import HandedOut
 from shopwindow.retail.articles import Status
@@ -45,6 +41,20 @@ SPELLABLE_WORDS = 100_000
 """Spelling is corrected to so many words, the most frequent ones. A misspelled one is
 compared with all of them, which takes some 5 ms.
 """
+
+Stars = tuple[int, int, int, int, int]
+NO_STARS: Stars = (0, 0, 0, 0, 0)
+
+
+def average(stars: Sequence[int]) -> float:
+    """Return the mean rating, one decimal, halves upwards; 0.0 without ratings.
+
+    ``stars``: how many ratings have 1, 2, 3, 4 and 5 stars. It is computed in integers,
+    so that the result is exact.
+    """
+    total = sum(stars)
+    tenths = sum(number * count for number, count in enumerate(stars, 1)) * 10
+    return (2 * tenths + total) // (2 * total) / 10 if total else 0.0
 
 
 def open_index(path: Path) -> "OpenedCatalog":
@@ -82,23 +92,56 @@ class OpenedCatalog:
         return self.products((id,)).get(id)
 
     def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
-        rows = self.file.many(
-            "SELECT id, data FROM number JOIN document USING (rank) WHERE id IN ({})",
-            ids,
+        statement = "SELECT id, document FROM product WHERE id IN ({})"
+        load = self.file.packing.load
+        products = {id: load(data) for id, data in self.file.many(statement, ids)}
+        if not products:
+            return {}
+        statement = "SELECT * FROM rating WHERE product IN ({})"
+        stars = {id: counts for id, *counts in self.file.many(statement, ids)}
+        statement = (
+            "SELECT upc, online FROM upc JOIN stock USING (upc) WHERE product IN ({})"
         )
-        load = self.file.packing.load
-        return {id: load(data) for id, data in rows}
+        online = dict(self.file.many(statement, ids))
+        for id, product in products.items():
+            self._complete(product, stars.get(id, NO_STARS), online)
+        return products
 
-    def documents(self) -> Iterator[Json]:
-        """Yield the active products in the order of their ranks, one at a time."""
-        statement = "SELECT data FROM document WHERE rank < ? ORDER BY rank"
-        load = self.file.packing.load
-        for (data,) in self.file.database.execute(statement, (INACTIVE,)):
-            yield load(data)
+    def _complete(
+        self, product: Json, stars: Sequence[int], online: Mapping[int, int | None]
+    ) -> None:
+        """Give a product the computed members that `protocol.Catalog` promises.
 
-    def ranks(self, ids: Sequence[int]) -> Mapping[int, int]:
-        """Return the ranks of products by id."""
-        return dict(self.file.many("SELECT id, rank FROM number WHERE id IN ({})", ids))
+        Args:
+            product: as its feed has it.
+            stars: how many ratings have 1, 2, 3, 4 and 5 stars.
+            online: the stock of the site by UPC. Where nobody says it, it can be sent.
+        """
+        is_active = product.get("active", True)
+        is_available = is_active and "upcs" not in product
+        for upc in product.get("upcs", ()):
+            in_stock = online.get(int(upc["upc"])) != 0
+            upc["available"] = is_active and upc.get("active", True) and in_stock
+            is_available = is_available or upc["available"]
+        price, reviews = product["price"], sum(stars)
+        low, high = ends(price.get("sale", price["regular"]))
+        product |= {
+            "reviewCount": reviews,
+            "available": is_available,
+            "onsale": "sale" in price,
+            "priceLow": float(low),
+            "priceHigh": float(high),
+        }
+        if reviews:
+            product["rating"] = average(stars)
+        if product.get("brand") in self._brands:
+            product["brandId"], _ = self._brands[product["brand"]]
+
+    @cached_property
+    def _brands(self) -> Mapping[str, tuple[int, str]]:
+        """The id and URL of each brand that editors described, by its name."""
+        rows = self.file.rows("SELECT name, id, url FROM brand")
+        return {name: (id, url) for name, id, url in rows}
 
     def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
         numbers = upc_numbers(upcs)
@@ -113,7 +156,7 @@ class OpenedCatalog:
         }
 
     def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
-        id = self.file.one("SELECT product FROM sku WHERE sku = ?", sku)
+        id = self.file.one("SELECT product FROM upc WHERE sku = ?", sku)
         product = None if id is None else self.product(id)
         if product is None:
             return None
@@ -126,25 +169,16 @@ class OpenedCatalog:
         limit: int | None = None,
         categories: Sequence[int] | None = None,
     ) -> tuple[int, list[int]]:
+        ids = self.lists.column("id")
         if categories is not None:
-            column = self.lists.column("id")
-            inside = {column[rank] for rank in self.lists.of_categories(categories)}
-            if since is not None:
-                _, updated = self.product_ids(since)
-                inside.intersection_update(updated)
-            ids = sorted(inside)
-            end = None if limit is None else offset + limit
-            return len(ids), ids[offset:end]
-        where, values = "rank < ?", [INACTIVE]
+            ids = ids[self.lists.of_categories(categories)]
         if since is not None:
-            where += " AND (updated IS NULL OR updated >= ?)"
-            values.append(round(datetime.fromisoformat(since).timestamp() * 1000))
-            total = self.file.one(f"SELECT count(*) FROM number WHERE {where}", *values)
-        else:
-            total = self.active
-        statement = f"SELECT id FROM number WHERE {where} ORDER BY id LIMIT ? OFFSET ?"
-        page = (*values, -1 if limit is None else limit, offset)
-        return total, [id for (id,) in self.file.rows(statement, page)]
+            instant = round(datetime.fromisoformat(since).timestamp() * 1000)
+            statement = "SELECT id FROM listed WHERE updated IS NULL OR updated >= ?"
+            rows = self.file.rows(statement, (instant,))
+            ids = ids[np.isin(ids, np.array(rows, np.int64).ravel())]
+        end = None if limit is None else offset + limit
+        return len(ids), np.sort(ids)[offset:end].tolist()
 
     def featured(self) -> Sequence[int]:
         ids: list[int] = orjson.loads(self.file.meta["featured"])
@@ -153,23 +187,29 @@ class OpenedCatalog:
     def families(
         self, ids: Sequence[int]
     ) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
-        if self._in_families.isdisjoint(ids):
+        if not self._has_families:
             return {}
-        rows = self.file.many(
-            "SELECT id, members, collections FROM family WHERE id IN ({})", ids
-        )
+        members: dict[int, list[int]] = {}
+        collections: dict[int, list[int]] = {}
+        for by_id, own, other, order in (
+            (members, "collection", "member", "place"),
+            (collections, "member", "collection", "collection"),
+        ):
+            statement = (
+                f"SELECT {own}, {other} FROM member WHERE {own} IN ({{}})"
+                f" ORDER BY {own}, {order}"
+            )
+            for id, relative in self.file.many(statement, ids):
+                by_id.setdefault(id, []).append(relative)
         return {
-            id: (orjson.loads(members), orjson.loads(collections))
-            for id, members, collections in rows
+            id: (members.get(id, []), collections.get(id, []))
+            for id in members.keys() | collections.keys()
         }
 
     @cached_property
-    def _in_families(self) -> frozenset[int]:
-        """The products that are collections or members of one.
-
-        Most products are neither, and this set answers for them without a statement.
-        """
-        return frozenset(id for (id,) in self.file.rows("SELECT id FROM family"))
+    def _has_families(self) -> bool:
+        """Whether any product is a collection: without one, no statement is needed."""
+        return bool(self.file.rows("SELECT 1 FROM member LIMIT 1"))
 
     # -- categories and lists ----------------------------------------------------------
 
@@ -182,27 +222,24 @@ class OpenedCatalog:
         return ids
 
     def facet_names(self) -> Collection[str]:
-        return self.lists.facet_names
+        return self.lists.facets.keys()
 
     def browse(self, category: int, query: ProductQuery) -> Page:
-        return self.lists.browse(category, query)
+        if self.file.one("SELECT id FROM category WHERE id = ?", category) is None:
+            return Page(0)
+        return self.lists.page(self.lists.of_category(category), query)
 
     def brands(
         self, categories: Sequence[int], reference: int | None = None
     ) -> Sequence[tuple[str, str]]:
         ranks = self.lists.of_categories(categories)
         if reference is not None:
-            ranks.intersection_update(self.lists.of_category(reference))
-        names = [name for name, _ in self.lists.brand.count(ranks)]
-
-        own_urls: dict[str, str] = dict(self.file.rows("SELECT name, url FROM brand"))
-        template = self.file.meta["brand_url"]
+            ranks = np.intersect1d(ranks, self.lists.of_category(reference))
+        template = self.file.meta["brand_url"] or ""
         urls = {}
-        for name in names:
-            url = own_urls.get(name)
-            if not url and template:
-                url = template.replace("{name}", quote(name, safe=""))
-            urls[name] = url
+        for name, _ in self.lists.facets["BRAND"].count(ranks):
+            _, url = self._brands.get(name, (0, ""))
+            urls[name] = url or template.replace("{name}", quote(name, safe=""))
         return sorted((name, url) for name, url in urls.items() if url)
 
     # -- a search ----------------------------------------------------------------------
@@ -212,34 +249,55 @@ class OpenedCatalog:
         page = self.lists.page(ranks, query, partial(best_first, self, searched))
         return replace(page, corrected=searched.corrected)
 
-    def searched(self, phrase: str) -> tuple[Searched, Sequence[int]]:
+    def searched(self, phrase: str) -> tuple[Searched, Ranks]:
         """Return what a phrase finds and why, and the ranks that its price limit leaves
-        before any filter: first that of the product whose number the phrase is.
+        before any other filter.
         """
         searched = find(self, phrase)
-        ranks, direct = searched.ranks, searched.direct
-        if direct is not None:
-            ranks = [direct, *(rank for rank in ranks if rank != direct)]
+        direct = () if searched.direct is None else (searched.direct,)
+        ranks = self.lists.ranks((*searched.ids, *direct))
+        if direct:
+            ranks = np.unique(ranks)
         if searched.limit:
             ranks = self.lists.narrowed(ranks, ProductQuery(price=(searched.limit,)))
         return searched, ranks
 
     def direct(self, phrase: str) -> int | None:
-        """Return the rank of the active product whose id, UPC or sku the phrase is, or
+        """Return the id of the active product whose id, UPC or sku a phrase is, or
         None.
         """
         number = phrase.strip()
         if not (number.isascii() and number.isdigit() and len(number) <= 16):
             return None
-        statements = (
-            "SELECT rank FROM number WHERE id = ?",
-            "SELECT rank FROM upc JOIN number ON id = product WHERE upc = ?",
-            "SELECT rank FROM sku JOIN number ON id = product WHERE sku = ?",
+        for own in (
+            "?",
+            "SELECT product FROM upc WHERE upc = ?",
+            "SELECT product FROM upc WHERE sku = ?",
+        ):
+            statement = f"SELECT id FROM listed WHERE active AND id IN ({own})"
+            id: int | None = self.file.one(statement, int(number))
+            if id is not None:
+                return id
+        return None
+
+    def texts(self, ids: Sequence[int]) -> Mapping[int, Sequence[str]]:
+        """Return the words of products in name, brand, kind and attributes, by id."""
+        statement = (
+            "SELECT id, name, brand, type, attributes, categories FROM words"
+            " WHERE id IN ({})"
         )
-        ranks = (self.file.one(statement, int(number)) for statement in statements)
-        return next(
-            (rank for rank in ranks if rank is not None and rank < INACTIVE), None
-        )
+        texts = {}
+        for id, name, brand, type, attributes, categories in self.file.many(
+            statement, ids
+        ):
+            above = (self._words_of.get(one, "") for one in orjson.loads(categories))
+            texts[id] = name, brand, " ".join((type, *above)), attributes
+        return texts
+
+    @cached_property
+    def _words_of(self) -> Mapping[int, str]:
+        """The words of each category's name, and of those above it."""
+        return dict(self.file.rows("SELECT id, words FROM category"))
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a statement; none for a number that no row can hold."""
@@ -278,44 +336,37 @@ class OpenedCatalog:
 
     def reviews(self, product: int, page: int, number: int) -> Reviews:
         rows = self.file.rows(
-            "SELECT first, one, two, three, four, five FROM rating WHERE product = ?",
+            "SELECT one, two, three, four, five FROM rating WHERE product = ?",
             (product,),
         )
         if not rows:
-            return Reviews(0.0, 0, (0, 0, 0, 0, 0), ())
-        first, one, two, three, four, five = rows[0]  # reviews are numbered by product
-        counts = one, two, three, four, five
-        total = sum(counts)
-        start = first + (page - 1) * number
-        end = min(start + number, first + total)
-        shown: list[tuple[Any, ...]] = []
-        if start < end:
-            statement = "SELECT document FROM review WHERE number >= ? AND number < ? ORDER BY number"
-            shown = self.file.rows(statement, (start, end))
+            return Reviews(0.0, 0, NO_STARS, ())
+        (counts,) = rows
+        shown = self.file.rows(
+            "SELECT document FROM review WHERE product = ?"
+            " ORDER BY date DESC, id LIMIT ? OFFSET ?",
+            (product, number, (page - 1) * number),
+        )
         reviews = tuple([orjson.loads(data) for (data,) in shown])
-        return Reviews(average(counts), total, counts, reviews)
+        one, two, three, four, five = counts
+        stars = one, two, three, four, five
+        return Reviews(average(stars), sum(stars), stars, reviews)
 
     def recommended(self, product: int, number: int) -> Sequence[int]:
         statement = "SELECT products FROM recommendation WHERE product = ?"
         chosen = orjson.loads(self.file.one(statement, product) or b"[]")  # by editors
-        ranks = self.ranks(chosen) if chosen else {}
+        statement = "SELECT id FROM listed WHERE active AND id IN ({})"
+        active = {id for (id,) in self.file.many(statement, chosen)} if chosen else ()
         recommended = [
-            id
-            for id in dict.fromkeys(chosen)
-            if id != product and ranks.get(id, INACTIVE) < INACTIVE
+            id for id in dict.fromkeys(chosen) if id != product and id in active
         ]
 
         document = self.product(product)
         if len(recommended) < number and document and "brand" in document:
-            home_category = document["categories"][0]
-            ids, brand = self.lists.column("id"), self.lists.brand
-            of_brand = brand.having((document["brand"],))
-            alike = (
-                ids[rank]
-                for rank in self.lists.of_category(home_category)
-                if brand.column[rank] in of_brand
-            )
-            others = (id for id in alike if id != product and id not in ranks)
+            of_home = self.lists.of_category(document["categories"][0])
+            of_brand = ProductQuery(filters={"BRAND": (document["brand"],)})
+            alike = self.lists.ids(self.lists.narrowed(of_home, of_brand))
+            others = (id for id in alike if id != product and id not in active)
             recommended += islice(others, number - len(recommended))
         return recommended[:number]
 
@@ -334,13 +385,8 @@ class OpenedCatalog:
         """Return a digest of a part that `following` reported."""
         name, _, id = part.partition(" ")
         if name == "listed":
-            return self._listed_digest(int(id))
+            return self.lists.signature(int(id)).hex()
         return part_digest(self.file.rows, part)
-
-    def _listed_digest(self, category: int) -> str:
-        ranks, facets = self.lists.stored(category) or ((), b"")
-        ids = self.lists.column("id")
-        return listed_digest((ids[rank] for rank in ranks), facets)
 
     def digests(
         self, kind: Literal["category", "product"]
@@ -350,12 +396,13 @@ class OpenedCatalog:
         Digests of two catalogs differ if the document does. The digest of a category is
         its document.
         """
-        yield from self.file.database.execute(DIGEST_QUERIES[kind])
+        for id, *parts in self.file.database.execute(DIGEST_QUERIES[kind]):
+            yield id, repr(parts).encode()
 
 
 DIGEST_QUERIES = {
     "category": "SELECT id, document FROM category ORDER BY id",
-    "product": "SELECT id, digest FROM number ORDER BY id",
+    "product": f"{PRODUCT_PARTS} ORDER BY id",
 }
 
 

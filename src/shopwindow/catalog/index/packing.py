@@ -13,7 +13,6 @@ indexes with equal documents hold the same, whatever dictionaries they have.
 import sqlite3
 from collections.abc import Iterable
 from functools import cached_property
-from hashlib import blake2b
 
 import orjson
 import zstandard
@@ -101,16 +100,6 @@ class Packing:
     @cached_property
     def _decompressor(self) -> zstandard.ZstdDecompressor:
         return zstandard.ZstdDecompressor(dict_data=self._shared)
-
-
-def place_in_sample(id: int) -> bytes:
-    """Return what decides whether a product is among the samples: those with the
-    smallest values are.
-
-    It follows from the id alone, so the same catalog has the same samples, and they are
-    from all parts of it.
-    """
-    return blake2b(b"%d" % id, digest_size=8).digest()
 
 
 def trained(samples: Iterable[bytes]) -> bytes:

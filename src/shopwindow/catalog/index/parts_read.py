@@ -7,7 +7,6 @@ product so leaves the answers about categories and brands as they are. Whatever 
 told apart here, such as a search, has read the whole catalog.
 """
 
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -18,16 +17,28 @@ from shopwindow.content.reading.yaml import Json
 BRANDS = (
     "SELECT value FROM meta WHERE name IN ('brand_url', 'active')",
     "SELECT name, url FROM brand ORDER BY name",
-    "SELECT vals, starts, codes FROM facet WHERE name = 'BRAND'",
+    "SELECT combinations FROM facet WHERE name = 'BRAND'",
     "SELECT data FROM col WHERE name = 'facet BRAND'",
     "SELECT id, products FROM category ORDER BY id",
 )
 """What lists of brands are computed from."""
 
+PRODUCT_PARTS = (
+    "SELECT id, digest, one, two, three, four, five,"
+    " (SELECT brand.id FROM brand WHERE brand.name = json_extract(listed.brand, '$[0]')),"
+    " (SELECT group_concat(ifnull(online, 1) = 0) FROM upc LEFT JOIN stock USING (upc)"
+    " WHERE upc.product = listed.id)"
+    " FROM listed JOIN product USING (id) LEFT JOIN rating ON rating.product = listed.id"
+)
+"""What a product's document is computed from: its line, and what others say of it."""
+
 QUERIES: Mapping[str, tuple[str, ...]] = {
-    "product": ("SELECT digest FROM number WHERE id = ?",),
+    "product": (f"{PRODUCT_PARTS} WHERE id = ?",),
     "category": ("SELECT document FROM category WHERE id = ?",),
-    "family": ("SELECT members, collections FROM family WHERE id = ?",),
+    "family": (
+        "SELECT member FROM member WHERE collection = ? ORDER BY place",
+        "SELECT collection FROM member WHERE member = ? ORDER BY collection",
+    ),
     "roots": ("SELECT value FROM meta WHERE name = 'roots'",),
     "featured": ("SELECT value FROM meta WHERE name = 'featured'",),
     "facets": ("SELECT name FROM facet ORDER BY name",),
@@ -51,15 +62,6 @@ def part_digest(rows: Rows, part: str) -> str:
         for row in rows(statement, (int(id),) if id else ()):
             digest.update(repr(row).encode())
         digest.update(b"\n")
-    return digest.hexdigest()
-
-
-def listed_digest(ids: Iterable[int], facets: bytes) -> str:
-    """Return a digest of what a category lists without a filter: the ids of all its
-    products in order, and its facets as they are stored.
-    """
-    digest = sha256(array("Q", ids).tobytes())
-    digest.update(facets)
     return digest.hexdigest()
 
 

@@ -1,132 +1,134 @@
-"""From one product to its rows in catalog.sqlite: computed members, lists and words.
+"""One line of a feed, and the rows that follow from it alone.
 
-The workers of a build run `make_product` for chunks of products, and send `ProductRows`
-back to the process that writes. It is pure but for a reader that it is given: of rows of
-the feeds that were read before (reviews, stock).
+Nothing here reads another line, so a line that an earlier build has read has the rows
+that it had then. What depends on several lines, such as ratings, stock and names of
+categories, is never stored beside a line: it is added when a document is read
+(`opened`), or summed again by each build (`sums`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
+from shopwindow.catalog.index.lines import DIGEST_BYTES, digest_of
 from shopwindow.catalog.index.packing import Packing
-from shopwindow.catalog.index.sources import fed_digest
 from shopwindow.catalog.index.words import indexed
+from shopwindow.catalog.protocol import PRICE
 from shopwindow.catalog.rules import ends
 from shopwindow.content.reading.yaml import Json
 
-FactOf = Callable[[str, int], tuple[Any, ...] | None]
-"""(statement, number) → the row of what the feeds say: ratings by product, stock by
-UPC.
+IndexRow = tuple[Any, ...]
+Rows = Iterator[tuple[str, IndexRow]]
+"""The name of a table, and a row of it."""
+
+BASIC = {"BRAND": "Brand", "COLOR": "Color", "SIZE": "Size"}
+"""The facets that every catalog has, with the names that are shown."""
+
+TABLES = """
+CREATE TABLE product (id INTEGER PRIMARY KEY, line BLOB, digest BLOB, document BLOB);
+CREATE TABLE listed (id INTEGER PRIMARY KEY, active INTEGER, best INTEGER, cents INTEGER, high INTEGER, days INTEGER,
+                     updated INTEGER, featured INTEGER, pictured INTEGER, name TEXT, brand TEXT, categories TEXT,
+                     colors TEXT, sizes TEXT, attributes TEXT);
+CREATE TABLE words (id INTEGER PRIMARY KEY, name TEXT, brand TEXT, type TEXT, attributes TEXT, description TEXT,
+                    categories TEXT);
+CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, active INTEGER, handed_out INTEGER);
+CREATE TABLE member (collection INTEGER, place INTEGER, member INTEGER, PRIMARY KEY (collection, place)) WITHOUT ROWID;
+CREATE TABLE stock (upc INTEGER PRIMARY KEY, line BLOB, online INTEGER, stores BLOB);
+CREATE TABLE review (id TEXT, line BLOB, product INTEGER, date TEXT, rating INTEGER, document BLOB);
+CREATE TABLE recommendation (product INTEGER PRIMARY KEY, line BLOB, products BLOB);
+"""
+"""The rows of lines. A list is text in JSON, so that equal ones are equal texts."""
+
+INDEXES = """
+CREATE INDEX IF NOT EXISTS upc_of_product ON upc (product);
+CREATE INDEX IF NOT EXISTS upc_of_sku ON upc (sku);
+CREATE INDEX IF NOT EXISTS member_of ON member (member);
+CREATE INDEX IF NOT EXISTS review_of_product ON review (product, date DESC, id);
+"""
+"""What finds rows otherwise than by their key. It is made once all rows are written."""
+
+KINDS = {
+    "product": "product",
+    "inventory": "stock",
+    "review": "review",
+    "recommendation": "recommendation",
+}
+"""The kinds whose documents are lines, each with the table that has a row for a line."""
+
+BY_PRODUCT = {"product": "id", "listed": "id", "upc": "product", "member": "collection"}
+"""The tables with rows of a product's line, and the column that has its id.
+
+The table `words` is not among them: `wording` compares its rows before they go.
 """
 
-IndexRow = tuple[Any, ...]
-NO_STARS = (0, 0, 0, 0, 0)
 
-DIGEST_BYTES = 16
-"""Bytes of a document's digest: 128 bits tell apart all documents that there will be."""
+class RowMaker:
+    """Makes the rows of lines.
 
-
-class Category(NamedTuple):
-    """A category as products need it.
-
-    ``line`` holds its id and those of the categories above it, ``text`` the names of
-    all these.
+    Args:
+        packing: packs the documents of products.
+        places: of stores in the stock of a UPC, by location number.
+        limited: stock up to which a store has few.
     """
 
-    document: Json
-    parent: int | None
-    children: list[int]
-    line: tuple[int, ...]
-    text: str
+    def __init__(
+        self, packing: Packing, places: Mapping[str, int], limited: int
+    ) -> None:
+        self.packing, self.places, self.limited = packing, places, limited
 
-
-@dataclass(frozen=True)
-class Referred:
-    """What products refer to. ``facets`` are the attributes that are facets, in upper
-    case; ``packing`` packs their documents.
-    """
-
-    categories: Mapping[int, Category]
-    brands: Mapping[str, Json]
-    facets: Sequence[str] = ()
-    packing: Packing = field(default_factory=lambda: Packing(b""))
-
-
-class Listing(NamedTuple):
-    """What lists order, count and narrow an active product by.
-
-    Attributes:
-        row: its row of the table `listed`, without the rank.
-        categories: the ids of those that it is in, and of all above them, ascending.
-        cents: what it costs now, at least.
-        values: of each facet.
-    """
-
-    row: tuple[Any, ...]
-    categories: Sequence[int]
-    cents: int
-    values: Sequence[tuple[str, ...]]
-
-
-@dataclass
-class ProductRows:
-    """What a chunk of products becomes.
-
-    Attributes:
-        featured: the ids of active products that are featured.
-        rows: by table; `later.` before the name of a table whose rows are sorted before
-            they are written.
-        listed: the active products, each with its rank.
-    """
-
-    featured: list[int] = field(default_factory=list)
-    rows: dict[str, list[IndexRow]] = field(default_factory=dict)
-    listed: list[tuple[int, Listing]] = field(default_factory=list)
-
-    def row(self, table: str, *values: Any) -> None:
-        """Add a row to a table."""
-        self.rows.setdefault(table, []).append(values)
-
-
-def categories(documents: Iterable[Json]) -> dict[int, Category]:
-    """Return all categories by id, in their order, from trees and from lists with
-    `parent`.
-    """
-    documents_by_id: dict[int, Json] = {}
-    parents: dict[int, int | None] = {}
-
-    def enter(document: Json, parent: int | None) -> None:
-        documents_by_id[document["id"]] = document
-        parents[document["id"]] = document.get("parent", parent)
-        for child in document.get("categories", ()):
-            enter(child, document["id"])
-
-    for document in documents:
-        enter(document, None)
-    children: dict[int, list[int]] = {id: [] for id in documents_by_id}
-    for id, parent in parents.items():
-        if parent is not None:
-            children[parent].append(id)
-
-    by_id: dict[int, Category] = {}
-    for id, document in documents_by_id.items():
-        line = [id]
-        while (parent := parents[line[-1]]) is not None and parent not in line:
-            line.append(parent)
-        flat = {
-            key: value
-            for key, value in document.items()
-            if key not in ("categories", "parent")
+    def rows(self, kind: str, line: bytes) -> Rows:
+        """Yield the rows of a line. Raises ValueError where it is no JSON."""
+        of_kind: Mapping[str, Callable[[bytes, Json], Rows]] = {
+            "product": self._product,
+            "inventory": self._stock,
+            "review": self._review,
+            "recommendation": self._recommendation,
         }
-        text = " ".join(documents_by_id[above]["name"] for above in line)
-        by_id[id] = Category(flat, parents[id], children[id], tuple(line), text)
-    return by_id
+        return of_kind[kind](digest_of(line), orjson.loads(line))
+
+    def _product(self, digest: bytes, product: Json) -> Rows:
+        id, active = product["id"], product.get("active", True)
+        document = orjson.dumps(product)
+        packed = self.packing.pack(document)
+        yield "product", (id, digest, document_digest(document), packed)
+        yield "listed", _listed(product, active)
+
+        eligible = product.get("storeEligible", True)
+        for upc in product.get("upcs", ()):
+            is_sold = upc.get("active", True)
+            row = int(upc["upc"]), id, upc["sku"], is_sold, is_sold and eligible
+            yield "upc", row
+        for place, member in enumerate(product.get("members", ())):
+            yield "member", (id, place, member)
+        if active:
+            texts = (" ".join(words) for words in words_of(product))
+            yield "words", (id, *texts, _json(product["categories"]))
+
+    def _stock(self, digest: bytes, document: Json) -> Rows:
+        """A store has two bits at its place: 0 nothing, 1 limited, 2 more."""
+        stores = bytearray()
+        for number, quantity in document.get("stores", {}).items():
+            if not quantity:
+                continue
+            byte, place = divmod(self.places[number], 4)
+            if byte >= len(stores):
+                stores.extend(bytes(byte + 1 - len(stores)))
+            stores[byte] |= (1 if quantity <= self.limited else 2) << 2 * place
+        upc, online = int(document["upc"]), document.get("site")
+        yield "stock", (upc, digest, online, bytes(stores) or None)
+
+    def _review(self, digest: bytes, review: Json) -> Rows:
+        id, product = review["id"], review["product"]
+        date, rating = review["date"], review["rating"]
+        yield "review", (id, digest, product, date, rating, orjson.dumps(review))
+
+    def _recommendation(self, digest: bytes, document: Json) -> Rows:
+        products = orjson.dumps(document["products"])
+        yield "recommendation", (document["product"], digest, products)
 
 
 def document_digest(document: bytes) -> bytes:
@@ -134,189 +136,52 @@ def document_digest(document: bytes) -> bytes:
     return sha256(document).digest()[:DIGEST_BYTES]
 
 
-def category_document(category: Category) -> bytes:
-    """Return a category as the index stores it, with its computed members, in JSON."""
-    computed: Json = {
-        "parent": category.parent,
-        "depth": len(category.line),
-        "children": category.children,
-    }
-    return orjson.dumps(category.document | computed)
-
-
-def roots(by_id: Mapping[int, Category]) -> list[int]:
-    """Return the ids of the categories without a parent, in their order."""
-    return [id for id, category in by_id.items() if category.parent is None]
-
-
-def make_product(
-    shop: Referred, fact_of: FactOf, rank: int, product: Json, out: ProductRows
-) -> None:
-    """Add one product to ``out``, except for its words; ``product`` gets its computed
-    members.
-    """
-    fed = fed_digest(orjson.dumps(product))
-    complete(shop, fact_of, product)
-    id = product["id"]
-    document = orjson.dumps(product)
-    out.row("document", rank, shop.packing.pack(document))
-    updated = milliseconds(product.get("updated"))
-    out.row("later.number", id, rank, updated, document_digest(document), fed)
-    for upc, sku, handed_out in upc_rows(product):
-        out.row("later.upc", upc, id, sku, handed_out)
-    for place, member in enumerate(product.get("members", ())):
-        out.row("later.member", id, member, place)
-
-    if is_active(product):
-        if product.get("featured"):
-            out.featured.append(id)
-        out.listed.append((rank, listing(shop, product)))
-
-
-def is_active(product: Json) -> bool:
-    """Return whether lists and searches show a product."""
-    active: bool = product.get("active", True)
-    return active
-
-
-def upc_rows(product: Json) -> Iterator[tuple[int, int, bool]]:
-    """Yield (UPC, sku, whether stores hand it out to customers who pick it up)."""
-    is_eligible: bool = product.get("storeEligible", True)
-    for entry in product.get("upcs", ()):
-        is_handed_out = is_eligible and entry.get("active", True)
-        yield int(entry["upc"]), entry["sku"], is_handed_out
-
-
-def listing(shop: Referred, product: Json) -> Listing:
+def _listed(product: Json, active: bool) -> IndexRow:
     """Return what lists order, count and narrow a product by."""
-    cents = round(product["priceLow"] * 100)
-    rating = product.get("rating")
-    tenths = None if rating is None else round(rating * 10)
-    name = product["name"].casefold()
-    days, best = product.get("startDays"), product.get("bestSeller")
-
-    lines = (
-        shop.categories[category].line
-        for category in product["categories"]
-        if category in shop.categories
-    )
-    in_categories = sorted(set(chain.from_iterable(lines)))
-    colors = tuple(sorted({color["normal"] for color in product.get("colors", ())}))
-    sizes = tuple(sorted({size["normal"] for size in product.get("sizes", ())}))
-    brand = (product["brand"],) if "brand" in product else ()
-    by_facet: dict[str, set[str]] = {}
-    for attribute, values in product.get("attributes", {}).items():
-        by_facet.setdefault(attribute.upper(), set()).update(values)
-    attributes = (tuple(sorted(by_facet.get(name, ()))) for name in shop.facets)
-    return Listing(
-        (product["id"], cents, tenths, name, days, best),
-        in_categories,
-        cents,
-        (brand, colors, sizes, *attributes),
-    )
-
-
-def complete(shop: Referred, fact_of: FactOf, product: Json) -> None:
-    """Give a product the computed members that `protocol.Catalog` promises."""
     price = product["price"]
     low, high = ends(price.get("sale", price["regular"]))
-    stars = (
-        fact_of(
-            "SELECT one, two, three, four, five FROM rating WHERE product = ?",
-            product["id"],
-        )
-        or NO_STARS
+    brand = [product["brand"]] if "brand" in product else []
+    normal = (
+        sorted({one["normal"] for one in product.get(part, ())})
+        for part in ("colors", "sizes")
     )
-    reviews = sum(stars)
-    active = is_active(product)
-    available = active and "upcs" not in product
-    for entry in product.get("upcs", ()):
-        stock = fact_of("SELECT online FROM stocked WHERE upc = ?", int(entry["upc"]))
-        in_stock = (
-            stock is None or stock[0] is None or stock[0] > 0
-        )  # unknown: it can be sent
-        entry["available"] = active and entry.get("active", True) and in_stock
-        available = available or entry["available"]
-    product |= {
-        "reviewCount": reviews,
-        "available": available,
-        "onsale": "sale" in price,
-    }
-    product |= {"priceLow": float(low), "priceHigh": float(high)}
-    if reviews:
-        product["rating"] = average(stars)
-    brand = shop.brands.get(product.get("brand"))
-    if brand:
-        product["brandId"] = brand["id"]
-
-
-COMPUTED = (
-    "reviewCount",
-    "available",
-    "onsale",
-    "priceLow",
-    "priceHigh",
-    "rating",
-    "brandId",
-)
-"""The members that `complete` gives a product. Its UPCs get `available`."""
-
-
-def as_fed(product: Json) -> Json:
-    """Return a product without its computed members: what `complete` was given."""
-    raw = {name: value for name, value in product.items() if name not in COMPUTED}
-    if "upcs" in raw:
-        raw["upcs"] = [
-            {name: value for name, value in entry.items() if name != "available"}
-            for entry in raw["upcs"]
-        ]
-    return raw
-
-
-def average(stars: Sequence[int]) -> float:
-    """Return the mean rating, one decimal, halves upwards; 0.0 without ratings.
-
-    ``stars``: how many ratings have 1, 2, 3, 4 and 5 stars. It is computed in integers,
-    so that the result is exact.
-    """
-    total = sum(stars)
-    tenths = sum(number * count for number, count in enumerate(stars, 1)) * 10
-    return (2 * tenths + total) // (2 * total) / 10 if total else 0.0
-
-
-def words_of(
-    shop: Referred, product: Json
-) -> tuple[list[str], list[str], list[str], list[str], list[str]]:
-    """Return the words of a product's name, brand, kind, attributes and description."""
-    name, brand, kind, attributes, description = map(indexed, texts_of(shop, product))
-    return name, brand, kind, attributes, description
-
-
-def texts_of(shop: Referred, product: Json) -> tuple[str, str, str, str, str]:
-    """Return a product's name, brand, kind, attributes and description.
-
-    The kind is the name of its type and those of its categories and of all above them.
-    """
-    categories = (
-        shop.categories[id].text
-        for id in product["categories"]
-        if id in shop.categories
+    attributes: dict[str, set[str]] = {}
+    for name, values in product.get("attributes", {}).items():
+        if name.upper() not in (*BASIC, PRICE):
+            attributes.setdefault(name.upper(), set()).update(values)
+    return (
+        product["id"],
+        active,
+        product.get("bestSeller"),
+        round(low * 100),
+        round(high * 100),
+        product.get("startDays"),
+        milliseconds(product.get("updated")),
+        product.get("featured", False),
+        bool(product.get("images", {}).get("primary")),
+        product["name"].casefold(),
+        _json(brand),
+        _json(product["categories"]),
+        *map(_json, normal),
+        _json({name: sorted(values) for name, values in sorted(attributes.items())}),
     )
-    kind = " ".join((product.get("typeName", ""), *categories))
+
+
+def words_of(product: Json) -> Iterator[Sequence[str]]:
+    """Yield the words of a product's name, brand, type, attributes and description."""
     values = list(chain.from_iterable(product.get("attributes", {}).values()))
     for color in product.get("colors", ()):
         values += (color["name"], color["normal"])
     values += (size["name"] for size in product.get("sizes", ()))
-    description = " ".join(
-        (product.get("description", ""), *product.get("bullets", ()))
-    )
-    return (
+    described = (product.get("description", ""), *product.get("bullets", ()))
+    for text in (
         product["name"],
         product.get("brand", ""),
-        kind,
+        product.get("typeName", ""),
         " ".join(dict.fromkeys(values)),
-        description,
-    )
+    ):
+        yield indexed(text)
+    yield list(dict.fromkeys(indexed(" ".join(described))))
 
 
 def milliseconds(instant: str | None) -> int | None:
@@ -324,6 +189,10 @@ def milliseconds(instant: str | None) -> int | None:
     if instant is None:
         return None
     moment = datetime.fromisoformat(instant)
-    return int(
-        (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
-    )
+    if not moment.tzinfo:
+        moment = moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)
+
+
+def _json(value: Json) -> str:
+    return orjson.dumps(value).decode()

@@ -82,7 +82,7 @@ class Scoring:
     nearness_by_stem: Mapping[str, Sequence[tuple[int, float]]]
     exact: frozenset[str]
 
-    def score(self, text: str) -> Score:
+    def score(self, fields: Sequence[str]) -> Score:
         """Return how well a product matches.
 
         Each clause counts for the best field that it matches, and a little for further
@@ -91,14 +91,13 @@ class Scoring:
         itself.
 
         Args:
-            text: a line for each field of `WEIGHTS`.
+            fields: the words in each field of `WEIGHTS`.
         """
         matches: list[Match] = []
         in_name: set[tuple[int, int]] = set()  # (place in the name, clause)
         worths: list[dict[int, float]] = [{} for _ in self.weights]  # by field
-        fields = [line.split() for line in text.split("\n")]
         for field, words in enumerate(fields):
-            for place, word in enumerate(words):
+            for place, word in enumerate(words.split()):
                 bonus = EXACT_BONUS if word in self.exact else 1.0
                 for number, nearness in self.nearness_by_stem.get(stem(word), ()):
                     matches.append((field, word))
@@ -116,7 +115,7 @@ class Scoring:
             (place + 1, number + 1) in in_name for place, number in in_name
         )
         places = {place for place, _ in in_name}
-        name_words = len(fields[NAME_FIELD])
+        name_words = len(fields[NAME_FIELD].split())
         total = by_words / (sum(self.weights) or 1.0) + side_by_side
         if places:
             total += FILLED_NAME * len(places) / name_words

@@ -13,8 +13,8 @@ of them first. The caller filters between the two.
 5. The best few hundred products are scored by where the words stand in them
    (`scoring`).
 
-A rank is a product's number in the index: active products come first, best sellers
-before others. It does not depend on the phrase, so it is called static.
+A rank is a product's place among the active ones, best sellers first. It does not
+depend on the phrase, so it is called static.
 
 A phrase is data. It never becomes query syntax, since a stem has letters and digits
 only.
@@ -26,7 +26,9 @@ bound what a phrase costs.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, islice
+from itertools import combinations
+
+import numpy as np
 
 from shopwindow.catalog.index.clauses import (
     FEW_RESULTS,
@@ -38,6 +40,7 @@ from shopwindow.catalog.index.clauses import (
     satisfying,
     widened,
 )
+from shopwindow.catalog.index.lists import Ranks
 from shopwindow.catalog.index.scoring import scoring_of, weight_of
 from shopwindow.catalog.index.words import (
     POLITE_OPENING,
@@ -93,12 +96,12 @@ class Searched:
         is_certain: the head stands before one of `PURPOSES`: a lantern for camping is a
             lantern.
         limit: the price limit at the end of the phrase, if it has one.
-        direct: the rank of the product whose id, UPC or sku the phrase is; None: it is
+        direct: the id of the product whose id, UPC or sku the phrase is; None: it is
             none.
         clauses: those that the products satisfy: all that the words stand for, a part
             of them, or widened ones.
-        ranks: those of the products, ascending.
-        first: ranks that the phrase found before it was widened; they stay on top.
+        ids: those of the products, ascending.
+        first: ids that the phrase found before it was widened; they stay on top.
             None: it was not widened.
         corrected: the phrase with its corrected words; None: none was corrected.
     """
@@ -110,7 +113,7 @@ class Searched:
     limit: Range | None = None
     direct: int | None = None
     clauses: tuple[Clause, ...] = ()
-    ranks: Sequence[int] = ()
+    ids: Sequence[int] = ()
     first: frozenset[int] | None = None
     corrected: str | None = None
 
@@ -124,27 +127,25 @@ def find(reader: IndexReader, phrase: str) -> Searched:
     searched = replace(_in_words(unpriced), limit=limit, direct=reader.direct(phrase))
     typed = searched.typed
     clauses = tuple(clauses_of(reader, typed))
-    ranks = satisfying(reader, clauses)
-    if not ranks and _count_words(clauses) > 1:
+    ids = satisfying(reader, clauses)
+    if not ids and _count_words(clauses) > 1:
         clauses = _best_part(reader, clauses, searched)
-        ranks = satisfying(reader, clauses)
+        ids = satisfying(reader, clauses)
 
     first = None
-    if clauses and len(ranks) < FEW_RESULTS and _count_words(clauses) == len(typed):
+    if clauses and len(ids) < FEW_RESULTS and _count_words(clauses) == len(typed):
         wider = tuple(
             widened(reader, clause, is_last=clause.words == typed[-1:])
             for clause in clauses
         )
         if wider != clauses:
-            first, clauses = frozenset(ranks), wider
-            ranks = satisfying(reader, clauses)
+            first, clauses = frozenset(ids), wider
+            ids = satisfying(reader, clauses)
 
     corrected = _corrected(unpriced, clauses)
     if corrected:
         corrected += phrase[len(unpriced) :]
-    return replace(
-        searched, clauses=clauses, ranks=ranks, first=first, corrected=corrected
-    )
+    return replace(searched, clauses=clauses, ids=ids, first=first, corrected=corrected)
 
 
 def _priced(phrase: str) -> tuple[str, Range | None]:
@@ -234,56 +235,51 @@ def _corrected(phrase: str, clauses: Iterable[Clause]) -> str | None:
 
 
 def best_first(
-    reader: IndexReader, searched: Searched, ranks: Sequence[int], most: int
+    reader: IndexReader, searched: Searched, ranks: Ranks, most: int
 ) -> list[int]:
     """Return the first ``most`` of ``ranks``, the best match first.
 
     Args:
         searched: what the ranks are from.
-        ranks: those that filters left, in order; ``direct`` stands before all.
+        ranks: those that filters left, in order.
         most: as many as the pages up to the one that is shown hold.
 
     Of more than `MAX_SCORED`, only those with the words in their names and the best by
-    their static rank are scored. What was found before widening comes first.
+    their static rank are scored. The product whose number the phrase is comes first,
+    and then what was found before widening.
     """
-    if searched.direct is not None and searched.direct in ranks[:1]:
-        return [searched.direct, *best_first(reader, searched, ranks[1:], most - 1)]
     candidates = scored(reader, searched, ranks)
+    ids = reader.lists.ids(candidates)
     scoring = scoring_of(reader, searched.clauses, searched.head)
+    texts = reader.texts(ids)
     first = searched.first or ()
-    best = sorted(
-        (rank not in first, -scoring.score(text).total, rank)
-        for rank, text in texts(reader, candidates)
+    ordered = sorted(
+        (
+            id != searched.direct,
+            id not in first,
+            -scoring.score(texts[id]).total,
+            rank,
+        )
+        for id, rank in zip(ids, candidates.tolist(), strict=True)
     )
-    ordered = [rank for *_, rank in best]
-    if len(ordered) < most and len(candidates) < len(ranks):
-        with_score = set(ordered)
-        by_rank = (rank for rank in ranks if rank not in with_score)
-        ordered += islice(by_rank, most - len(ordered))
-    return ordered[:most]
+    best = [rank for *_, rank in ordered]
+    if len(best) < most:
+        best += ranks[~np.isin(ranks, candidates)][: most - len(best)].tolist()
+    return best[:most]
 
 
-def scored(
-    reader: IndexReader, searched: Searched, ranks: Sequence[int]
-) -> Sequence[int]:
-    """Return the ranks that are worth scoring, about `MAX_SCORED` of them.
+def scored(reader: IndexReader, searched: Searched, ranks: Ranks) -> Ranks:
+    """Return the ranks that are worth scoring, about `MAX_SCORED` of them, in order.
 
     Up to half of these have all words in their names. The others are the best by their
     static rank. All that the phrase found before it was widened are among them.
     """
     if len(ranks) <= MAX_SCORED:
         return ranks
-    left = set(ranks)
-    matching = satisfying(reader, searched.clauses, IN_NAME)
-    named = [rank for rank in matching if rank in left][: MAX_SCORED // 2]
-    by_rank = islice(ranks, MAX_SCORED - len(named))
-    return sorted({*named, *by_rank, *left.intersection(searched.first or ())})
-
-
-def texts(reader: IndexReader, ranks: Sequence[int]) -> list[tuple[int, str]]:
-    """Return the ranks of at most some hundred products, each with the words that it is
-    scored by: a line for each field of `WEIGHTS`.
-    """
-    marks = ",".join("?" * len(ranks))
-    statement = f"SELECT rank, text FROM short WHERE rank IN ({marks})"
-    return [(rank, text) for rank, text in reader.rows(statement, list(ranks))]
+    matching = reader.lists.ranks(satisfying(reader, searched.clauses, IN_NAME))
+    named = matching[np.isin(matching, ranks)][: MAX_SCORED // 2]
+    by_rank = ranks[: MAX_SCORED - len(named)]
+    on_top = [*(searched.first or ()), *filter(None, (searched.direct,))]
+    first = reader.lists.ranks(on_top)
+    first = first[np.isin(first, ranks)]
+    return np.unique(np.concatenate([named, by_rank, first]))

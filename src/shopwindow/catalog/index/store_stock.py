@@ -4,19 +4,13 @@ The column `stores` of a UPC has two bits a store, four stores a byte. The place
 store in it is that of its location number in `meta`'s `locations`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import orjson
 
 from shopwindow.catalog.index.opened_file import OpenedFile
-from shopwindow.catalog.index.ranks import INACTIVE
 from shopwindow.retail.articles import Status
-
-STORES_CACHED = 16
-"""Stores of which the products that can be picked up are cached. Shoppers of a region
-name the same few; a store with 100,000 products takes some 6 MB.
-"""
 
 STOCK_STATUS: tuple[Status, Status, Status, Status] = (
     "UNAVAILABLE",
@@ -44,7 +38,8 @@ class StoreStock:
         """Return what stores have, by (UPC, location); see `protocol.Catalog`."""
         numbers = upc_numbers(upcs)
         rows = self._file.many(
-            "SELECT upc, stores FROM upc WHERE upc IN ({})", list(numbers.values())
+            "SELECT upc, stores FROM upc JOIN stock USING (upc) WHERE upc IN ({})",
+            list(numbers.values()),
         )
         stock_by_upc = dict(rows)
         bits_by_location = {
@@ -63,39 +58,22 @@ class StoreStock:
                     statuses[upc, location] = STOCK_STATUS[status]
         return statuses
 
-    def upcs_in_stores(self, upcs: Sequence[str]) -> set[str]:
-        """Return those of some UPCs that a store has."""
-        numbers = upc_numbers(upcs)
-        rows = self._file.many(
-            "SELECT upc FROM upc WHERE length(stores) > 0 AND upc IN ({})",
-            list(numbers.values()),
-        )
-        having = {number for (number,) in rows}
-        return {upc for upc, number in numbers.items() if number in having}
-
-    @cached_property
-    def picked_up_at(self) -> Callable[[int], frozenset[int]]:
-        """Returns the ranks of the active products of which a store, by its location
-        number, has a UPC to be picked up.
-
-        Looking them up reads the stock of every UPC, so those of the stores that
-        requests named last are cached.
+    def picked_up_at(self, location: int) -> list[int]:
+        """Return the ids of the products of which a store, by its location number, has a
+        UPC to be picked up. It reads the stock of every UPC.
         """
-        return lru_cache(maxsize=STORES_CACHED)(self._read_picked_up_at)
-
-    def _read_picked_up_at(self, location: int) -> frozenset[int]:
         place = self._places.get(location)
         if place is None:
-            return frozenset()
+            return []
         byte, shift = _bits(place)
         in_stock = [bytes([stock]) for stock in range(256) if stock >> shift & 3]
         marks = ",".join("?" * len(in_stock))
         rows = self._file.rows(
-            "SELECT rank FROM upc JOIN number ON number.id = upc.product"
-            f" WHERE substr(stores, ?, 1) IN ({marks}) AND handed_out AND rank < ?",
-            (byte + 1, *in_stock, INACTIVE),
+            "SELECT DISTINCT product FROM stock JOIN upc USING (upc)"
+            f" WHERE substr(stores, ?, 1) IN ({marks}) AND handed_out",
+            (byte + 1, *in_stock),
         )
-        return frozenset(rank for (rank,) in rows)
+        return [product for (product,) in rows]
 
     @cached_property
     def _places(self) -> dict[int, int]:

@@ -1,172 +1,179 @@
-"""Writing what a catalog is searched by: the text index and the words.
+"""What products are found by: the text index, and how many products have each word.
 
-`text` is FTS5's index. `word` and `stem` count the products of each word and stem.
-`make` writes all of it. In a copy of an index, `forget` and `add`
-change what one product is found by, and `recount` what is counted over all.
+`text` is FTS5's index of stems; `word` and `stem` count the products that have them. A
+product's row of the table `words` has the words of its own line. The words of its
+categories' names stand behind its type in the text index, and are looked up when
+products are scored.
+
+FTS5 stores no texts: a product that leaves it must be given as it came. So the row in
+`words` of a product that has changed stays until its new one comes. Where both are
+equal, as with another price, the text index stays as it is.
 """
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from pathlib import Path
 
-from shopwindow.catalog.index.file import create
-from shopwindow.catalog.index.rows import IndexRow, Referred, words_of
+import orjson
+
+from shopwindow.catalog.index.rows import IndexRow
 from shopwindow.catalog.index.words import stem
-from shopwindow.content.reading.yaml import Json
 
 TABLES = """
-CREATE TABLE short (rank INTEGER PRIMARY KEY, text TEXT);
-CREATE TABLE described (rank INTEGER PRIMARY KEY, stems TEXT);
-CREATE TABLE word (word TEXT PRIMARY KEY, stem TEXT, products INTEGER) WITHOUT ROWID;
-CREATE TABLE stem (stem TEXT PRIMARY KEY, products INTEGER) WITHOUT ROWID;
-"""
-"""`short` has the words of name, brand, kind and attributes, a line each: scores are
-computed from them. `described` has the stems of the description, for the next build.
-"""
-
-TEXT_INDEX = """
 CREATE VIRTUAL TABLE text USING fts5
   (name, brand, kind, attributes, description, content='', columnsize=0, detail=column, tokenize='ascii');
+CREATE TABLE word (word TEXT PRIMARY KEY, stem TEXT, products INTEGER) WITHOUT ROWID;
+CREATE TABLE stem (stem TEXT PRIMARY KEY, products INTEGER) WITHOUT ROWID;
 """
 TEXT_COLUMNS = "rowid, name, brand, kind, attributes, description"
 
 TEXT_MEMORY = 16 * 1024 * 1024
 """Bytes of the text index that FTS5 collects before it writes them. With its own 1 MiB
-it merges more often, and takes half as long again. A reader's index does not have this
-setting.
+it merges more often, and takes half as long again.
 """
 
-SHADOWS = {"text_data": "id", "text_idx": "segid, term"}
-"""The tables in which FTS5 stores `text`, and their order. `text_config` never changes.
-"""
-
-COUNTS = """
-CREATE TABLE word (word TEXT, products INTEGER);
-CREATE TABLE stem (stem TEXT, products INTEGER);
+AT_ONCE = 500
+"""Products whose rows are read together. SQLite took at most 999 placeholders before its
+release 3.32.
 """
 
 
-@dataclass(frozen=True)
-class Worded:
-    """What some products are found by: rows of the tables `text`, `short` and
-    `described`.
-
-    ``words`` and ``stems`` say by how much the number of products that have them rises;
-    a negative number says that it falls.
+@dataclass
+class Texts:
+    """What some products are found by: rows of `text`, and how many products have each
+    word.
     """
 
-    text: list[IndexRow] = field(default_factory=list)
-    short: list[IndexRow] = field(default_factory=list)
-    described: list[IndexRow] = field(default_factory=list)
+    rows: list[IndexRow] = field(default_factory=list)
     words: Counter[str] = field(default_factory=Counter)
-    stems: Counter[str] = field(default_factory=Counter)
 
-    def add(self, rank: int, short: str, described: str) -> None:
-        """Add a product by its rows."""
-        stems = (" ".join(map(stem, line.split())) for line in short.split("\n"))
-        self.text.append((rank, *stems, described))
-        self.short.append((rank, short))
-        self.described.append((rank, described))
-
-    def make(self, shop: Referred, rank: int, product: Json) -> None:
-        """Add a product by its document."""
-        *fields, description = words_of(shop, product)
-        self.count((*fields, description), 1)
-        short = "\n".join(map(" ".join, fields))
-        described = " ".join(dict.fromkeys(map(stem, description)))
-        self.add(rank, short, described)
-
-    def count(self, fields: Iterable[Sequence[str]], by: int) -> None:
-        """Count a product's words: 1 if it has them now, -1 if it had them before."""
-        own_words = set(chain.from_iterable(fields))
-        own_stems = set(map(stem, own_words))
-        for counts, own in ((self.words, own_words), (self.stems, own_stems)):
-            if by > 0:
-                counts.update(own)
-            else:
-                counts.subtract(own)
+    def add(self, row: IndexRow, of_categories: Mapping[int, str]) -> None:
+        """Add a product by its row of `words`, and the words of categories by id."""
+        id, name, brand, type, attributes, description, categories = row
+        names = (of_categories.get(one, "") for one in orjson.loads(categories))
+        kind = " ".join((type, *names))
+        texts = (name, brand, kind, attributes, description)
+        fields = [text.split() for text in texts]
+        self.words.update(set().union(*fields))
+        *stems, described = [list(map(stem, words)) for words in fields]
+        stems.append(list(dict.fromkeys(described)))
+        self.rows.append((id, *map(" ".join, stems)))
 
 
-def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded]) -> None:
-    """Write what products are found by.
+def texts_of(rows: Iterable[IndexRow], of_categories: Mapping[int, str]) -> Texts:
+    """Return what products are found by, from their rows of `words`."""
+    texts = Texts()
+    for row in rows:
+        texts.add(row, of_categories)
+    return texts
 
-    Args:
-        out: the catalog.
-        folder: for files that are read again.
-        worded: of all products, in order of ranks.
+
+class Wording:
+    """The text index of a catalog that is being written.
+
+    Products come by `enter`, in any order; `close` removes those that are gone, and
+    gives those whose categories have other names their new words.
     """
-    text, counts = (
-        create(folder / "text", TEXT_INDEX),
-        create(folder / "counts", COUNTS),
-    )
-    text.execute("INSERT INTO text(text, rank) VALUES ('hashsize', ?)", (TEXT_MEMORY,))
-    for batch in worded:
-        out.executemany("INSERT INTO short VALUES (?, ?)", batch.short)
-        out.executemany("INSERT INTO described VALUES (?, ?)", batch.described)
-        text.executemany(
-            f"INSERT INTO text ({TEXT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", batch.text
+
+    def __init__(
+        self, out: sqlite3.Connection, of_categories: Mapping[int, str]
+    ) -> None:
+        """Begin. ``of_categories``: the words of each category now."""
+        self._out, self._now = out, of_categories
+        self._before = dict(out.execute("SELECT id, words FROM category"))
+        self._counts: Counter[str] = Counter()
+        self._entered: set[int] = set()
+        out.execute(f"INSERT INTO text(text, rank) VALUES ('hashsize', {TEXT_MEMORY})")
+
+    def enter(self, rows: Sequence[IndexRow], texts: Texts) -> None:
+        """Give products the words that they have now; ``texts`` are those of all rows."""
+        before = {row[0]: row for row in self._rows([row[0] for row in rows])}
+        if before:
+            differing = [row for row in rows if before.get(row[0]) != row]
+            texts = texts_of(differing, self._now)
+            rows = differing
+            self._leave([before[row[0]] for row in rows if row[0] in before])
+        self._entered.update(row[0] for row in rows)
+        self._out.executemany("INSERT INTO words VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        self._come(texts)
+
+    def close(self) -> None:
+        """Remove the products that are gone, and count words and stems."""
+        gone = (
+            "SELECT id FROM words WHERE id NOT IN (SELECT id FROM listed WHERE active)"
         )
-        counts.executemany("INSERT INTO stem VALUES (?, ?)", batch.stems.items())
-        counts.executemany("INSERT INTO word VALUES (?, ?)", batch.words.items())
+        ids = [id for (id,) in self._out.execute(gone)]
+        for start in range(0, len(ids), AT_ONCE):
+            self._leave(self._rows(ids[start : start + AT_ONCE]))
+        self._rename()
+        if self._counts:
+            self._count()
 
-    rows = counts.execute("SELECT stem, sum(products) FROM stem GROUP BY 1 ORDER BY 1")
-    out.executemany("INSERT INTO stem VALUES (?, ?)", rows)
-    rows = counts.execute("SELECT word, sum(products) FROM word GROUP BY 1 ORDER BY 1")
-    words = ((word, stem(word), products) for word, products in rows)
-    out.executemany("INSERT INTO word VALUES (?, ?, ?)", words)
-    counts.close()
-    text.execute("INSERT INTO text(text) VALUES ('optimize')")
-    text.execute("COMMIT")  # FTS5 writes how many rows it has, which `forget` needs
-    # FTS5 leaves unused pages in its file, so its tables are copied out of it
-    for table, order in SHADOWS.items():
-        rows = text.execute(f"SELECT * FROM {table} ORDER BY {order}")
-        marks = ", ".join("?" * len(rows.description))
-        out.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
-    text.close()
+    def _rename(self) -> None:
+        """Give products of categories with other names, or places, their new words."""
+        differing = {
+            id
+            for id in self._before.keys() | self._now.keys()
+            if self._before.get(id, "") != self._now.get(id, "")
+        }
+        if not differing or not self._before:
+            return
+        query = (
+            "SELECT DISTINCT words.id FROM words, json_each(categories) WHERE value IN"
+            " (SELECT value FROM json_each(?))"
+        )
+        named = self._out.execute(query, (orjson.dumps(list(differing)).decode(),))
+        ids = sorted({id for (id,) in named} - self._entered)
+        for start in range(0, len(ids), AT_ONCE):
+            rows = self._rows(ids[start : start + AT_ONCE])
+            self._forget(texts_of(rows, self._before))
+            self._come(texts_of(rows, self._now))
 
+    def _rows(self, ids: Sequence[int]) -> list[IndexRow]:
+        rows = []
+        for start in range(0, len(ids), AT_ONCE):
+            some = ids[start : start + AT_ONCE]
+            query = f"SELECT * FROM words WHERE id IN ({','.join('?' * len(some))})"
+            rows += self._out.execute(query, some).fetchall()
+        return rows
 
-def forget(
-    out: sqlite3.Connection, shop: Referred, rank: int, product: Json, worded: Worded
-) -> None:
-    """Remove what a product is found by, and count its words off.
+    def _leave(self, rows: Sequence[IndexRow]) -> None:
+        self._forget(texts_of(rows, self._before))
+        ids = ((row[0],) for row in rows)
+        self._out.executemany("DELETE FROM words WHERE id = ?", ids)
 
-    The text index stores no texts, so it has to be given the ones that it was given before.
-    """
-    ((short,),) = out.execute("SELECT text FROM short WHERE rank = ?", (rank,))
-    ((described,),) = out.execute("SELECT stems FROM described WHERE rank = ?", (rank,))
-    before = Worded()
-    before.add(rank, short, described)
-    out.executemany(
-        f"INSERT INTO text (text, {TEXT_COLUMNS}) VALUES ('delete', ?, ?, ?, ?, ?, ?)",
-        before.text,
-    )
-    for table in ("short", "described"):
-        out.execute(f"DELETE FROM {table} WHERE rank = ?", (rank,))
-    worded.count(words_of(shop, product), -1)
+    def _forget(self, texts: Texts) -> None:
+        self._out.executemany(
+            f"INSERT INTO text (text, {TEXT_COLUMNS})"
+            " VALUES ('delete', ?, ?, ?, ?, ?, ?)",
+            sorted(texts.rows),
+        )
+        self._counts.subtract(texts.words)
 
+    def _come(self, texts: Texts) -> None:
+        # FTS5 writes what it has collected where a row comes before the one before.
+        self._out.executemany(
+            f"INSERT INTO text ({TEXT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
+            sorted(texts.rows),
+        )
+        self._counts.update(texts.words)
 
-def add(out: sqlite3.Connection, worded: Worded) -> None:
-    """Write the rows of ``worded``. They leave it, and their counts stay."""
-    out.executemany(
-        f"INSERT INTO text ({TEXT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", worded.text
-    )
-    out.executemany("INSERT INTO short VALUES (?, ?)", worded.short)
-    out.executemany("INSERT INTO described VALUES (?, ?)", worded.described)
-    for rows in (worded.text, worded.short, worded.described):
-        rows.clear()
-
-
-def recount(out: sqlite3.Connection, worded: Worded) -> None:
-    """Change the numbers of products by words and stems."""
-    stems = worded.stems.items()
-    words = [(word, stem(word), products) for word, products in worded.words.items()]
-    rises = "DO UPDATE SET products = products + excluded.products"
-    out.executemany(f"INSERT INTO stem VALUES (?, ?) ON CONFLICT (stem) {rises}", stems)
-    out.executemany(
-        f"INSERT INTO word VALUES (?, ?, ?) ON CONFLICT (word) {rises}", words
-    )
-    for table in ("stem", "word"):
-        out.execute(f"DELETE FROM {table} WHERE products <= 0")
+    def _count(self) -> None:
+        """Write how many products have each word and, by FTS5 itself, each stem."""
+        counts = sorted(self._counts.items())
+        words = ((word, stem(word), count) for word, count in counts if count)
+        rises = (
+            "ON CONFLICT (word) DO UPDATE SET products = products + excluded.products"
+        )
+        self._out.executemany(f"INSERT INTO word VALUES (?, ?, ?) {rises}", words)
+        self._out.execute("DELETE FROM word WHERE products <= 0")
+        self._out.execute("DELETE FROM stem")
+        vocabulary = (
+            "CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, text, row)"
+        )
+        self._out.execute(vocabulary)
+        self._out.execute("INSERT INTO stem SELECT term, doc FROM vocabulary")
+        self._out.execute("DROP TABLE vocabulary")
+        if not self._before:
+            self._out.execute("INSERT INTO text(text) VALUES ('optimize')")

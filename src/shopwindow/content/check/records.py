@@ -332,21 +332,38 @@ class Records:
     def __iter__(self) -> Iterator[Json]:
         """Yield all of them, in the order of the files."""
         for source in self.sources:
-            yield from self.read(FeedBlock(source))
+            yield from self._read(source)
 
-    def blocks(self) -> list[FeedBlock]:
-        """Return parts that any processes may read side by side, in the order of the
-        files.
+    def by_file(self) -> Iterator[tuple[str, Path | Iterator[bytes]]]:
+        """Yield the name of each file with its path, if it is plain lines, and else with
+        the lines that it stands for: JSON, one document each.
         """
-        return blocks(self.sources)
+        for source in self.sources:
+            if source.path.endswith(".jsonl"):
+                yield source.path, self.folder / source.path
+            elif source.is_feed:
+                yield source.path, self._unpacked(source)
+            else:
+                yield source.path, map(orjson.dumps, self._read(source))
 
-    def read(self, block: FeedBlock) -> Iterator[Json]:
-        """Yield the documents of a block.
+    def _read(self, source: Source) -> Iterator[Json]:
+        """Yield the documents of a file.
 
         Raises Failure where the file was changed since it was checked.
         """
-        for _, value in _values(self.folder, block, self.names):
+        for _, value in _values(self.folder, FeedBlock(source), self.names):
             if isinstance(value, Exception):
-                path = block.source.path
-                raise Failure(f"{path}: was changed while it was read; try again")
+                raise _changed(source)
             yield value
+
+    def _unpacked(self, source: Source) -> Iterator[bytes]:
+        """Yield the lines of a compressed feed, as `_read` yields documents."""
+        for _, line in FeedLines(self.folder, FeedBlock(source)):
+            if isinstance(line, Malformed):
+                raise _changed(source)
+            # What `feed.load` found no fault with is plain JSON.
+            yield line.removeprefix(BYTE_ORDER_MARK)
+
+
+def _changed(source: Source) -> Failure:
+    return Failure(f"{source.path}: was changed while it was read; try again")
