@@ -784,8 +784,8 @@ def with_another_index(out: Path, id: str, statement: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "wrong"),
     [
-        ("UPDATE meta SET value = value - 1 WHERE name = 'active'", "not the rows that the release id covers"),
-        ("DELETE FROM document", " is not what was built"),
+        ("UPDATE recommendation SET products = x''", "not the rows that the release id covers"),
+        ("UPDATE product SET document = (SELECT max(document) FROM product)", " is not what was built"),
     ],
 )
 def test_an_index_whose_rows_are_not_those_of_the_id_is_refused(
