@@ -78,8 +78,8 @@ def test_each_action_says_who_did_what(store: str, tmp_path: Path) -> None:
     )
     status, lines, _ = administered("prune", "--keep", "3", "--out", str(out))
     assert (status, [(line["action"], line["deleted"]) for line in lines]) == (0, [("prune", [])])
-    status, lines, text = administered("key", "new", "phone", "--content", content)
-    assert (status, [(line["action"], line["application"]) for line in lines]) == (0, [("key new", "phone")])
+    status, lines, text = administered("new", "key", "phone", "--content", content)
+    assert (status, [(line["action"], line["application"]) for line in lines]) == (0, [("new key", "phone")])
 
 
 def test_a_migration_is_recorded_once_and_nothing_to_do_is_none(store: str, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_key_that_everybody_knows_is_not_published(tmp_path: Path, digest: str
         4,
         "",
         f"shopwindow: release {id[:12]}: everybody knows the key of tablet whose digest is {digest[:8]}…, for it is an "
-        "example; nothing was published. `shopwindow key new tablet` prints a key of your own, and the digest to put "
+        "example; nothing was published. `shopwindow new key tablet` prints a key of your own, and the digest to put "
         "in its place\n",
     )
     assert not (tmp_path / "target").exists()

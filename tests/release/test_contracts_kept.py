@@ -189,11 +189,11 @@ def test_only_looking_at_content_that_breaks_a_contract_is_no_problem(tmp_path: 
     assert (why.status, "scan" in why.out) == (0, True)
 
 
-# -- contract record -----------------------------------------------------------------------------------------------
+# -- new contract -------------------------------------------------------------------------------------------------
 
 
 def record(folder: Path, *requests: str, app: str = "phone", version: str = "2.0") -> Any:
-    return shopwindow("contract", "record", "--app", app, "--version", version, "--content", folder, *requests)
+    return shopwindow("new", "contract", app, *requests, "--version", version, "--content", folder)
 
 
 def test_a_contract_is_recorded_and_holds(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_a_recorded_contract_is_never_written_over_a_file(tmp_path: Path) -> Non
 REFUSED = {
     "an app": (
         ({"app": "phnoe"}, "v2/utility/mobileapp"),
-        "--app 'phnoe': the applications are phone, tablet; did you mean phone?",
+        "'phnoe': the applications are phone, tablet; did you mean phone?",
     ),
     "a version": (({"version": "3.0"}, "v2/utility/mobileapp"), "--version '3.0': the supported ones of phone are 2.0"),
     "a request": (
@@ -270,6 +270,23 @@ def test_what_cannot_be_recorded_is_wrong_use(tmp_path: Path, asked: Any, expect
     ran = record(write(tmp_path, small()), request, **reader)
     assert (ran.status, ran.out, ran.err.splitlines()[-1]) == (2, "", f"Error: {expected}")
     assert not (tmp_path / "contracts").exists()
+
+
+WRONG_USE = {
+    "no request": (
+        ("contract", "phone", "--version", "2.0"),
+        "a contract needs an app, --version and a REQUEST at least",
+    ),
+    "no app for a key": (("key",), "a key needs an app: shopwindow new key APP"),
+    "a request of a document": (("event", "Lights", "v1/x"), "--version, --at and REQUEST are of `new contract`"),
+    "a version of a key": (("key", "phone", "--version", "2.0"), "--version, --at and REQUEST are of `new contract`"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "expected"), WRONG_USE.values(), ids=WRONG_USE)
+def test_what_a_contract_takes_and_nothing_else(tmp_path: Path, arguments: Any, expected: str) -> None:
+    ran = shopwindow("new", *arguments, "--content", write(tmp_path, small()))
+    assert (ran.status, ran.out, ran.err.splitlines()[-1]) == (2, "", f"Error: {expected}")
 
 
 def test_more_requests_than_a_contract_may_have_are_refused(tmp_path: Path) -> None:

@@ -959,7 +959,7 @@ def test_a_whole_release_is_said_to_be_whole(out: Path, three: tuple[str, str, s
 
 
 def test_a_new_key_is_printed_once_with_its_digest_for_the_content() -> None:
-    made = [shopwindow("key", "new", "iphone", "--content", SAMPLE) for _ in range(2)]
+    made = [shopwindow("new", "key", "iphone", "--content", SAMPLE) for _ in range(2)]
     keys = []
     for ran in made:
         match = re.fullmatch("iphone ([A-Za-z0-9]{24})\n", ran.out)
@@ -972,7 +972,7 @@ def test_a_new_key_is_printed_once_with_its_digest_for_the_content() -> None:
 
 def test_a_new_key_is_what_the_content_and_the_keys_file_take(tmp_path: Path, out: Path) -> None:
     content = copied(SAMPLE, tmp_path / "content")
-    ran = shopwindow("key", "new", "android", "--content", content)
+    ran = shopwindow("new", "key", "android", "--content", content)
     path = content / "apps" / "android.yaml"
     digest = ran.err.split("  - ")[1]
     path.write_text(path.read_text().replace("apiKeys:\n", f"apiKeys:\n  - {digest}"))
@@ -981,7 +981,7 @@ def test_a_new_key_is_what_the_content_and_the_keys_file_take(tmp_path: Path, ou
 
 
 def test_a_key_for_an_unknown_application_is_refused() -> None:
-    ran = shopwindow("key", "new", "iphon", "--content", SAMPLE)
+    ran = shopwindow("new", "key", "iphon", "--content", SAMPLE)
     words = "Error: 'iphon': the applications are android, iphone; did you mean iphone?"
     assert (ran.status, ran.out, ran.err.splitlines()[-1]) == (2, "", words)
 
@@ -999,7 +999,7 @@ def test_a_keys_file_may_begin_with_a_byte_order_mark(tmp_path: Path, sample_out
 def test_a_key_made_beside_faulty_content_says_that_nobody_looked_for_the_application(sample: Path) -> None:
     path = sample / "apps/iphone.yaml"
     path.write_text(path.read_text().replace("apiKeys:", "apiKey:"))
-    ran = shopwindow("key", "new", "iphone", "--content", sample)
+    ran = shopwindow("new", "key", "iphone", "--content", sample)
     words = "the content has problems (`shopwindow check`), so 'iphone' was not looked up among the applications"
     assert (ran.status, ran.out[:7], ran.err.splitlines()[0]) == (0, "iphone ", f"shopwindow: {words}")
 

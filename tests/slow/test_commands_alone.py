@@ -27,7 +27,6 @@ LINES: dict[str, tuple[str, ...]] = {
     "calendar": (),
     "why": ("iphone", "config/configVersion"),
     "uses": ("store", "1"),
-    "contract": ("record", "v2/promotions", "--app", "iphone", "--version", "1.0"),
     "retire": ("store", "1", "--on", "2030-01-01"),
     "build": ("--out", "second"),
     "releases": (),
@@ -45,7 +44,6 @@ LINES: dict[str, tuple[str, ...]] = {
     "restore": (*STORE, "--from", "{backup}"),
     "optins": ("export", *STORE),
     "codes": ("report", *STORE),
-    "key": ("new", "iphone"),
     "edge": ("openapi",),
 }
 """By command, what follows it, in an order in which each finds what others write."""

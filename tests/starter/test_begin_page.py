@@ -49,6 +49,6 @@ def test_the_readme_that_init_writes_shows_commands_that_exist(tmp_path: Path) -
     shopwindow("init", tmp_path, "--editor", "vscode")
     readme = (tmp_path / "README.md").read_text()
     shown = re.findall(r"(?:^|`)shopwindow ([a-z]+)", readme, re.MULTILINE)
-    assert {"check", "build", "preview", "new", "key", "schemas"} <= set(shown)
+    assert {"check", "build", "preview", "new", "schemas"} <= set(shown)
     for command in set(shown):
         assert shopwindow(command, "--help").status == 0

@@ -13,7 +13,7 @@ import click
 
 COMMANDS = {
     "init": ("starter", "Begin a content repository."),
-    "new": ("starter", "Begin a document: a file with what it needs."),
+    "new": ("starter", "Begin a document, a contract or an API key."),
     "schemas": ("editor", "Write schemas for an editor."),
     "check": ("content", "Report everything that is wrong with the content."),
     "rule": ("rule", "Say what a rule of check wants: a mistake and its fix."),
@@ -28,7 +28,6 @@ COMMANDS = {
     ),
     "why": ("explain", "Say which file sets a value, and what that hides."),
     "uses": ("explain", "List every place that names a document."),
-    "contract": ("contracts", "Record what a version of an app reads."),
     "retire": ("explain", "End a document on a day, and what needs it."),
     "build": ("releases", "Check the content, write a release and activate it."),
     "releases": ("releases", "List the releases, the newest first."),
@@ -50,7 +49,6 @@ COMMANDS = {
     "maintain": ("maintain", "Build, mail, back up and prune: what a timer calls."),
     "optins": ("optins", "Export who opted in or out; forget a person."),
     "codes": ("codes", "Issue, import and count single-use codes."),
-    "key": ("edge", "Make API keys of apps."),
     "edge": ("edge", "Print the configuration of what serves the files."),
 }
 """Command → the module that holds it, and its line in the overview."""

@@ -1,4 +1,4 @@
-"""`key` and `edge`: API keys, and the configuration of what serves the files."""
+"""`edge`: the configuration of what serves the files."""
 
 import json
 from pathlib import Path
@@ -6,36 +6,9 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli import audit
 from shopwindow.cli.steps import CONTENT_DIR, OUT, interface
 from shopwindow.edge.nginx import NGINX_TEMPLATE, EdgeLimits
 from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
-
-
-@click.group()
-def key() -> None:
-    """Make API keys of apps. The keys that sign releases are `shopwindow keys`."""
-
-
-@key.command("new")
-@click.argument("app")
-@CONTENT_DIR
-def new_key(app: str, content: str) -> None:
-    """Make an API key for the application APP, and print it with its digest.
-
-    The key is printed this once: content holds only digests. The app and the edge's
-    file of keys need the key; the application's apiKeys need the digest.
-    """
-    new = library.new_key(interface(), Path(content), app)
-    if not new.application_checked:
-        not_looked_up = f"{app!r} was not looked up among the applications"
-        problems = "the content has problems (`shopwindow check`)"
-        click.echo(f"shopwindow: {problems}, so {not_looked_up}", err=True)
-    audit.record("key new", application=app)
-    click.echo(f"{app} {new.key}")
-    give = "give the key to the app and to the edge's keys file"
-    click.echo(f"{give}; add its digest to apiKeys in the content:", err=True)
-    click.echo(f"  - {new.digest}", err=True)
 
 
 @click.group()

@@ -1,4 +1,4 @@
-"""`keys`: the keys that sign releases. (`key new` makes the API keys of apps.)"""
+"""`keys`: the keys that sign releases. (`new key` makes the API keys of apps.)"""
 
 import os
 import sys
@@ -42,7 +42,7 @@ ENCRYPTED = click.option(
 def keys() -> None:
     """Make, replace and look after the keys that sign releases.
 
-    Not to be confused with `shopwindow key new`, which makes an API key for an app.
+    Not to be confused with `shopwindow new key`, which makes an API key for an app.
     """
     _require_libraries()
 

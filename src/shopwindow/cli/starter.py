@@ -1,4 +1,4 @@
-"""`init` and `new`: how a content repository begins, and a document."""
+"""`init` and `new`: how a content repository begins, a document, a contract, a key."""
 
 import shlex
 from pathlib import Path
@@ -6,10 +6,14 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT_DIR, interface, memory_of
+from shopwindow.cli import audit
+from shopwindow.cli.steps import AT, CONTENT_DIR, interface, memory_of, opened
 from shopwindow.problems import number_of
 from shopwindow.starter.begin import EDITORS, PIPELINES, STARTS, Beginning
 from shopwindow.starter.locked import wheel_of
+
+CONTRACT, API_KEY = "contract", "key"
+"""Words in the place of a kind: what is begun, and is no document of an editor."""
 
 
 @click.command()
@@ -63,8 +67,22 @@ def init(
 @click.command()
 @click.argument("kind")
 @click.argument("name", required=False)
+@click.argument("requests", metavar="[REQUEST]...", nargs=-1)
 @CONTENT_DIR
-def new(kind: str, name: str | None, content: str) -> None:
+@click.option(
+    "--version",
+    metavar="VERSION",
+    help="Of a contract: the app's version, a supported one.",
+)
+@AT
+def new(
+    kind: str,
+    name: str | None,
+    requests: tuple[str, ...],
+    content: str,
+    version: str | None,
+    at: str | None,
+) -> None:
     """Write a commented skeleton of a KIND into a file of its own.
 
     KIND is event, store, promotion, app, or any other kind of the content folder. The
@@ -74,8 +92,41 @@ def new(kind: str, name: str | None, content: str) -> None:
     Where ids are no numbers that can be counted on, NAME is the id, and has to be
     given: the name of an app, the bar code of an inventory, the product that a
     recommendation is for.
+
+    `new contract APP --version VERSION REQUEST...` writes a first contract of what a
+    version of an app reads: every value of the answers to requests as `show` takes
+    them. Delete what the app does not read.
+
+    `new key APP` makes an API key of an app, and prints it this once, with its digest.
+    The app and the edge's file of keys need the key; the app's apiKeys need the digest.
     """
-    path = library.new(
-        interface(), Path(content), kind, name, memory=memory_of(content)
-    )
-    click.echo(path)
+    if kind == CONTRACT:
+        if not (name and version and requests):
+            raise click.UsageError(
+                "a contract needs an app, --version and a REQUEST at least"
+            )
+        path = library.record_contract(opened(content), name, version, requests, at=at)
+        click.echo(path)
+        click.echo("delete what the app does not read, then: shopwindow check")
+    elif version or at or requests:
+        raise click.UsageError("--version, --at and REQUEST are of `new contract`")
+    elif kind == API_KEY:
+        if not name:
+            raise click.UsageError("a key needs an app: shopwindow new key APP")
+        _print_new_key(name, content)
+    else:
+        memory = memory_of(content)
+        click.echo(library.new(interface(), Path(content), kind, name, memory=memory))
+
+
+def _print_new_key(app: str, content: str) -> None:
+    made = library.new_key(interface(), Path(content), app)
+    if not made.application_checked:
+        not_looked_up = f"{app!r} was not looked up among the applications"
+        problems = "the content has problems (`shopwindow check`)"
+        click.echo(f"shopwindow: {problems}, so {not_looked_up}", err=True)
+    audit.record("new key", application=app)
+    click.echo(f"{app} {made.key}")
+    give = "give the key to the app and to the edge's keys file"
+    click.echo(f"{give}; add its digest to apiKeys in the content:", err=True)
+    click.echo(f"  - {made.digest}", err=True)

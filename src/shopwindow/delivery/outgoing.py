@@ -96,7 +96,7 @@ def require_secret_keys(out: Path, interface: Interface) -> None:
             raise Failure(
                 f"release {id[:12]}: everybody knows the key of {name} whose digest is "
                 f"{digest[:8]}…, for it is an example; nothing was published. `shopwindow "
-                f"key new {name}` prints a key of your own, and the digest to put in its place"
+                f"new key {name}` prints a key of your own, and the digest to put in its place"
             )
 
 

@@ -128,7 +128,7 @@ def _require_reader(recording: Recording) -> None:
     names = interface.application_names(recording.content)
     if interface.applications is not None and app not in names:
         listed, meant = ", ".join(names), suggestion(app, names)
-        raise Misuse("app", f"{app!r}: the applications are {listed}{meant}")
+        raise Misuse("", f"{app!r}: the applications are {listed}{meant}")
     named = interface.applications
     applications = recording.content.documents(named) if named else ()
     versions = supported_versions(interface, app, applications)
