@@ -135,7 +135,7 @@ def test_the_page_of_commands_lists_every_command_and_no_other() -> None:
 
 def test_the_page_of_configuration_names_every_variable_of_a_command() -> None:
     page = (ROOT / "docs/operate/configure.md").read_text(encoding="utf-8")
-    options = [option for command in commands(main).values() for option in command.params]
+    options = [option for command in (main, *commands(main).values()) for option in command.params]
     variables = {option.envvar for option in options if isinstance(option.envvar, str)}
     assert len(variables) > 10
     assert variables - set(re.findall(r"`(SHOPWINDOW_[A-Z_]+)`", page)) == set()

@@ -39,7 +39,7 @@ def test_nothing_of_the_department_store_is_in_it() -> None:
 def test_its_content_is_checked_by_its_kinds(tmp_path: Path) -> None:
     content = EXAMPLE / "content"
     assert shopwindow("check", "--content", content, env=USING).status == 0
-    by_option = shopwindow("check", "--content", content, "--interface", NAME, env={"PYTHONPATH": USING["PYTHONPATH"]})
+    by_option = shopwindow("--interface", NAME, "check", "--content", content, env={"PYTHONPATH": USING["PYTHONPATH"]})
     assert (by_option.status, by_option.out) == (0, f"{content}: 3 files, nothing wrong\n")
     (tmp_path / "readings").mkdir()
     (tmp_path / "site.yaml").write_text((content / "site.yaml").read_text())

@@ -213,7 +213,7 @@ def default_of(option: click.Option) -> str:
 def options_of(command: click.Command) -> Iterator[str]:
     context = click.Context(command)
     for option in command.params:
-        if not isinstance(option, click.Option) or option.hidden or option.name == "interface":
+        if not isinstance(option, click.Option) or option.hidden:
             continue
         names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
         value = "" if option.is_flag else f" {option.make_metavar(context)}".replace("|", "\\|")
@@ -229,7 +229,7 @@ def page_of_options() -> str:
         "An option comes before its environment variable, which stands below it. "
         "`shopwindow COMMAND --help` says the same. "
         "[Configure](configure.md) has what an operator sets first, and what is set by the environment alone. "
-        "Every command also takes `--interface MODULE:NAME` (`SHOPWINDOW_INTERFACE`): what is published.\n"
+        "`--interface MODULE:NAME` (`SHOPWINDOW_INTERFACE`) stands before any command: what is published.\n"
     )
     for name, command in sorted(commands(main)):
         rows = "".join(options_of(command))

@@ -61,16 +61,17 @@ INTERFACE = replace(SHOP, operations=(*SHOP.operations, hello), schemas=Path(__f
 CHOSEN = ("--interface", "company.offer:INTERFACE")
 
 
-def ran(folder: Path, source: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Build a folder's content with the packages in ``source``, in a process of its own."""
-    command = [sys.executable, "-B", "-m", "shopwindow", "build", "--at", AT, "--jobs", "1", *more]
+def ran(folder: Path, source: Path, *chosen: str, within: str = "") -> subprocess.CompletedProcess[str]:
+    """Build the content in a folder, or ``within`` it, with the packages in ``source``, in a process of its own."""
+    places = ["--content", f"{within}content", "--out", f"{within}dist"]
+    command = [sys.executable, "-B", "-m", "shopwindow", *chosen, "build", "--at", AT, "--jobs", "1", *places]
     environment = {**os.environ, "PYTHONPATH": f"{source}:{SOURCES}"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
-def build(folder: Path, source: Path, *more: str) -> None:
+def build(folder: Path, source: Path, *chosen: str, within: str = "") -> None:
     """Build a folder's content, which must succeed."""
-    done = ran(folder, source, *more)
+    done = ran(folder, source, *chosen, within=within)
     assert done.returncode == 0, done.stderr
 
 
@@ -184,7 +185,7 @@ def test_content_and_releases_in_the_interface_s_package_are_no_part_of_the_prog
     programs = []
     for text in ("first", "second"):
         (within / "content" / "README.md").write_text(text)
-        build(company, company, *CHOSEN, "--content", "company/content", "--out", "company/dist")
+        build(company, company, *CHOSEN, within="company/")
         programs.append(json.loads((within / "dist/current/build.json").read_bytes())["program"])
         (within / "dist/current").unlink()
         shutil.rmtree(within / "dist/releases")

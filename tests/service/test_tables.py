@@ -283,8 +283,8 @@ def test_commands_of_tables_that_the_interface_lacks_say_so(engine: Engine, tmp_
         "INTERFACE = Interface('Bare', '1', kinds=(), operations=())\n"
     )
     path = {"PYTHONPATH": str(tmp_path)}
-    chosen = ("--interface", "bare_interface:INTERFACE", "--database", engine.url)
-    assert shopwindow("migrate", *chosen, env=path).status == 0
+    chosen, database = ("--interface", "bare_interface:INTERFACE"), ("--database", engine.url)
+    assert shopwindow(*chosen, "migrate", *database, env=path).status == 0
     needing = {
         ("optins", "export"): "consents",
         ("codes", "report"): "codes",
@@ -292,7 +292,9 @@ def test_commands_of_tables_that_the_interface_lacks_say_so(engine: Engine, tmp_
     }
     for command, table in needing.items():
         words = f"this interface has no table {table}, which the command is about; --interface names another"
-        assert shopwindow(*command, *chosen, env=path).err == f"shopwindow: {words}\n"
-    assert shopwindow("optins", "forget", "--user", "u", *chosen, env=path).out.startswith("0 kept answers removed\n")
-    assert shopwindow("maintain", "prune-database", "--log-dir", "", *chosen, env=path).status == 0
+        assert shopwindow(*chosen, *command, *database, env=path).err == f"shopwindow: {words}\n"
+    assert shopwindow(*chosen, "optins", "forget", "--user", "u", *database, env=path).out.startswith(
+        "0 kept answers removed\n"
+    )
+    assert shopwindow(*chosen, "maintain", "prune-database", "--log-dir", "", *database, env=path).status == 0
     assert "consents 1\n" in shopwindow("migrate", "--database", engine.url).out

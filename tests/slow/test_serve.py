@@ -37,8 +37,8 @@ from harness.servers import (
 )
 from harness.waits import PATIENCE, awaited
 from shopwindow import library
+from shopwindow.cli import main
 from shopwindow.cli.service import serve
-from shopwindow.cli.steps import interface_option
 from shopwindow.interface.answer import Response
 from shopwindow.interface.formats import accepted_formats
 from shopwindow.problems import Failure
@@ -373,7 +373,7 @@ def test_a_fault_of_ours_is_told_without_details_and_counted(out: Path, capfd: p
 
 
 def test_every_option_is_an_environment_variable_too() -> None:
-    named = {option.name: option.envvar for option in (interface_option(), *serve.params)}
+    named = {option.name: option.envvar for option in (*main.params, *serve.params) if option.envvar}
     names = (
         "interface",
         "out",
@@ -386,7 +386,7 @@ def test_every_option_is_an_environment_variable_too() -> None:
         "templates",
         "docs",
     )
-    assert named == {name: f"SHOPWINDOW_{name.upper()}" for name in names} | {"clients": None}
+    assert named == {name: f"SHOPWINDOW_{name.upper()}" for name in names}
 
 
 def test_the_environment_alone_starts_it(tmp_path: Path, out: Path) -> None:

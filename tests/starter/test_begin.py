@@ -120,7 +120,7 @@ def test_a_repository_without_content_takes_the_files_in(tmp_path: Path) -> None
 
 def test_content_of_another_interface_is_refused(tmp_path: Path) -> None:
     code = {"PYTHONPATH": os.pathsep.join([*sys.path, str(SAMPLE.parent / "examples/library")])}
-    ran = shopwindow("init", tmp_path / "shop", "--interface", "library.interface:INTERFACE", env=code)
+    ran = shopwindow("--interface", "library.interface:INTERFACE", "init", tmp_path / "shop", env=code)
     assert ran.status == 2
     assert "minimal is no content of this interface" in ran.err
     assert not (tmp_path / "shop").exists()

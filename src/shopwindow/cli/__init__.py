@@ -1,7 +1,7 @@
 """The commands: each parses, calls one function, prints and returns a status.
 
 How this works. A command's module is imported when the command is called, and not
-before: the table COMMANDS has what the overview shows. So `shopwindow --help` is quick,
+before: the table SECTIONS has what the overview shows. So `shopwindow --help` is quick,
 and `check` needs none of what only the service needs. Exit statuses are decided here
 for what every command may meet: wrong use and failures.
 """
@@ -11,47 +11,57 @@ from typing import Any
 
 import click
 
-COMMANDS = {
-    "init": ("starter", "Begin a content repository."),
-    "new": ("starter", "Begin a document, a contract or an API key."),
-    "schemas": ("editor", "Write schemas for an editor."),
-    "check": ("content", "Report everything that is wrong with the content."),
-    "rule": ("rule", "Say what a rule of check wants: a mistake and its fix."),
-    "show": (
-        "content",
-        "Print what an app would get, from the content folder as it is.",
-    ),
-    "preview": ("preview", "Show the content folder in a browser."),
-    "calendar": (
-        "calendar",
-        "List what goes live, ends, starts and expires, and when.",
-    ),
-    "why": ("explain", "Say which file sets a value, and what that hides."),
-    "uses": ("explain", "List every place that names a document."),
-    "retire": ("explain", "End a document on a day, and what needs it."),
-    "build": ("releases", "Check the content, write a release and activate it."),
-    "releases": ("releases", "List the releases, the newest first."),
-    "rollback": ("releases", "Activate an earlier release, and pin it."),
-    "activate": ("releases", "Make a release the current one, and unpin."),
-    "diff": (
-        "releases",
-        "Print what changes between two releases, and the URLs to purge.",
-    ),
-    "prune": ("releases", "Delete old releases."),
-    "verify": ("releases", "Compare every file of a release with its digest."),
-    "publish": ("delivery", "Bring the current release to an object store."),
-    "pull": ("pulling", "Bring the current release of an object store to this host."),
-    "keys": ("keys", "Make and look after the keys that sign releases."),
-    "catalog": ("catalog", "Convert feeds of the product catalog; explain a search."),
-    "serve": ("service", "Answer requests from the current release."),
-    "migrate": ("database", "Bring the database to this program's form."),
-    "restore": ("database", "Put a backup in a SQLite database's place."),
-    "maintain": ("maintain", "Build, mail, back up and prune: what a timer calls."),
-    "optins": ("optins", "Export who opted in or out; forget a person."),
-    "codes": ("codes", "Issue, import and count single-use codes."),
-    "edge": ("edge", "Print the configuration of what serves the files."),
+SECTIONS = {
+    "Edit": {
+        "check": ("content", "Report everything that is wrong with the content."),
+        "preview": ("preview", "Show the content folder in a browser."),
+        "show": ("content", "Print what an app would get, from the content folder."),
+        "new": ("starter", "Begin a document, a contract or an API key."),
+        "why": ("explain", "Say which file sets a value, and what that hides."),
+        "uses": ("explain", "List every place that names a document."),
+        "retire": ("explain", "End a document on a day, and what needs it."),
+        "calendar": ("calendar", "List what goes live, ends and starts, and when."),
+        "rule": ("rule", "Say what a rule of check wants: a mistake and its fix."),
+    },
+    "Release": {
+        "build": ("releases", "Check the content, write a release and activate it."),
+        "diff": ("releases", "Print what changes between releases, and what to purge."),
+        "releases": ("releases", "List the releases, the newest first."),
+        "activate": ("releases", "Make a release the current one, and unpin."),
+        "rollback": ("releases", "Activate an earlier release, and pin it."),
+        "verify": ("releases", "Compare every file of a release with its digest."),
+        "prune": ("releases", "Delete old releases."),
+    },
+    "Deliver": {
+        "publish": ("delivery", "Bring the current release to an object store."),
+        "pull": ("pulling", "Bring an object store's current release to this host."),
+        "edge": ("edge", "Print the configuration of what serves the files."),
+        "keys": ("keys", "Make and look after the keys that sign releases."),
+    },
+    "Serve": {
+        "serve": ("service", "Answer requests from the current release."),
+        "maintain": ("maintain", "Build, mail, back up and prune: what a timer calls."),
+        "migrate": ("database", "Bring the database to this program's form."),
+        "restore": ("database", "Put a backup in a SQLite database's place."),
+        "codes": ("codes", "Issue, import and count single-use codes."),
+        "optins": ("optins", "Export who opted in or out; forget a person."),
+    },
+    "Begin": {
+        "init": ("starter", "Begin a content repository."),
+        "schemas": ("editor", "Write schemas for an editor."),
+        "catalog": ("catalog", "Import feeds of the catalog; explain a search."),
+    },
 }
-"""Command → the module that holds it, and its line in the overview."""
+"""The overview: what an editor needs every day comes first, and an operator's commands
+below it. Command → the module that holds it, and its line.
+"""
+
+COMMANDS = {
+    name: module
+    for section in SECTIONS.values()
+    for name, (module, _) in section.items()
+}
+"""Command → the module that holds it, in the order of the overview."""
 
 FAILED = 4
 """Exit status of a Failure: a full disk, a lock, an unknown release. 2, for wrong use,
@@ -60,9 +70,7 @@ is click's.
 
 
 class _Commands(click.Group):
-    """The commands in the order of use. A Failure is printed as a sentence, not a
-    traceback.
-    """
+    """The commands by section. A Failure is printed as a sentence, not a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -70,16 +78,16 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"shopwindow.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
-        _offer_interface(command)
+        module = import_module(f"shopwindow.cli.{COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, row[1]) for name, row in commands.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         from shopwindow.problems import Failure, Misuse, in_words
@@ -99,21 +107,17 @@ class _Commands(click.Group):
             ctx.exit(FAILED)
 
 
-def _offer_interface(command: click.Command) -> None:
-    """Give a command, and those below it, the option --interface."""
-    from shopwindow.cli.steps import interface_option
-
-    if isinstance(command, click.Group):
-        for below in command.commands.values():
-            _offer_interface(below)
-    elif not any(parameter.name == "interface" for parameter in command.params):
-        command.params.append(interface_option())
-
-
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
+@click.option(
+    "--interface",
+    metavar="MODULE:NAME",
+    envvar="SHOPWINDOW_INTERFACE",
+    show_envvar=True,
+    help="What is published, by its Python module and name; default: the store's.",
+)
 @click.version_option(package_name="shopwindow")
-def main() -> None:
+def main(interface: str | None) -> None:
     """Check content written in YAML and publish it as releases of JSON and XML files."""

@@ -20,7 +20,7 @@ from shopwindow.content.check.folder import Checked
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.reading.processes import Progress
 from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import DEFAULT, VARIABLE, load
+from shopwindow.interface.loading import DEFAULT, load
 from shopwindow.library import ContentAtFault, OpenedContent
 from shopwindow.problems import Problem, number_of, place_words
 
@@ -126,6 +126,7 @@ JOBS = click.option(
     "--jobs",
     type=click.IntRange(1, 256),
     metavar="N",
+    hidden=True,  # for benchmarks and for whoever shares a machine
     help="How many processes share the work; default: one for each processor.",
 )
 AT = click.option(
@@ -155,34 +156,15 @@ TEMPLATES_DIR = setting(
 )
 
 
-def _choose_interface(ctx: click.Context, param: click.Parameter, name: str) -> None:
-    ctx.meta[VARIABLE] = name
-
-
-def interface_option() -> click.Option:
-    """Return the option that every command has; ``interface`` returns what it names."""
-    return click.Option(
-        ["--interface"],
-        default=DEFAULT,
-        show_default=True,
-        metavar="MODULE:NAME",
-        envvar=VARIABLE,
-        show_envvar=True,
-        expose_value=False,
-        callback=_choose_interface,
-        help="What is published: an Interface, by its Python module and name.",
-    )
-
-
 def interface() -> Interface:
-    """Return the Interface that the current command's option names. Raises Failure."""
+    """Return the Interface that the option --interface names. Raises Failure."""
     return load(interface_name())
 
 
 def interface_name() -> str:
-    """Return what the current command's option says, `package.module:NAME`."""
-    name: str = click.get_current_context().meta.get(VARIABLE, DEFAULT)
-    return name
+    """Return what the option --interface says, `package.module:NAME`."""
+    root = click.get_current_context().find_root()
+    return root.params.get("interface") or DEFAULT
 
 
 # -- steps -----------------------------------------------------------------------------

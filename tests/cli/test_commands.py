@@ -1,0 +1,39 @@
+"""The tree of commands: how much of it somebody has to learn, and in which order it is shown."""
+
+import re
+
+import click
+
+from facts.reference_pages import commands
+from harness.program import shopwindow
+from shopwindow.cli import COMMANDS, SECTIONS, main
+
+MOST_COMMANDS = 38
+MOST_OPTIONS = 161
+"""Of all commands together: those that are shown, without arguments and `--help`."""
+
+
+def test_there_are_few_commands_and_options() -> None:
+    listed = dict(commands(main))
+    options = [
+        f"{name} {parameter.opts[-1]}"
+        for name, command in listed.items()
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and not parameter.hidden
+    ]
+    assert len(listed) <= MOST_COMMANDS, sorted(listed)
+    assert len(options) <= MOST_OPTIONS, options
+
+
+def test_the_overview_has_every_command_once_below_its_section() -> None:
+    shown = shopwindow("--help").out
+    for title, section in SECTIONS.items():
+        below = shown.split(f"\n{title}:\n")[1].split("\n\n")[0]
+        assert re.findall(r"^  ([a-z]+) ", below, re.MULTILINE) == list(section)
+    assert len(COMMANDS) == sum(map(len, SECTIONS.values()))
+
+
+def test_which_interface_is_published_stands_before_the_command() -> None:
+    ran = shopwindow("--interface", "no.such:INTERFACE", "check")
+    assert (ran.status, ran.err) == (4, "shopwindow: --interface no.such:INTERFACE: there is no module no to import\n")
+    assert "--interface" not in shopwindow("check", "--help").out
