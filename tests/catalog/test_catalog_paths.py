@@ -1,4 +1,4 @@
-"""Clients in the field read these paths of these answers (wire shapes §2, §3), and rely on what is left out."""
+"""Clients in the field read these paths of these answers (interface W2, W3), and rely on what is left out."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -17,7 +17,7 @@ from harness.program import Schemas
 FOLDER = ROOT / "schemas"
 BASE = "https://shopwindow.example/schemas/"
 TYPES = {"object", "array", "string", "integer", "number", "boolean"}
-# wire-shapes §1, XML 5
+# interface W1.5
 XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 Schema = dict[str, Any]
@@ -181,7 +181,7 @@ def test_an_array_of_an_answer_is_required_or_never_empty(name: str) -> None:
                 assert target.get("minItems") == 1, f"{pointer}/{key}"
 
 
-# wire-shapes §1, XML 1: a single property that is an object is the root
+# interface W1.1: a single property that is an object is the root
 @pytest.mark.parametrize(
     ("name", "root"),
     [

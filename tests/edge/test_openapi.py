@@ -75,7 +75,7 @@ def test_every_operation_and_parameter_is_there(document: Json) -> None:
     }
 
 
-DESCRIBED = {  # interface 4.4, 4.5, 4.9, 4.10 and 4.11, wire shapes §2, §4
+DESCRIBED = {  # interface 4.4, 4.5, 4.9, 4.10 and 4.11, W2, W4
     "/v2/utility/mobileapp": "callback",
     "/store/v1/events": "storeId storeNumber locationNumber startDate finishDate _fields callback",
     "/v2/store/event": "storeId storeNumber eventFrom eventTo callback",

@@ -488,7 +488,7 @@ def json_bytes(value: Json) -> bytes:
 
 
 def xml(value: Json, root: str) -> bytes:
-    """An object below a root element, by the convention of the wire shapes."""
+    """An object below a root element, by the convention of interface W1.1."""
     return f"<?xml version='1.0' encoding='UTF-8'?>\n{_element(root, value)}".encode()
 
 

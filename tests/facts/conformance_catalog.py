@@ -1403,7 +1403,7 @@ def shop(distance: float, store: Json) -> Json:
 
 
 WHERE = {2001: BOSTON, 2002: NEW_YORK, 2003: HARTFORD, 2004: HONOLULU}
-STOCK = {  # wire shapes §2; three are LIMITED, as site.yaml does not say otherwise
+STOCK = {  # interface W2.11; three are LIMITED, as site.yaml does not say otherwise
     RED: {2001: "LIMITED", 2002: "AVAILABLE"},
     BLACK: {2002: "AVAILABLE"},
     OLD: {},
@@ -1517,7 +1517,7 @@ def _pickup() -> Iterator[Case]:
 
 
 def _inventories() -> Iterator[Case]:
-    """Availability in store look-up (interface 4.11, wire shapes §3)."""
+    """Availability in store look-up (interface 4.11, W3)."""
 
     def stocked(upcs: tuple[int, ...], *found: Json) -> list[Json]:
         told = []

@@ -1,4 +1,4 @@
-"""The independent witness of our XML: dicttoxml, made to write our convention (wire shapes §1) by an adapter."""
+"""The independent witness of our XML: dicttoxml, made to write our convention (interface W1) by an adapter."""
 
 import logging
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""JSON and XML carry one value (wire shapes §1): what is written, what is read back, what is refused."""
+"""JSON and XML carry one value (interface W1): what is written, what is read back, what is refused."""
 
 import json
 from collections.abc import Callable
@@ -204,7 +204,7 @@ SCALARS: dict[str, st.SearchStrategy[Json]] = {
 
 @st.composite
 def objects(draw: st.DrawFn, depth: int = 3) -> Schema:
-    """A schema of an object, as wire shapes §1 allows it: no null, no union, no array within an array."""
+    """A schema of an object, as interface W1.3 allows it: no null, no union, no array within an array."""
     properties = draw(st.dictionaries(NAMES, places(depth - 1), max_size=4))
     required = [name for name in properties if draw(st.booleans())]
     if len(properties) == 1:  # its root would say that it is there

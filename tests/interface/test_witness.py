@@ -19,7 +19,7 @@ from shopwindow.interface.formats import RESPONSE_FORMATS, XML
 from shopwindow.release.stored import interface_of
 from shopwindow.shop import INTERFACE
 
-# wire shapes §1: the root of each operation's answer
+# interface W1.1: the root of each operation's answer
 ROOTS = {
     "mobileapp": "response",
     "events_v1": "events",

@@ -1,4 +1,4 @@
-"""What each operation answers, as whole values, for a small content (interface 2.1, 2.4, 2.5; wire shapes §3, §4)."""
+"""What each operation answers, as whole values, for a small content (interface 2.1, 2.4, 2.5, W3, W4)."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta

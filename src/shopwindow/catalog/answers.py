@@ -26,11 +26,11 @@ smaller numbers work as well.
 """
 
 MAX_CATEGORIES = 250
-"""Ids of categories in one request (wire-shapes 1)."""
+"""Ids of categories in one request (interface W1.7)."""
 
 RESPONSE_TIME = "0ms"
 """The envelope's `resptime`. It is not measured, since the bytes of a response depend
-on what is live and not on when the request came (wire-shapes 1).
+on what is live and not on when the request came (interface W1.10).
 """
 
 
@@ -43,7 +43,7 @@ def of(content: Content) -> Catalog:
 
 
 def nothing(where: str, detail: str) -> Refusal:
-    """Return the refusal for what does not exist (wire-shapes 1).
+    """Return the refusal for what does not exist (interface W1.9).
 
     ``where`` is the parameter that named it.
     """
@@ -70,7 +70,7 @@ def named_categories(
 
 
 def envelope(content: Content, perpage: int, page: int, total: int) -> dict[str, Json]:
-    """Return what stands before the list in version 3 (wire-shapes 1).
+    """Return what stands before the list in version 3 (interface W1.10).
 
     ``perpage`` are products on a page, ``page`` counts from 1, and ``total`` counts
     what is on all pages. A list without pages has 0 for the first two.

@@ -2,7 +2,7 @@
 
 Both operations choose UPCs, then stores, and return a list of each (`_answer`). Every
 UPC names the status at every store, in the order of the list of stores (interface 4.9,
-wire-shapes 2).
+W2.11).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from shopwindow.retail.storefront import attributes, hours
 
 MAX_DISTANCE, MAX_STORES = 200.0, 15
 """Miles from the place, and stores of one response: the defaults, and the most
-(interface 4.9).
+(interface 8).
 """
 
 Near = tuple[float, Json]

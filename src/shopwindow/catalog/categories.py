@@ -1,6 +1,6 @@
 """Categories: the index of all, one by one, their products and their brands.
 
-Source of the shapes: interface 4.9, wire-shapes 2.
+Source of the shapes: interface 4.9, W2.3, W2.4, W2.5, W2.6.
 """
 
 from collections.abc import Iterable
@@ -37,10 +37,10 @@ from shopwindow.interface.operation import (
 from shopwindow.interface.parameter_rules import AnyOf
 
 MAX_DEPTH = 8
-"""Levels of the index, and what it has without `depth` (wire-shapes 2)."""
+"""Levels of the index, and what it has without `depth` (interface W2.3)."""
 
 MAX_PRODUCTS_PER_PAGE = 96
-"""Products on a page: clients send up to so many (wire-shapes 2)."""
+"""Products on a page: clients send up to so many (interface W2.5)."""
 
 CATEGORY_PARTS = ("facet", "product", "attribute")
 BROWSE = "Browse"
@@ -128,7 +128,7 @@ def _category(content: Content, category: Json, query: ProductQuery) -> Json:
 
 def _summary(category: Json) -> Json:
     """Return what is said of a category's page; every property is always there
-    (wire-shapes 2).
+    (interface W2.4).
 
     What editors did not write follows from the category itself.
     """
@@ -211,7 +211,7 @@ def _sort(by: str | None, order: str | None) -> str | None:
 
 def _facets(page: Page) -> Json:
     """Return facets in the shape of version 3. Search (version 4) has another
-    (wire-shapes 2).
+    (interface W2.5).
     """
     rendered = [
         {"name": facet.name, "displayname": facet.displayname, "value": values}

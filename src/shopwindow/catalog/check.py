@@ -185,7 +185,7 @@ def _check_names_of_categories(
 ) -> None:
     """Warn of promotions that are listed under the name of no category.
 
-    Apps list a promotion under these names (wire-shapes 4), which are no references:
+    Apps list a promotion under these names (interface W4.3), which are no references:
     without a catalog any name may be meant.
     """
     if not categories.flat or categories.ids is None:

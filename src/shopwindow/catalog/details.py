@@ -1,6 +1,6 @@
 """Details of products, as both versions have them.
 
-Source of the shapes: interface 4.9, wire-shapes 2.
+Source of the shapes: interface 4.9, W2.7, W2.9.
 
 How details work. A client names products by id or by UPC, and each version has one
 function that returns what it shows of some products, by id. `response` puts the
@@ -63,7 +63,7 @@ def response(
         numbers: those of the request.
         existing: the numbers that lead to a product.
 
-    Source of the shape: wire-shapes 2.
+    Source of the shape: interface W2.7.
     """
     if not products:
         raise nothing(kind.parameter, kind.no_product)

@@ -41,7 +41,7 @@ DEFAULT_SHOWN = tuple(
     word for word in PARTS_BY_WORD if word not in ("promotion", "review")
 )
 """What a request shows that has no `show`: everything but promotions and reviews
-(interface 4.9).
+(interface W2.7).
 """
 
 

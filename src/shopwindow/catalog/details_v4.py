@@ -180,4 +180,4 @@ _SELECTABLE_PARTS: Mapping[str, tuple[str, Callable[[Content, Json], Json]]] = {
 """The selector's word → the key in the response, and what returns the value."""
 
 SELECTABLE = ("productdetails", *_SELECTABLE_PARTS)
-"""The words that a selector may have outermost (wire-shapes 2)."""
+"""The words that a selector may have outermost (interface W2.9)."""

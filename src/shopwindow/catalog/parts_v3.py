@@ -1,4 +1,4 @@
-"""From a product's document to the parts of version 3's responses (wire-shapes 2).
+"""From a product's document to the parts of version 3's responses (interface W2.1, W2.7).
 
 Every list shows an *element* of each product; product detail shows further parts on
 request. UPCs, rebates and promotions are those of version 4 with other keys. All
@@ -137,7 +137,7 @@ def _image(
 
 def v3_price(product: Json, around: Surroundings, images: Images) -> Members:
     """Yield what the product costs. `sale` is there exactly if it is on sale
-    (wire-shapes 2).
+    (interface W2.1).
     """
     price = product["price"]
     regular, sale = price["regular"], price.get("sale")
@@ -280,7 +280,7 @@ PARTS_BY_WORD: Mapping[str, tuple[Piece, ...]] = {
     "upc": (v3_upc,),
     "review": (),  # asks the catalog
 }
-"""The pieces for each word of product detail v3's `show` (interface 4.9)."""
+"""The pieces for each word of product detail v3's `show` (interface W2.7)."""
 
 ORDER: tuple[Piece, ...] = (
     v3_detailed_summary,
@@ -296,7 +296,7 @@ ORDER: tuple[Piece, ...] = (
 
 def lowered(value: Json) -> Json:
     """Return a value with all keys in lower case, as version 3 has what v4 has
-    (wire-shapes 2).
+    (interface W2.7).
     """
     if isinstance(value, dict):
         return {key.lower(): lowered(part) for key, part in value.items()}

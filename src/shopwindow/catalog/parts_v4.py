@@ -1,4 +1,4 @@
-"""From a product's document to the parts of version 4's responses (wire-shapes 2).
+"""From a product's document to the parts of version 4's responses (interface W2.9).
 
 A product here is a document with its computed members, as `protocol.Catalog` returns
 it. All functions are pure: what else a response depends on is in `Surroundings`.

@@ -1,6 +1,6 @@
 """Products: the index of all, and the operations that show their details.
 
-Source of the shapes: interface 4.9, wire-shapes 2.
+Source of the shapes: interface 4.9, W2.7, W2.8, W2.9.
 """
 
 from collections.abc import Iterable, Sequence

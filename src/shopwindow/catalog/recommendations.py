@@ -1,6 +1,6 @@
 """Recommendations: products to show beside some products.
 
-Source of the shapes: interface 4.9, wire-shapes 2.
+Source of the shapes: interface 4.9, W2.10.
 """
 
 from collections.abc import Sequence
@@ -51,8 +51,7 @@ def recommendations(content: Content, call: Call) -> Json:
 def _recommended(product: Json, around: Surroundings) -> Json:
     """Return a recommended product; it has a price only if it is available.
 
-    Without reviews its rating is 0, since `reviewrating` is never left out (wire-shapes
-    2).
+    Without reviews its rating is 0, since `reviewrating` is never left out (interface W2.10).
     """
     price = {}
     if product["available"]:

@@ -1,6 +1,6 @@
 """Reviews: a page of those of one product, and how product details show them.
 
-Source of the shapes: interface 4.9, wire-shapes 2.
+Source of the shapes: interface 4.9, W2.12.
 """
 
 from shopwindow.catalog.answers import nothing, of
@@ -21,7 +21,7 @@ smaller numbers work as well.
 """
 
 REVIEWS_PER_PAGE = 10
-"""Reviews of a request that names no number (wire-shapes 2)."""
+"""Reviews of a request that names no number (interface W2.12)."""
 
 SOURCE = "CUSTOMER"
 """Who wrote the reviews. The interface leaves the value open, and feeds do not say."""

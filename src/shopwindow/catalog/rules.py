@@ -50,7 +50,7 @@ ALL_COLUMNS = (*UNIQUE, PRODUCT_NAMED, COLLECTION, MEMBER)
 """All columns, in the order that the cache of checked chunks relies on."""
 
 MAX_CATEGORY_DEPTH = 8
-"""Levels of categories: as many as the category index shows (wire-shapes 2)."""
+"""Levels of categories: as many as the category index shows (interface W2.3)."""
 
 MAX_COMPARED_IDS = 300
 """Of more ids than these the nearest is not searched for, since each would be compared.

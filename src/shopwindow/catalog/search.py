@@ -1,4 +1,4 @@
-"""Search by phrase (interface 4.9, wire shapes §2)."""
+"""Search by phrase (interface 4.9, W2.2)."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ from shopwindow.interface.parameter_rules import AnyOf
 
 MAX_RESULTS_PER_PAGE = 100
 FACET_VALUES_SHOWN = 10
-"""Values of a facet that a response shows, unless the client wants all (wire-shapes 2).
+"""Values of a facet that a response shows, unless the client wants all (interface W2.2).
 """
 
 _SEARCH_SORTS = {

@@ -1,6 +1,6 @@
 """Refresh status: how and when the release that is served was built.
 
-Source of the shape: interface 4.9, wire-shapes 2.
+Source of the shape: interface 4.9, W2.13.
 """
 
 from shopwindow.content.documents.documents import Content

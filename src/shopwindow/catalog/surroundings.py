@@ -66,7 +66,7 @@ def live_promotions(named: Json, around: Surroundings) -> list[Json]:
 
 def on_sale(product: Json) -> bool:
     """Whether the product is on sale: `summary`, `price` and `badges` agree
-    (wire-shapes 2).
+    (interface W2.1).
     """
     return "sale" in product["price"]
 

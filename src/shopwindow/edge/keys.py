@@ -14,7 +14,7 @@ from shopwindow.content.documents.documents import Content
 from shopwindow.interface.interface import Interface
 
 KEY_LENGTH = 24
-"""Characters of an API key (interface 2.1): letters and digits, 143 bits of chance."""
+"""Characters of an API key (interface 5.2): letters and digits, 143 bits of chance."""
 
 _WHOLE_KEY = re.compile(rf"[A-Za-z0-9]{{{KEY_LENGTH}}}", re.ASCII)
 

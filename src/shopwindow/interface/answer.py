@@ -25,7 +25,7 @@ from shopwindow.problems import SERVICE, Fault, Refusal
 
 @dataclass(frozen=True)
 class Code:
-    """A row of the table of refusals (wire shapes §1).
+    """A row of the table of refusals (interface W1.9).
 
     ``status``: of HTTP. ``error_code`` and ``message``: what the body says.
     """
@@ -213,7 +213,7 @@ def _refuse_in_own_form(
     schemas: Schemas,
     headers: tuple[tuple[str, str], ...],
 ) -> Response:
-    """Encode a Refusal in the form of single-use codes (wire shapes §5).
+    """Encode a Refusal in the form of single-use codes (interface W5.1).
 
     Its errorCode is the HTTP status. It knows no status above 500, and says nothing
     about the reasons of a 500.

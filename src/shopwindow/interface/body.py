@@ -1,4 +1,4 @@
-"""The body of a request → a checked JSON value (wire shapes §1).
+"""The body of a request → a checked JSON value (interface W1).
 
 A body may be JSON or XML, and its values may be texts where numbers are meant. The
 value that `read` returns has at every place the one type of its schema.

@@ -1,4 +1,4 @@
-"""The formats of responses (wire shapes §1), and which one a request gets.
+"""The formats of responses (interface W1), and which one a request gets.
 
 JSON and XML are encodings of one JSON value. In XML a key becomes an element, and an
 array repeats its element; the schema decides only the name of the root. XML has no
@@ -199,7 +199,7 @@ def _request_from_xml(data: bytes, shape: Shape) -> Json:
 
     The root element is the schema's only property, or an element of any name that
     contains all properties. Comments, processing instructions and attributes of `xsi`
-    mean nothing (wire shapes §1): libraries add them by themselves.
+    mean nothing (interface W1.4): libraries add them by themselves.
     """
     root, names = _tree(data, strict=False), shape.properties
     inner = shape.property(names[0]) if len(names) == 1 else None
@@ -249,7 +249,7 @@ def _tree(data: bytes, *, strict: bool = True) -> Any:
 def _local(tag: str) -> str:
     """Return a tag without its namespace.
 
-    `xmlns` is allowed and means nothing (wire shapes §1).
+    `xmlns` is allowed and means nothing (interface W1.4).
     """
     return tag.rpartition("}")[2]
 

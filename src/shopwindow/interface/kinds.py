@@ -63,7 +63,7 @@ Nothing that an operation takes is longer, but a message of the mobile log. A qu
 MAX_ELEMENTS = 1000
 """Elements of a list, each as often as it stands there.
 
-The longest list that an operation takes has 250 ids (wire-shapes 1). Four times as many
+The longest list that an operation takes has 250 ids (interface W1.7). Four times as many
 leave room for clients that repeat ids, and for the kind to say what it takes.
 """
 
@@ -135,7 +135,7 @@ _ID = re.compile(r"\s*0*([1-9][0-9]{0,15})\s*", re.ASCII)
 class Ids:
     """Ids, which are whole numbers, separated by commas.
 
-    The value is ascending and has each id once, as answers list them (wire shapes §1).
+    The value is ascending and has each id once, as answers list them (interface W1.7).
     ``limit`` is the largest number of ids.
     """
 
@@ -176,7 +176,7 @@ class Texts:
     The value is sorted and has each text once, so that it has one canonical text. A
     text has commas within parentheses only (`list_items`), and spaces around it are not
     part of it. ``limit`` is
-    the largest number of texts, as many as ids (wire shapes §1); ``maximum`` is that of
+    the largest number of texts, as many as ids (interface W1.7); ``maximum`` is that of
     the characters of each. Both are small so that a URL holds all of them,
     percent-encoded.
     """

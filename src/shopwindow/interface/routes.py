@@ -100,7 +100,7 @@ class Routes:
     def route(self, request: Request, *, order_host: bool | None = None) -> Routed:
         """Return the operation of a request, and the texts of its path's parameters.
 
-        A slash at the end of the path makes no difference (wire-shapes 1). Raises
+        A slash at the end of the path makes no difference (interface W1.6). Raises
         Refusal where no operation has the path, or none of those has the method.
         """
         matching = self.of(request.path.removesuffix("/"), order_host)

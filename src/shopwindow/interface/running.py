@@ -52,6 +52,6 @@ class Running(Protocol):
     def status(self) -> dict[str, Any]:
         """Return the status of the build of the release that is being served.
 
-        Its keys are jobName, startTime, endTime and status (wire shapes §2).
+        Its keys are jobName, startTime, endTime and status (interface W2.13).
         """
         ...

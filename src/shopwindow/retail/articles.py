@@ -18,7 +18,7 @@ CATALOG_INDEX = "catalog"
 
 MAX_QUANTITY = 99
 """How many of one item a bag may hold, unless site.yaml or the product says otherwise
-(wire-shapes 5).
+(interface W5.2).
 """
 
 Status = Literal["AVAILABLE", "LIMITED", "UNAVAILABLE"]

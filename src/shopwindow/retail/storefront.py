@@ -3,7 +3,7 @@ distance.
 
 This module stands below the families because each of them needs a part of it. Stores
 say whether they have events, events name their stores, and the pick-up of products
-lists the stores near a place (wire-shapes 2 and 3). All functions are pure.
+lists the stores near a place (interface W2.11, W3). All functions are pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ STORE_NUMBERS = ("storeId", "storeNumber", "locationNumber")
 """The three numbers of a store. A client may use any of them (interface 4.4, 4.11)."""
 
 DAYS_SHOWN = 21
-"""Days of opening hours, from the Monday of the build's week on (wire-shapes 3)."""
+"""Days of opening hours, from the Monday of the build's week on (interface W3)."""
 
 WEEKDAYS = (
     "monday",
@@ -69,7 +69,7 @@ def hours(store: Json, days: Iterable[tuple[str, str]], key: str) -> list[Json]:
     """Return an entry for each day, with opening hours unless the store is closed on
     that day.
 
-    An exception for a date replaces the hours of its weekday (wire-shapes 3).
+    An exception for a date replaces the hours of its weekday (interface W3).
 
     Args:
         store: the store's document.

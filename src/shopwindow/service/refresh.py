@@ -1,4 +1,4 @@
-"""How the last build ended, for the refresh status (wire shapes §2).
+"""How the last build ended, for the refresh status (interface W2.13).
 
 Builds write notes into their release and beside it; this module turns the notes into
 the operation's fields.

@@ -60,7 +60,7 @@ MAX_SCORED = 400
 """So many products are scored; the others follow by their static rank.
 
 Scoring reads the words of each product, so this bounds what one search costs. It is
-four pages of the 100 products that clients ask for at most (wire-shapes 2). Larger or
+four pages of the 100 products that clients ask for at most (interface W2.2). Larger or
 smaller numbers work as well.
 """
 

@@ -1,7 +1,7 @@
 """The schema of a collection's documents: resolved for a release, and refused where
 answers by it would not be the same in JSON and XML.
 
-It must keep what every answer keeps (wire-shapes 1.2, 1.3 and 1.5): one JSON type at
+It must keep what every answer keeps (interface W1.2, W1.3 and W1.5): one JSON type at
 each place, no array directly in an array, names that XML can hold. `as_served` leaves out what no
 answer shows, and `as_written` adds what editors may write.
 """
@@ -19,7 +19,7 @@ from shopwindow.problems import Pointer
 SCALARS = ("string", "integer", "number", "boolean")
 
 NAME_PATTERN = "^[A-Za-z_][A-Za-z0-9_.-]*$"
-"""What a key of an answer looks like (wire-shapes 1.5)."""
+"""What a key of an answer looks like (interface W1.5)."""
 
 _COLLECTION_NAME = re.compile(NAME_PATTERN.strip("^$"), re.ASCII)
 
@@ -66,7 +66,7 @@ def _shape_faults(schema: Json, pointer: Pointer) -> Iterator[ShapeFault]:
     """
     kind = schema.get("type") if isinstance(schema, dict) else None
     if kind not in (*SCALARS, "object", "array"):
-        allowed = "exactly one of object, array, string, integer, number, boolean (wire-shapes 1.3)"
+        allowed = "exactly one of object, array, string, integer, number, boolean (interface W1.3)"
         where = pointer if kind is None else (*pointer, "type")
         yield (
             where,
@@ -85,12 +85,12 @@ def _object_faults(schema: Mapping[str, Any], pointer: Pointer) -> Iterator[Shap
         yield (
             (*pointer, "patternProperties"),
             found,
-            "additionalProperties with one schema (wire-shapes 1.3)",
+            "additionalProperties with one schema (interface W1.3)",
         )
     for name, below in schema.get("properties", {}).items():
         where = (*pointer, "properties", name)
         if not _COLLECTION_NAME.fullmatch(name):
-            allowed = "letters, digits, _ . and -, beginning with a letter or _ (wire-shapes 1.5)"
+            allowed = "letters, digits, _ . and -, beginning with a letter or _ (interface W1.5)"
             yield where, f"the name {name!r}, which XML cannot hold", allowed
         yield from _shape_faults(below, where) if pointer or name != PUBLISH else ()
         is_array = isinstance(below, dict) and below.get("type") == "array"
@@ -99,7 +99,7 @@ def _object_faults(schema: Mapping[str, Any], pointer: Pointer) -> Iterator[Shap
             and name not in schema.get("required", ())
             and not below.get("minItems")
         ):
-            allowed = '"minItems": 1, or its name among those that are required (wire-shapes 1.2)'
+            allowed = '"minItems": 1, or its name among those that are required (interface W1.2)'
             yield (
                 where,
                 "an array that may be empty or missing, which XML cannot tell apart",
@@ -112,7 +112,7 @@ def _object_faults(schema: Mapping[str, Any], pointer: Pointer) -> Iterator[Shap
         else pointer
     )
     if more is True or more == {}:
-        allowed = '"additionalProperties": false, or one schema (wire-shapes 1.3)'
+        allowed = '"additionalProperties": false, or one schema (interface W1.3)'
         yield where, "an object whose other properties may be anything", allowed
     elif more is not False:
         yield from _shape_faults(more, where)
@@ -126,19 +126,19 @@ def _array_faults(schema: Mapping[str, Any], pointer: Pointer) -> Iterator[Shape
         yield (
             (*pointer, "prefixItems"),
             found,
-            "items with one schema (wire-shapes 1.3)",
+            "items with one schema (interface W1.3)",
         )
     if isinstance(items, dict) and items.get("type") == "array":
         yield (
             where,
             "an array directly in an array",
-            "items that are objects or scalars (wire-shapes 1.2)",
+            "items that are objects or scalars (interface W1.2)",
         )
     elif items is None:
         yield (
             where,
             "an array whose items may be anything",
-            "items with one schema (wire-shapes 1.3)",
+            "items with one schema (interface W1.3)",
         )
     else:
         yield from _shape_faults(items, where)
@@ -156,7 +156,7 @@ def as_written(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_names(schema: Json) -> Any:
     """Return a schema that requires names which XML can hold of every object with free
-    names (wire-shapes 1.5).
+    names (interface W1.5).
     """
     if not isinstance(schema, dict):
         return schema

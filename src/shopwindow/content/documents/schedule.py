@@ -24,7 +24,7 @@ END = datetime.max.replace(tzinfo=UTC)
 """The end of a window that has none."""
 
 NEVER = "1970-01-01T00:00:00.000+00:00"
-"""The latest publish boundary where there is none (wire-shapes 1, `querydate`)."""
+"""The latest publish boundary where there is none (interface W1.10, `querydate`)."""
 
 PUBLISHED = "published"
 """The name of the engine's own clock, whose value is what `published` returns."""

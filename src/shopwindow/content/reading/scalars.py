@@ -22,7 +22,7 @@ _AMBIGUOUS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", 
 """Plain text that one YAML reader or another takes for something else."""
 
 _TRUTH = ("TRUE", "FALSE")
-"""Truth that is text (wire shapes §3). Content has it without quotes."""
+"""Truth that is text (interface W3). Content has it without quotes."""
 
 
 def scalar(value: Json, *, in_brackets: bool = False) -> str:

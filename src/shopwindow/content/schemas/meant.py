@@ -193,7 +193,7 @@ class Readings:
     def _scalars(self, value: Json = ...) -> Iterator[Json]:
         """Yield what a scalar may be read as: itself, its text, its number.
 
-        Truth as a text may be TRUE or true (wire shapes §3).
+        Truth as a text may be TRUE or true (interface W3).
         """
         value = self._value if value is ... else value
         yield value

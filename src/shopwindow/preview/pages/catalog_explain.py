@@ -13,7 +13,7 @@ from shopwindow.preview.pages.indexes import MAX_PRODUCTS
 from shopwindow.preview.visit import Page, Visit
 
 EXPLAINED_PRODUCTS = 12
-"""Products that the page explains: those of a client's first page (wire-shapes 2)."""
+"""Products that the page explains: those of a client's first page (interface W2.2)."""
 
 COUNTED_CATALOGS = 2
 """Catalogs whose counts are remembered: the working tree's and the release's. The page

@@ -1,7 +1,7 @@
 """Events and promotions as a customer reads them: cards, by what is live, to come and
 ended.
 
-Pages for the kinds `event` and `promotion` of a retailer (interface 2.4, 2.5, 3).
+Pages for the kinds `event` and `promotion` of a retailer (interface 2.4, 2.5, 4.10).
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Stores: a list, and a map of points; the week's hours, and the circle of a search by
 radius.
 
-A page for the kind `store` of a retailer (interface 2.2). The map has no tiles, for a
+A page for the kind `store` of a retailer (interface 4.11). The map has no tiles, for a
 preview asks nobody on the network: points lie where they are, and states are told by
 their stores.
 """

@@ -1,4 +1,4 @@
-"""How a bag is rendered: its items, and what the catalog says of them (wire-shapes 5).
+"""How a bag is rendered: its items, and what the catalog says of them (interface W5.2).
 
 All four operations return this. Prices are counted in whole cents, so that sums are
 exact, and become numbers of dollars at the very end. A release without a catalog has
@@ -100,7 +100,7 @@ def _catalog_values(
         "retailPrice": _dollars(price.now),
         "originalPrice": _dollars(price.before),
         "itemTotal": _dollars(quantity * price.now),
-        "siteAvailablilityFlag": available,  # spelled so in wire-shapes 5
+        "siteAvailablilityFlag": available,  # spelled so in interface W5.2
     }
     if most is not None:
         values["productInfo"] = _product_info(product, price, available, most)

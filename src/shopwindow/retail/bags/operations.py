@@ -5,7 +5,7 @@ How this works. Three of the four operations change a bag. Each takes the bag fi
 If-Match only then. It computes the new lines as a value, checks them against the limits
 and the catalog, and writes them (`_store`). Any fault is a Refusal, which rolls the
 transaction back: so a request is carried out as a whole or not at all (interface 2.7,
-4.8, wire-shapes 5).
+4.8, W5.2).
 """
 
 import re
@@ -44,7 +44,7 @@ BAG_SELECTORS = ("userId", "bagId", "bagGuid")
 """The parameters that name a bag; a request has one of them at most."""
 
 PRODUCT_INFO = "INCLUDE_PRODUCTINFO"
-"""The value of `bagOptions` that adds each item's product (wire-shapes 5)."""
+"""The value of `bagOptions` that adds each item's product (interface W5.2)."""
 
 SAVED_BAG = "INCLUDE_SAVED_BAG"
 """Another value that clients send. Nobody has a saved bag here, so it adds nothing."""

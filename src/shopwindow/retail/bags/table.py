@@ -187,7 +187,7 @@ BAGS = Table(
     ),
     verbs=Bags,
     # a request that makes a bag cannot name its guest user: the answer does
-    # (wire-shapes 5)
+    # (interface W5.2)
     personal=(
         Personal(
             "bags",

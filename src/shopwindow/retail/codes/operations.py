@@ -10,7 +10,7 @@ speaks for all of its customers. Its wrong codes are counted by reservation, a n
 that the shop gives out itself, and the third limit does not apply. So one customer's
 wrong codes do not slow down the next customer.
 
-Source of the rules: interface 2.6 and 4.7, wire-shapes 5.
+Source of the rules: interface 2.6 and 4.7, W5.1.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What editors write about a promotion and its coupon (interface 4.10, wire-shapes 4)."""
+"""What editors write about a promotion and its coupon (interface 4.10, W4)."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Promotions and coupons (interface 4.10, wire-shapes 4).
+"""Promotions and coupons (interface 4.10, W4.1, W4.2, W4.3).
 
 Version 3 spells some parameters of version 2 differently, so the table of filters has
 both spellings. A view selects with that table, and renders each promotion with or
@@ -138,7 +138,7 @@ def _with_coupon(promotion: Json) -> Json:
 def _present(source: Json, *names: str) -> dict[str, Json]:
     """Return the properties of these names; absent ones and empty lists are left out.
 
-    The order of ``names`` is the order in the response (wire-shapes 1).
+    The order of ``names`` is the order in the response (interface W1.2).
     """
     return {
         name: source[name] for name in names if name in source and source[name] != []
@@ -146,7 +146,7 @@ def _present(source: Json, *names: str) -> dict[str, Json]:
 
 
 def _day(name: str, text: str | None) -> dict[str, int]:
-    """Return `2026-11-27` as three numbers; without a day they are 0 (wire-shapes 4)."""
+    """Return `2026-11-27` as three numbers; without a day they are 0 (interface W4.1)."""
     year, month, day = map(int, text.split("-")) if text else (0, 0, 0)
     return {f"{name}Day": day, f"{name}Month": month, f"{name}Year": year}
 

@@ -1,4 +1,4 @@
-"""Sharing a promotion or coupon by mail (interface 2.8, 4.10, wire-shapes 4).
+"""Sharing a promotion or coupon by mail (interface 2.8, 4.10, W4.4).
 
 The action checks the people and the promotion, counts the mails against four limits,
 and puts a row for each recipient into the outbox. The service's worker renders and

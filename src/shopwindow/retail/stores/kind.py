@@ -1,4 +1,4 @@
-"""What editors write about a store of the retailer (interface 4.11, wire-shapes 3)."""
+"""What editors write about a store of the retailer (interface 4.11, W3)."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""The search for stores: by number, or near a place (interface 4.11, wire-shapes 3).
+"""The search for stores: by number, or near a place (interface 4.11, W3).
 
 How this works. Both operations select stores, filter them by features, and render them
 (`_answer`). Up to the rendering a store is a pair of its distance and its document,
@@ -138,7 +138,7 @@ def _features(content: Content, store: Json) -> list[str]:
 
 
 def _answer(content: Content, call: Call, stores_away: Iterable[StoreAway]) -> Json:
-    """Return the value of the response (wire-shapes 3).
+    """Return the value of the response (interface W3).
 
     It is `{stores: {store: […]}}`, or `{stores: {}}` without any store.
     """
