@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.databases import backed_up, declared, open_database
-from harness.program import release_of_writes
+from harness.program import release_of_writes, run_command
 from harness.servers import environment
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.shop import INTERFACE
@@ -22,10 +22,9 @@ DEVICE = "device-of-somebody"
 
 def administered(*arguments: str, **env: str) -> tuple[int, list[dict[str, Any]], str]:
     """How a command ended, its audit lines, and all that was printed of them."""
-    command = [sys.executable, "-m", "shopwindow", *arguments]
-    done = subprocess.run(command, env=environment(**ENV, **env), capture_output=True, text=True)
-    lines = [line for line in done.stderr.splitlines() if line.startswith("{")]
-    return done.returncode, [json.loads(line) for line in lines], "\n".join(lines)
+    ended = run_command(*arguments, env={**ENV, **env})
+    lines = [line for line in ended.err.decode().splitlines() if line.startswith("{")]
+    return ended.status, [json.loads(line) for line in lines], "\n".join(lines)
 
 
 @pytest.fixture

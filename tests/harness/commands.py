@@ -70,7 +70,7 @@ class Starter:
         assert self.process.stdout is not None
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             printed = [f"/proc/{os.getpid()}/fd/{stream.fileno()}" for stream in (out, err)]
-            order = [arguments, folder, dict(environment), _mask(), printed]
+            order = [arguments, folder, dict(environment), mask(), printed]
             self.process.stdin.write(json.dumps(order).encode() + b"\n")
             self.process.stdin.flush()
             answer = self.process.stdout.readline()
@@ -86,7 +86,7 @@ class Starter:
         self.process.wait()
 
 
-def _mask() -> int:
+def mask() -> int:
     """Which permissions new files do not get here; it can only be read by setting it."""
     mask = os.umask(0o022)
     os.umask(mask)
@@ -127,6 +127,18 @@ def _serve() -> None:
         os.write(1, b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
+def main_of_command() -> int:
+    """Run the command that ``sys.argv`` has, and return its exit status."""
+    try:
+        import_module("shopwindow.__main__").main()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except Exception:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
 def _become(arguments: list[str], folder: str, environment: dict[str, str], mask: int, printed: list[str]) -> None:
     """Runs in the forked process: it becomes the command, and ends as it does."""
     for number, path in [(0, os.devnull), *enumerate(printed, 1)]:
@@ -140,12 +152,7 @@ def _become(arguments: list[str], folder: str, environment: dict[str, str], mask
     sys.argv = ["shopwindow", *arguments]
     status = 1
     try:
-        import_module("shopwindow.__main__").main()
-        status = 0
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        traceback.print_exc()
+        status = main_of_command()
     finally:
         for stream_of in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):

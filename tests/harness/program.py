@@ -21,6 +21,7 @@ import orjson
 
 from harness.commands import Ended, can_fork, forked
 from harness.content import AT, Json, app, coupon, promotion, site, store, write
+from harness.inside import can_run_inside, inside
 from shopwindow import library
 from shopwindow.content.check.folder import Checked
 from shopwindow.content.documents.documents import Content
@@ -169,16 +170,26 @@ class Ran:
     err: str
 
 
-def shopwindow(*arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Ran:
-    """Run the command as a shell would, in a process of its own; without the audit log's line (test_audit)."""
+def run_command(*arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Ended:
+    """Run the command as a shell would, with ``env`` added to the environment; how it ended.
+
+    In this process where that makes no difference, else in a process of its own. Where ``env`` has what an interpreter
+    reads only when it starts, one is started.
+    """
     given, more = list(map(str, arguments)), dict(env or {})
     environment = {**os.environ, **more}
+    if can_run_inside(given, more):
+        return inside(given, str(cwd or Path.cwd()), environment)
     if can_fork(more):
-        ended = forked(given, str(cwd or Path.cwd()), environment)
-    else:
-        command = [sys.executable, "-m", "shopwindow", *given]
-        done = subprocess.run(command, capture_output=True, cwd=cwd, env=environment)
-        ended = Ended(done.returncode, done.stdout, done.stderr)
+        return forked(given, str(cwd or Path.cwd()), environment)
+    command = [sys.executable, "-m", "shopwindow", *given]
+    done = subprocess.run(command, capture_output=True, cwd=cwd, env=environment)
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def shopwindow(*arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Ran:
+    """Run the command as `run_command` does; what it printed, as text and without the audit log's line (test_audit)."""
+    ended = run_command(*arguments, cwd=cwd, env=env)
     out, err = (data.decode().replace("\r\n", "\n") for data in (ended.out, ended.err))
     assert "Traceback" not in err, err
     said = [line for line in err.splitlines(keepends=True) if '"event":"administration"' not in line]

@@ -20,10 +20,11 @@ from harness.waits import PATIENCE, awaited
 
 TESTS = Path(__file__).parent.parent
 STARTING = """
+import os
 import time
 from pathlib import Path
 from harness.databases import postgresql_server
-from harness.program import shopwindow
+from harness.commands import forked
 from harness.servers import free_port, own_server, running_nginx
 
 def test_that_is_cut_off(tmp_path):
@@ -34,7 +35,7 @@ def test_that_is_cut_off(tmp_path):
         running_nginx(tmp_path / "nginx", listening, port),
         postgresql_server({{"fsync": "off"}}),
     ):
-        assert shopwindow("releases", "--out", {out!r}).status == 0
+        assert forked(["releases", "--out", {out!r}], str(tmp_path), os.environ).status == 0
         Path({begun!r}).touch()
         time.sleep(600)
 """

@@ -97,6 +97,8 @@ def documents(sql: Path, feeds: Sequence[Path]) -> Iterator[Json]:
                 _load(database, path, Path(folder))
             except duckdb.Error as error:
                 raise _failure(path, error) from None
+        # its bar writes to standard output where the program is no file
+        database.execute("SET enable_progress_bar = false")
         database.execute("SET enable_external_access = false")
         database.execute("SET lock_configuration = true")
         database.execute(_MACROS.read_text(encoding="utf-8"))
