@@ -365,9 +365,27 @@ def test_a_rollback_that_was_killed_before_the_link_moved_pins_nothing(
     cut_short(out, "rollback")
     assert (current(out), is_pinned(out)) == (third, False)
     fourth = built(edited(content, "D"), out)
-    assert switches(out)[-3:] == [("rollback", third, second), ("build", None, third), ("build", third, fourth)]
+    assert switches(out)[-3:] == [("rollback", third, second), ("build", third, third), ("build", third, fourth)]
     line = history(out)[-2]
     assert (line["who"], line["why"]) == ("unknown", f"the activation of {second[:12]} was cut short")
+    assert (shopwindow("rollback", "--out", out).status, current(out)) == (0, third)
+
+
+def test_a_release_whose_activation_was_killed_before_the_link_moved_is_not_rolled_back_to(
+    content: Path, out: Path, three: tuple[str, str, str]
+) -> None:
+    first, second, third = three
+    cut_short(out, "activate", first)
+    assert built(edited(content, "D"), out) == current(out)
+    assert (shopwindow("rollback", "--out", out).status, current(out)) == (0, third)
+    assert (shopwindow("rollback", "--out", out).status, current(out)) == (0, second)
+
+
+def test_a_release_that_is_pinned_where_it_is_may_be_rolled_back_to(content: Path, out: Path, one: str) -> None:
+    assert shopwindow("rollback", one, "--out", out).status == 0
+    assert shopwindow("activate", one, "--out", out).status == 0
+    second = built(edited(content, "B"), out)
+    assert (shopwindow("rollback", "--out", out).status, current(out)) == (0, one), second
 
 
 def test_an_activation_that_was_killed_before_the_link_moved_leaves_the_pin(
@@ -378,7 +396,7 @@ def test_an_activation_that_was_killed_before_the_link_moved_leaves_the_pin(
     cut_short(out, "activate", third)
     assert (current(out), is_pinned(out)) == (second, True)
     assert (build(edited(content, "D"), out).status, current(out), is_pinned(out)) == (3, second, True)
-    assert switches(out)[-2:] == [("activate", second, third), ("rollback", None, second)]
+    assert switches(out)[-2:] == [("activate", second, third), ("rollback", second, second)]
     assert (shopwindow("activate", third, "--out", out).status, current(out), is_pinned(out)) == (0, third, False)
 
 

@@ -68,13 +68,28 @@ def to_roll_back_to(
     ``history``: the oldest activation first. ``current``: the release that is to be
     left. ``exists``: whether a release is still there.
     """
-    bad = {entry.get("from") for entry in history if entry.get("action") == "rollback"}
+    moves = _moves(history, current)
+    bad = {entry.get("from") for entry in moves if entry.get("action") == "rollback"}
     bad.add(current)
-    for entry in reversed(history):
+    for entry in reversed(moves):
         for id in (entry["id"], entry.get("from")):
             if id and id not in bad and exists(id):
                 return str(id)
     return None
+
+
+def _moves(history: Sequence[Activation], current: str | None) -> list[Activation]:
+    """Return the activations that changed which release is current.
+
+    A command may be killed after it has written its line and before it moves the link.
+    Then the next activation leaves another release than that line's.
+    """
+    left = [*(entry.get("from") for entry in history[1:]), current]
+    return [
+        entry
+        for entry, release in zip(history, left, strict=True)
+        if release in (entry["id"], None) and entry["id"] != entry.get("from")
+    ]
 
 
 # -- history.jsonl ---------------------------------------------------------------------

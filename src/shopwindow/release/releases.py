@@ -343,7 +343,7 @@ class Releases:
         stayed = activation(
             datetime.now(UTC),
             id,
-            None,
+            id,
             f"the activation of {activations[-1]['id'][:12]} was cut short",
             self._last_action(id) or "activate",
             by="unknown",
