@@ -28,6 +28,13 @@ def test_properties_within_properties_and_references_are_listed() -> None:
     assert rows["start"].example == "`2027-05-01 10:00`"
 
 
+def test_objects_with_the_same_properties_are_listed_once() -> None:
+    path = SCHEMAS / "store.json"
+    rows = {entry.name: entry for entry in properties(load(path), path)}
+    assert (rows["hours/monday"].type, rows["hours/sunday"].type) == ("object", "as `monday`")
+    assert ("hours/monday/open" in rows, "hours/sunday/open" in rows) == (True, False)
+
+
 def test_a_default_stands_in_the_place_of_its_sentence() -> None:
     path = SCHEMAS / "site/bags.json"
     rows = {entry.name: entry for entry in properties(load(path), path)}

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +134,7 @@ def row(name: str, schema: Schema, required: bool) -> Property:
 def properties(schema: Schema, path: Path, prefix: str = "", above: tuple[str, ...] = ()) -> Iterator[Property]:
     """Yield the properties of a schema and, below each, those within it; `[]` stands for an item, `*` for any name."""
     schema, path = resolved(schema, path)
+    first: dict[str, str] = {}  # a property by what it refers to, which others of the object may refer to as well
     parts = [schema, *schema.get("allOf", []), *schema.get("anyOf", []), *schema.get("oneOf", [])]
     for part, at in (resolved(part, path) for part in parts):
         within = list(part.get("properties", {}).items())
@@ -141,10 +142,12 @@ def properties(schema: Schema, path: Path, prefix: str = "", above: tuple[str, .
             within.append(("*", part["additionalProperties"]))
         for name, value in within:
             inner, place = resolved(value, at)
-            if inner.get("description"):
-                yield row(prefix + name, inner, name in schema.get("required", ()))
             reference = str(value.get("$ref", ""))
-            if reference and reference in above:
+            like = first.setdefault(reference, name) if reference and inner.get("properties") else name
+            if inner.get("description"):
+                shown = row(prefix + name, inner, name in schema.get("required", ()))
+                yield shown if like == name else replace(shown, type=f"as `{like}`")
+            if like != name or (reference and reference in above):
                 continue  # such as the categories within a category
             yield from properties(inner, place, f"{prefix}{name}/", (*above, reference))
     items = schema.get("items")
@@ -159,13 +162,22 @@ def table(rows: list[Property]) -> str:
     """Return a table of properties, each once, in the order of the schema."""
     once = {entry.name: entry for entry in reversed(rows)}
     ordered = [entry for entry in rows if once.get(entry.name) is entry]
-    return "| Property | Type | What it is |\n|---|---|---|\n" + "".join(map(line, ordered))
+    return "| Property | What it is |\n|---|---|\n" + "".join(map(line, ordered))
+
+
+INSTANT = load(SCHEMAS / "publish.json")["$defs"]["moment"]["x-allowed"]
+LONG = {INSTANT: "an instant"}
+"""What the page says in place of what it says once, above all tables."""
 
 
 def line(entry: Property) -> str:
-    facts = (("Allowed", entry.allowed), ("Default", entry.default), ("Example", entry.example))
+    facts = (
+        ("Allowed", LONG.get(entry.allowed, entry.allowed)),
+        ("Default", entry.default),
+        ("Example", entry.example),
+    )
     more = "".join(f"<br>{label}: {text}" for label, text in facts if text)
-    return f"| `{entry.name}`{' *' if entry.required else ''} | {entry.type} | {entry.description}{more} |\n"
+    return f"| `{entry.name}`{'*' if entry.required else ''} {entry.type} | {entry.description}{more} |\n"
 
 
 def page_of_properties() -> str:
@@ -173,8 +185,9 @@ def page_of_properties() -> str:
     text = (
         "# Every property\n\n"
         "What each document may say. `*` behind a name: required. `a/b`: the property `b` within `a`. `[]`: each item "
-        "of a list. A `*` as a name: any name of your own. "
-        "*Default*: what holds where the property is left out; where that is no plain value, the description says it.\n"
+        "of a list. A `*` as a name: any name of your own. *as* `a`: an object with the properties of `a`, beside "
+        "it. *Default*: what holds where the property is left out; where that is no plain value, the description "
+        f"says it.\n\nAn *instant* is {INSTANT}.\n"
     )
     for heading, file in DOCUMENTS.items():
         path = SCHEMAS / file
