@@ -68,7 +68,7 @@ def test_show_answers_from_the_folder() -> None:
 
 
 def test_openapi_describes_it_without_keys(out: Path) -> None:
-    ran = shopwindow("edge", "openapi", "--content", EXAMPLE / "content", "--out", out, env=USING)
+    ran = shopwindow("schemas", "--openapi", "--content", EXAMPLE / "content", "--out", out, env=USING)
     document = json.loads(ran.out)
     assert document["info"]["title"] == "Harborview Public Library"
     assert list(document["paths"]) == ["/v1/branches", "/v1/readings", "/v1/readings/{readingId}", "/v1/registrations"]
@@ -119,7 +119,7 @@ def test_an_editor_is_offered_no_settings_of_the_department_store(tmp_path: Path
 
 
 def test_openapi_names_no_refusal_for_want_of_a_key(out: Path) -> None:
-    ran = shopwindow("edge", "openapi", "--content", EXAMPLE / "content", "--out", out, env=USING)
+    ran = shopwindow("schemas", "--openapi", "--content", EXAMPLE / "content", "--out", out, env=USING)
     components = json.loads(ran.out)["components"]
     assert "securitySchemes" not in components
     assert "401" not in {response for path in json.loads(ran.out)["paths"].values() for response in _responses(path)}

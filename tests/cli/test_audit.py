@@ -69,11 +69,11 @@ def test_each_action_says_who_did_what(store: str, tmp_path: Path) -> None:
             True,
         ), lines
         assert DEVICE not in text
-    issue = ("codes", "issue", "--promotion", "7", "--count", "5", "--database", store, "--out", str(out))
+    issue = ("codes", "add", "--promotion", "7", "--count", "5", "--database", store, "--out", str(out))
     status, lines, _ = administered(*issue)
     assert (status, [(line["action"], line["issued"], line["promotion"]) for line in lines]) == (
         0,
-        [("codes issue", 5, 7)],
+        [("codes add", 5, 7)],
     )
     status, lines, _ = administered("prune", "--keep", "3", "--out", str(out))
     assert (status, [(line["action"], line["deleted"]) for line in lines]) == (0, [("prune", [])])

@@ -23,16 +23,16 @@ KEY = {"x-svc-webservice-client-id": PHONE}
 
 @pytest.fixture(scope="module")
 def document(out: Path) -> Json:
-    """What `shopwindow edge openapi` prints."""
-    ran = shopwindow("edge", "openapi", "--out", out)
+    """What `shopwindow schemas --openapi` prints."""
+    ran = shopwindow("schemas", "--openapi", "--out", out)
     assert (ran.status, ran.err) == (0, "")
     return json.loads(ran.out)
 
 
 @pytest.fixture(scope="module")
 def sample_document(sample_out: Path) -> Json:
-    """What `shopwindow edge openapi` prints for the sample's release."""
-    return json.loads(shopwindow("edge", "openapi", "--out", sample_out).out)
+    """What `shopwindow schemas --openapi` prints for the sample's release."""
+    return json.loads(shopwindow("schemas", "--openapi", "--out", sample_out).out)
 
 
 def sample_key(application: str) -> str:
@@ -179,14 +179,14 @@ def test_a_write_tells_the_statuses_of_its_own(document: Json) -> None:
 def test_the_path_of_base_url_is_honoured(tmp_path: Path) -> None:
     content = write_files(tmp_path / "content", documents("/mobile/api"))
     built(content, tmp_path / "dist", at=AT)
-    printed = json.loads(shopwindow("edge", "openapi", "--out", tmp_path / "dist").out)
+    printed = json.loads(shopwindow("schemas", "--openapi", "--out", tmp_path / "dist").out)
     assert printed["servers"] == [{"url": "https://api.shop.example/mobile/api"}]
 
 
 def test_a_schema_of_the_content_folder_is_told(out: Path, tmp_path: Path) -> None:
     schema = {**json.loads((ROOT / "schemas" / "config.json").read_bytes()), "description": "Of this shop."}
     write_files(tmp_path, {"schemas/config.json": json.dumps(schema)})
-    printed = json.loads(shopwindow("edge", "openapi", "--out", out, "--content", tmp_path).out)
+    printed = json.loads(shopwindow("schemas", "--openapi", "--out", out, "--content", tmp_path).out)
     assert printed["components"]["schemas"]["Config"]["description"] == "Of this shop."
 
 
@@ -412,7 +412,7 @@ def test_a_cookie_is_told_where_site_yaml_names_one(tmp_path: Path) -> None:
     texts = documents()
     site = {**json.loads(texts["site.yaml"]), "code_cookie": "supc"}
     built(write_files(tmp_path / "content", {**texts, "site.yaml": json.dumps(site)}), tmp_path / "dist", at=AT)
-    told = json.loads(shopwindow("edge", "openapi", "--out", tmp_path / "dist").out)
+    told = json.loads(shopwindow("schemas", "--openapi", "--out", tmp_path / "dist").out)
     cookies = [(each["name"], each["in"]) for each in told["paths"]["/v3/order/supc"]["put"]["parameters"]]
     assert list(OpenAPIV31SpecValidator(told).iter_errors()) == []
     assert (cookies, told["components"]["schemas"]["SupcRequest"]["required"]) == (

@@ -278,7 +278,7 @@ def test_show_openapi_and_nginx_know_the_routes(content: Path, tmp_path: Path) -
     built(content, out)
     keys.write_text(f"phone {KEY}\n")
     elsewhere = tmp_path / "elsewhere"  # all of it comes from the release
-    document = json.loads(shopwindow("edge", "openapi", "--content", elsewhere, "--out", out).out)
+    document = json.loads(shopwindow("schemas", "--openapi", "--content", elsewhere, "--out", out).out)
     validate(document)
     assert {"/v1/banners", "/v1/banners/{bannerId}"} <= document["paths"].keys()
     names = [each["name"] for each in document["paths"]["/v1/banners"]["get"]["parameters"] if each["in"] == "query"]

@@ -41,8 +41,8 @@ def installed(folder: Path, *packages: str) -> Path:
 
 @pytest.fixture(scope="module")
 def document(sample_out: Path) -> Json:
-    """What `shopwindow edge openapi` prints for the sample."""
-    ran = shopwindow("edge", "openapi", "--out", sample_out)
+    """What `shopwindow schemas --openapi` prints for the sample."""
+    ran = shopwindow("schemas", "--openapi", "--out", sample_out)
     assert (ran.status, ran.err) == (0, "")
     return json.loads(ran.out)
 
@@ -55,7 +55,7 @@ def server(sample_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     (folder / "codes").write_text(f"{CODE}\n")
     secret = {"SHOPWINDOW_CODE_SECRET": "0" * 64, "SHOPWINDOW_DATABASE": database}
     assert shopwindow("migrate", "--database", database).status == 0
-    imported = shopwindow("codes", "import", folder / "codes", "--promotion", "880501", "--out", sample_out, env=secret)
+    imported = shopwindow("codes", "add", folder / "codes", "--promotion", "880501", "--out", sample_out, env=secret)
     assert (imported.status, imported.err) == (0, "")
     with own_server(folder, sample_out, "--workers", "1", **secret) as running:
         yield running

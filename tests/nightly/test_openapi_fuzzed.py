@@ -28,8 +28,8 @@ KEY = {"x-svc-webservice-client-id": PHONE, "Accept-Encoding": "identity"}  # it
 
 @pytest.fixture(scope="module")
 def document(out: Path) -> Json:
-    """What `shopwindow edge openapi` prints."""
-    ran = shopwindow("edge", "openapi", "--out", out)
+    """What `shopwindow schemas --openapi` prints."""
+    ran = shopwindow("schemas", "--openapi", "--out", out)
     assert (ran.status, ran.err) == (0, "")
     return json.loads(ran.out)
 

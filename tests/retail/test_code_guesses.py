@@ -202,7 +202,7 @@ def test_an_import_warns_of_codes_below_sixty_bits_and_imports_them(
     codes = [new_code(os.urandom).replace("-", "")[:length] for _ in range(50)]
     (tmp_path / "codes.txt").write_text("\n".join(codes))
     database = f"sqlite:///{tmp_path}/store.sqlite"
-    command = ["codes", "import", str(tmp_path / "codes.txt"), "--promotion", "1", "--database", database]
+    command = ["codes", "add", str(tmp_path / "codes.txt"), "--promotion", "1", "--database", database]
     ran = shopwindow(*command, "--out", out, env={"SHOPWINDOW_CODE_SECRET": SECRET_TEXT})
     assert (ran.status, ran.out) == (0, "imported 50 codes of promotion 1\n")
     assert ran.err.startswith("shopwindow: the codes of promotion 1 hold at most ") is warns

@@ -472,7 +472,7 @@ def command(engine: Engine, out: Path) -> Callable[..., Json]:
 
 
 def test_issued_codes_are_printed_once_and_work(command: Callable[..., Json], engine: Engine, out: Path) -> None:
-    ran = command("issue", "--promotion", "1", "--count", "25")
+    ran = command("add", "--promotion", "1", "--count", "25")
     codes = ran.out.splitlines()
     assert (ran.status, ran.err, len(set(codes))) == (0, "issued 25 codes of promotion 1\n", 25)
     assert {re.fullmatch(r"[0-9A-Z]{4}(-[0-9A-Z]{4}){3}", code) is not None for code in codes} == {True}
@@ -499,19 +499,19 @@ def test_issued_codes_are_printed_once_and_work(command: Callable[..., Json], en
         (("--promotion", "77", "--count", "1"), SECRET_TEXT, 4, "the current release in {out} has no such promotion"),
         (("--promotion", "1", "--count", "0"), SECRET_TEXT, 2, "0 is not in the range"),
         (("--promotion", "x", "--count", "1"), SECRET_TEXT, 2, "'x' is not a valid integer range"),
-        (("--count", "1"), SECRET_TEXT, 2, "Missing option '--promotion'"),
+        (("--count", "1"), SECRET_TEXT, 2, "name a FILE of codes, or say with --promotion and --count which"),
     ],
 )
 def test_nothing_is_issued_for_nothing(
     command: Callable[..., Json], out: Path, arguments: tuple[str, ...], secret: str, status: int, said: str
 ) -> None:
-    ran = command("issue", *arguments, secret=secret)
+    ran = command("add", *arguments, secret=secret)
     assert (ran.status, ran.out, said.format(out=out) in ran.err) == (status, "", True)
     assert json.loads(command("report", "--format", "json", of_release=False).out) == []
 
 
 def test_a_promotion_that_says_nothing_of_single_use_is_warned_of(command: Callable[..., Json]) -> None:
-    ran = command("issue", "--promotion", "5", "--count", "1")
+    ran = command("add", "--promotion", "5", "--count", "1")
     assert (ran.status, ran.err.splitlines()[0]) == (
         0,
         "shopwindow: promotion 5 does not say `singleUse: true` in content",
@@ -523,12 +523,12 @@ def test_codes_made_elsewhere_are_imported_all_or_none(
 ) -> None:
     file = tmp_path / "codes.txt"
     file.write_bytes("\ufeffSUMMER-1\r\n\r\n  summer-2\t\nSOMMER-3".encode())
-    ran = command("import", str(file), "--promotion", "1")
+    ran = command("add", str(file), "--promotion", "1")
     assert (ran.status, ran.out) == (0, "imported 3 codes of promotion 1\n")
     assert ran.err.startswith("shopwindow: the codes of promotion 1 hold at most 31 bits")
     assert ran.err.count("\n") == 1
     file.write_text("WINTER-1\nSUMMER-2\nWINTER-2\nsummer1\n")
-    ran = command("import", str(file), "--promotion", "1")
+    ran = command("add", str(file), "--promotion", "1")
     assert (ran.status, ran.err) == (1, "2 bad lines; nothing is imported\n")
     assert ran.out == f"{file}:2: the database has this code already\n{file}:4: the database has this code already\n"
     database = engine.open()
@@ -541,7 +541,7 @@ def test_codes_made_elsewhere_are_imported_all_or_none(
 def test_bad_lines_are_named_by_their_numbers(command: Callable[..., Json], tmp_path: Path) -> None:
     file = tmp_path / "codes.txt"
     file.write_bytes(b"GOOD-1\ntwo words\n\nb\xe4d\ngood1\n-\n" + b"x" * 101 + b"\nO-K\n0K\n<a>\n")
-    ran = command("import", str(file), "--promotion", "1")
+    ran = command("add", str(file), "--promotion", "1")
     form = "allowed: letters and digits, with hyphens between them"
     same = "case and hyphens mean nothing, and O is 0, I and L are 1"
     assert (ran.status, ran.out.splitlines()) == (
@@ -564,7 +564,7 @@ def test_without_a_promotion_each_line_says_its_own(
 ) -> None:
     file = tmp_path / "codes.txt"
     file.write_text("1 SUMMER-1\n4, WINTER-1\n4;WINTER-2\n\n1\t  12345\n")
-    ran = command("import", str(file))
+    ran = command("add", str(file))
     said = "imported 2 codes of promotion 1\nimported 2 codes of promotion 4\n"
     assert (ran.status, ran.out) == (0, said)
     assert {line.partition(" hold ")[0].rpartition(" ")[0] for line in ran.err.splitlines()} == {
@@ -583,7 +583,7 @@ def test_a_line_that_says_no_promotion_of_the_release_is_bad(
 ) -> None:
     file = tmp_path / "codes.txt"
     file.write_text("1 GOOD-1\nGOOD-2\n77 GOOD-3\n1 GOOD 4\n4 good1\n0 GOOD-5\n")
-    ran = command("import", str(file))
+    ran = command("add", str(file))
     unsaid = "allowed: a promoId, a comma or space, and the code; or --promotion ID, which says it for all lines"
     known = "those with single-use codes are 1, 2, 3, 4"
     assert (ran.status, ran.err) == (1, "5 bad lines; nothing is imported\n")

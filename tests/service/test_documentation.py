@@ -50,7 +50,7 @@ def facts(answer: Answer) -> tuple[int, str, str, str]:
 
 def test_the_document_is_the_one_that_the_command_prints(service: Application, sample_out: Path) -> None:
     answer = called(service, "openapi.json", {})
-    printed = shopwindow("edge", "openapi", "--out", sample_out)
+    printed = shopwindow("schemas", "--openapi", "--out", sample_out)
     assert facts(answer) == (200, "application/json", "max-age=300", "Accept-Encoding, Origin")
     assert json.loads(answer.body) == json.loads(printed.out)
 

@@ -44,7 +44,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "restore": (*STORE, "--from", "{backup}"),
     "optins": ("export", *STORE),
     "codes": ("report", *STORE),
-    "edge": ("openapi",),
+    "edge": ("worker",),
 }
 """By command, what follows it, in an order in which each finds what others write."""
 

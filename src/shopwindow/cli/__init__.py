@@ -43,12 +43,12 @@ SECTIONS = {
         "maintain": ("maintain", "Build, mail, back up and prune: what a timer calls."),
         "migrate": ("database", "Bring the database to this program's form."),
         "restore": ("database", "Put a backup in a SQLite database's place."),
-        "codes": ("codes", "Issue, import and count single-use codes."),
+        "codes": ("codes", "Issue or import single-use codes, and count them."),
         "optins": ("optins", "Export who opted in or out; forget a person."),
     },
     "Begin": {
         "init": ("starter", "Begin a content repository."),
-        "schemas": ("editor", "Write schemas for an editor."),
+        "schemas": ("editor", "Write schemas for an editor, and OpenAPI."),
         "catalog": ("catalog", "Import feeds of the catalog; explain a search."),
     },
 }

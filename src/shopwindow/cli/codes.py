@@ -1,4 +1,4 @@
-"""`codes`: single-use codes are issued, imported and counted.
+"""`codes`: single-use codes are issued or imported, and counted.
 
 What these commands need of the shop and the service they import when they are called,
 so that `--help` needs none of it.
@@ -42,44 +42,62 @@ REPORT_HEADINGS = (
 
 @click.group()
 def codes() -> None:
-    """Issue, import and count single-use codes.
+    """Issue or import single-use codes, and count them.
 
-    To issue and to import, SHOPWINDOW_CODE_SECRET must hold the secret that the service
-    has.
+    To add codes, SHOPWINDOW_CODE_SECRET must hold the secret that the service has.
     """
 
 
-@codes.command("issue")
+@codes.command()
+@click.argument("file", required=False, type=click.File("rb"))
 @click.option(
     "--promotion",
-    required=True,
     type=click.IntRange(1),
     metavar="ID",
-    help="The promoId of a promotion in the current release.",
+    help="The promoId of all codes; without it each line of FILE names its own.",
 )
 @click.option(
     "--count",
-    required=True,
     type=click.IntRange(1, 10_000_000),
     metavar="N",
-    help="How many codes are issued.",
+    help="Without FILE: how many codes are issued.",
 )
 @DATABASE_URL
 @OUT
-def issue(promotion: int, count: int, database: str, out: str) -> None:
-    """Make codes that nobody can guess, and print them, one a line.
+def add(
+    file: BinaryIO | None,
+    promotion: int | None,
+    count: int | None,
+    database: str,
+    out: str,
+) -> None:
+    """Issue codes that nobody can guess, and print them, one a line; or import those of
+    FILE, all of them or none.
 
-    They are printed this once: the database holds only digests.
+    Issued codes are printed this once: the database holds only digests.
+
+    FILE (-: standard input) has one code a line: the promoId, a comma or space, and the
+    code; with --promotion only the code. Exit status 0: all are imported; 1: some lines
+    are bad, and nothing was imported.
     """
+    if file is not None and count is None:
+        _import(file, promotion, database, out)
+    elif file is None and promotion is not None and count is not None:
+        _issue(promotion, count, database, out)
+    else:
+        raise click.UsageError(
+            "name a FILE of codes, or say with --promotion and --count which are issued"
+        )
+
+
+def _issue(promotion: int, count: int, database: str, out: str) -> None:
     import secrets
 
-    from shopwindow.problems import Failure
     from shopwindow.retail.codes.issuing import keep
     from shopwindow.retail.codes.text import digest, new_code
 
     secret = _secret()
-    if fault := _promotions([promotion], out).get(promotion):
-        raise Failure(f"--promotion {promotion}: {fault}")
+    _promotions([promotion], out, promotion)
     data, issued = _open(database), 0
     try:
         for start in range(0, count, CODES_IN_A_BATCH):
@@ -92,43 +110,22 @@ def issue(promotion: int, count: int, database: str, out: str) -> None:
             issued += number
     finally:  # what was issued before a failure is recorded, too
         data.close()
-        audit.record("codes issue", promotion=promotion, issued=issued)
+        audit.record("codes add", promotion=promotion, issued=issued)
     click.echo(
         f"issued {count:,} code{'s' * (count > 1)} of promotion {promotion}", err=True
     )
 
 
-@codes.command("import")
-@click.argument("file", type=click.File("rb"))
-@click.option(
-    "--promotion",
-    type=click.IntRange(1),
-    metavar="ID",
-    help="The promoId of all codes; without it each line names its own.",
-)
-@DATABASE_URL
-@OUT
-def import_codes(
-    file: BinaryIO, promotion: int | None, database: str, out: str
-) -> None:
-    """Import codes that were issued elsewhere: all of them, or none.
-
-    FILE (-: standard input) has one code a line: the promoId, a comma or space, and the
-    code; with --promotion only the code. Exit status 0: all are imported; 1: some lines
-    are bad, and nothing was imported.
-    """
+def _import(file: BinaryIO, promotion: int | None, database: str, out: str) -> None:
     from collections import defaultdict
 
-    from shopwindow.problems import Failure
     from shopwindow.retail.codes.issuing import CodesExist, keep, read_lines
     from shopwindow.retail.codes.text import digest
 
     secret = _secret()
     lines, bad = read_lines(file.read(), promotion)
     promotions = {of for of, _ in lines.values()} if promotion is None else {promotion}
-    faults = _promotions(sorted(promotions), out)
-    if promotion in faults:
-        raise Failure(f"--promotion {promotion}: {faults[promotion]}")
+    faults = _promotions(sorted(promotions), out, promotion)
     for number, (of, _) in lines.items():
         if of in faults:
             bad[number] = f"promotion {of}: {faults[of]}"
@@ -145,7 +142,7 @@ def import_codes(
         try:
             keep(data, digests, secret, data.now())
             counts = {str(of): len(its_digests) for of, its_digests in digests.items()}
-            audit.record("codes import", imported=counts)
+            audit.record("codes add", imported=counts)
         except CodesExist as existing:
             fault = "the database has this code already"
             bad = {line_of[code_digest]: fault for code_digest in existing.digests}
@@ -240,18 +237,20 @@ def _warn_of_guessable(lines: Iterable[tuple[int, str]]) -> None:
             click.echo(
                 f"shopwindow: the codes of promotion {promotion} hold at most {held:.0f} bits of"
                 f" chance, fewer than {SAFE_BITS}: somebody may guess them; 12 random letters and"
-                " digits hold 60, `shopwindow codes issue` makes 80",
+                " digits hold 60, `shopwindow codes add --count N` makes 80",
                 err=True,
             )
 
 
-def _promotions(ids: Sequence[int], out: str) -> dict[int, str]:
+def _promotions(ids: Sequence[int], out: str, chosen: int | None) -> dict[int, str]:
     """Return what is wrong with those promotions that the current release has not.
 
-    It warns of those that are there and have no single-use codes.
+    It warns of those that are there and have no single-use codes. Raises Failure where
+    the promotion that the option says is not there.
     """
     from pathlib import Path
 
+    from shopwindow.problems import Failure
     from shopwindow.release.changes import content_of
     from shopwindow.release.releases import Releases
 
@@ -274,6 +273,8 @@ def _promotions(ids: Sequence[int], out: str) -> dict[int, str]:
         elif not promotion.get("singleUse"):
             does_not_say = f"promotion {id} does not say `singleUse: true` in content"
             click.echo(f"shopwindow: {does_not_say}", err=True)
+    if chosen in faults:
+        raise Failure(f"--promotion {chosen}: {faults[chosen]}")
     return faults
 
 

@@ -1,30 +1,21 @@
 """`edge`: the configuration of what serves the files."""
 
-import json
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from shopwindow import library
 from shopwindow.cli.steps import CONTENT_DIR, OUT, interface
 from shopwindow.edge.nginx import NGINX_TEMPLATE, EdgeLimits
 from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
+from shopwindow.interface.interface import Interface
+from shopwindow.problems import Misuse
 
 
-@click.group()
-def edge() -> None:
-    """Print the configuration of what serves the files."""
-
-
-EDGE_TEMPLATES = click.option(
-    "--templates",
-    metavar="DIR",
-    help="A folder of yours whose template is used instead of the program's own: "
-    "nginx.conf or worker.js. One in the content is never used.",
-)
-
-
-@edge.command("nginx")
+@click.command()
+@click.argument("kind", type=click.Choice(["nginx", "worker"]))
 @CONTENT_DIR
 @OUT
 @click.option(
@@ -72,100 +63,85 @@ EDGE_TEMPLATES = click.option(
     metavar="N",
     help="Requests of one client that the service handles at the same time; 0: no limit.",
 )
-@EDGE_TEMPLATES
+@click.option(
+    "--templates",
+    metavar="DIR",
+    help="A folder of yours whose template is used instead of the program's own: "
+    "nginx.conf or worker.js. One in the content is never used.",
+)
 @click.option(
     "--write",
     "target",
     metavar="FILE",
-    help="Replace this file, which only its owner can read; without this option the "
+    help="Replace this file, which for nginx only its owner can read; without this option the "
     "configuration is printed.",
 )
-def edge_nginx(
+def edge(
+    kind: str,
     content: str,
     out: str,
     keys: str | None,
+    templates: str | None,
+    target: str | None,
+    **options: Any,
+) -> None:
+    """Print nginx's configuration for the current release, or a JavaScript worker; or
+    write it to a file.
+
+    nginx's belongs into its http context, such as conf.d/. It holds API keys: use
+    --write, or make sure that nobody else can read what it is printed to.
+
+    The worker runs on Cloudflare's Workers and in workerd. It holds digests of API keys
+    only, and takes none of nginx's options: --keys to --requests.
+    """
+    folder = Path(templates) if templates else None
+    where = (interface(), Path(content), Path(out))
+    if kind == "nginx":
+        _warn_of_unused(content, templates)
+        text = _nginx(where, Path(keys) if keys else None, folder, **options)
+        mode, load = OWNERS_MODE, "nginx takes it with `nginx -t && nginx -s reload`"
+    else:
+        source_of = click.get_current_context().get_parameter_source
+        for name in ("keys", *options):
+            if source_of(name) is ParameterSource.COMMANDLINE:
+                raise Misuse(name, "is of nginx, and a worker has none")
+        text = library.worker_module(*where, templates=folder)
+        mode, load = PUBLIC_MODE, "Cloudflare takes it with `wrangler deploy`"
+    if target is None:
+        click.echo(text, nl=False)
+    else:
+        write(Path(target), text, mode)
+        click.echo(f"{target}: written; {load}")
+    library.edge_configured(Path(out), kind, Path(target) if target else None)
+
+
+def _nginx(
+    where: tuple[Interface, Path, Path],
+    keys: Path | None,
+    templates: Path | None,
+    *,
     service: str,
     listen: str,
     rate: int,
     burst: int,
     requests: int,
-    templates: str | None,
-    target: str | None,
-) -> None:
-    """Print nginx's configuration for the current release, or write it to a file.
+) -> str:
+    """Return nginx's configuration, and print warnings about the keys."""
+    text, warnings = library.nginx_configuration(
+        *where,
+        keys,
+        service=service,
+        listen=listen,
+        limits=EdgeLimits(rate, burst, requests),
+        templates=templates,
+    )
+    for warning in warnings:
+        click.echo(f"shopwindow: {keys}: {warning}", err=True)
+    return text
 
-    It belongs into nginx's http context, such as conf.d/. It holds API keys: use
-    --write, or make sure that nobody else can read what it is printed to.
-    """
+
+def _warn_of_unused(content: str, templates: str | None) -> None:
     own = Path(content) / "templates" / NGINX_TEMPLATE
     if own.exists() and not templates:
         from_option = "a template for nginx comes from --templates DIR alone"
         click.echo(f"shopwindow: {own} is not used: {from_option}", err=True)
-    text, warnings = library.nginx_configuration(
-        interface(),
-        Path(content),
-        Path(out),
-        Path(keys) if keys else None,
-        service=service,
-        listen=listen,
-        limits=EdgeLimits(rate, burst, requests),
-        templates=Path(templates) if templates else None,
-    )
-    for warning in warnings:
-        click.echo(f"shopwindow: {keys}: {warning}", err=True)
-    if _printed("nginx", text, out, target, OWNERS_MODE):
-        return
-    click.echo(f"{target}: written; nginx takes it with `nginx -t && nginx -s reload`")
-
-
-@edge.command("worker")
-@CONTENT_DIR
-@OUT
-@EDGE_TEMPLATES
-@click.option(
-    "--write",
-    "target",
-    metavar="FILE",
-    help="Replace this file; without this option the worker is printed.",
-)
-def edge_worker(
-    content: str, out: str, templates: str | None, target: str | None
-) -> None:
-    """Print a JavaScript worker for the current release, or write it to a file.
-
-    It runs on Cloudflare's Workers and in workerd, and holds digests of API keys only.
-    """
-    text = library.worker_module(
-        interface(),
-        Path(content),
-        Path(out),
-        templates=Path(templates) if templates else None,
-    )
-    if _printed("worker", text, out, target, PUBLIC_MODE):
-        return
-    click.echo(f"{target}: written; Cloudflare takes it with `wrangler deploy`")
-
-
-def _printed(edge: str, text: str, out: str, target: str | None, mode: int) -> bool:
-    """Print a configuration, or write it to the file ``target``; return whether it was
-    printed.
-    """
-    if target is None:
-        click.echo(text, nl=False)
-    else:
-        write(Path(target), text, mode)
-    library.edge_configured(Path(out), edge, Path(target) if target else None)
-    return target is None
-
-
-@edge.command("openapi")
-@CONTENT_DIR
-@OUT
-def edge_openapi(content: str, out: str) -> None:
-    """Print the interface as an OpenAPI 3.1 document, with examples from the current
-    release.
-
-    Where --content has schemas, they come before the program's own.
-    """
-    document = library.openapi_document(interface(), Path(content), Path(out))
-    click.echo(json.dumps(document, indent=1, ensure_ascii=False))

@@ -1,12 +1,15 @@
-"""`schemas`: what an editor needs to mark mistakes in content while it is written."""
+"""`schemas`: what an editor needs to mark mistakes in content while it is written, and
+what a generator of clients needs.
+"""
 
+import json
 import sys
 from pathlib import Path
 
 import click
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS, interface, print_problems
+from shopwindow.cli.steps import CONTENT_DIR, OUT, PROBLEMS, interface, print_problems
 from shopwindow.content.check.folder import Checked
 from shopwindow.editor.vscode import SETTINGS
 from shopwindow.problems import number_of
@@ -15,17 +18,30 @@ from shopwindow.problems import number_of
 @click.command()
 @click.option(
     "--editor",
-    required=True,
     metavar="vscode|DIR",
     help="vscode: schemas and settings below .vscode; DIR: the schemas alone, for any editor.",
 )
+@click.option(
+    "--openapi",
+    is_flag=True,
+    help="Print the interface as an OpenAPI 3.1 document, with examples from the current release.",
+)
 @CONTENT_DIR
-def schemas(editor: str, content: str) -> None:
-    """Write schemas that a YAML language server understands.
+@OUT
+def schemas(editor: str | None, openapi: bool, content: str, out: str) -> None:
+    """Write schemas that a YAML language server understands; or the OpenAPI document
+    that generators of clients take.
 
-    They know the folder's collections and its own schemas. What settings.json says of
-    other things stays. In DIR, associations.json says which files each schema is for.
+    The schemas know the folder's collections and its own schemas. What settings.json
+    says of other things stays. In DIR, associations.json says which files each schema
+    is for.
     """
+    if openapi == bool(editor):
+        raise click.UsageError("say --editor vscode, --editor DIR, or --openapi")
+    if not editor:
+        document = library.openapi_document(interface(), Path(content), Path(out))
+        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+        return
     written, problems = library.editor_schemas(interface(), Path(content), editor)
     if problems:
         print_problems(Checked(None, problems), Path(content), "text")
