@@ -10,7 +10,7 @@ project = "shopwindow"
 copyright = "the shopwindow developers"  # the name that Sphinx reads it by
 version = release = installed_version("shopwindow")
 
-extensions = ["myst_parser", "sphinx_click"]
+extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 exclude_patterns: list[str] = []
 

@@ -127,12 +127,6 @@ def commands(group: click.Group, *names: str) -> dict[str, click.Command]:
     return listed
 
 
-def test_the_page_of_commands_lists_every_command_and_no_other() -> None:
-    page = (ROOT / "docs/reference/commands.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| `shopwindow ([a-z -]+?)(?: [A-Z\[-].*)?` \|", page, re.MULTILINE)
-    assert sorted(listed) == sorted(commands(main))
-
-
 def test_the_page_of_configuration_names_every_variable_of_a_command() -> None:
     page = (ROOT / "docs/operate/configure.md").read_text(encoding="utf-8")
     options = [option for command in (main, *commands(main).values()) for option in command.params]

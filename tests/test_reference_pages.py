@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from facts.reference_pages import ROOT, SCHEMAS, load, page_of_options, page_of_properties, properties
+from facts.reference_pages import ROOT, SCHEMAS, load, page_of_commands, page_of_properties, properties
 
-PAGES = {"docs/reference/properties.md": page_of_properties, "docs/operate/options.md": page_of_options}
+PAGES = {"docs/reference/properties.md": page_of_properties, "docs/reference/commands.md": page_of_commands}
 WRITES = os.environ.get("SHOPWINDOW_PAGES") == "write"
 
 
@@ -45,7 +45,7 @@ def test_a_default_stands_in_the_place_of_its_sentence() -> None:
 
 def test_at_most_twenty_variables_set_the_program_up_and_each_is_documented() -> None:
     """Without those of keys, which sign and are no settings."""
-    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "deploy/systemd").iterdir(), ROOT / "docs/operate/options.md"]
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "deploy/systemd").iterdir(), ROOT / "docs/reference/commands.md"]
     text = "\n".join(source.read_text(encoding="utf-8") for source in sources)
     named = {name for name in re.findall("SHOPWINDOW_[A-Z]+(?:_[A-Z]+)*", text) if "_KEY" not in name}
     page = (ROOT / "docs/operate/configure.md").read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
-"""Pages of docs/ that follow from the program: every property of a document, every option of a command."""
+"""Pages of docs/ that follow from the program: every property of a document, every command."""
 
+import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any
 
 import click
 
-from shopwindow.cli import main
+from shopwindow.cli import SECTIONS, main
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"
@@ -200,7 +201,7 @@ def page_of_properties() -> str:
     return text
 
 
-# -- options ---------------------------------------------------------------------------------------------------------
+# -- commands --------------------------------------------------------------------------------------------------------
 
 
 def commands(group: click.Group, *names: str) -> Iterator[tuple[str, click.Command]]:
@@ -235,17 +236,75 @@ def options_of(command: click.Command) -> Iterator[str]:
         yield f"| {names}{value}{variable} | {default_of(option)} | {meaning} |\n"
 
 
-def page_of_options() -> str:
-    """Return docs/operate/options.md."""
+MORE = {
+    "check": "../editors/check.md",
+    "preview": "../editors/preview.md",
+    "new": "../editors/contracts.md",
+    "retire": "../editors/retire.md",
+    "calendar": "../editors/schedule.md",
+    "rule": "../editors/rules.md",
+    "build": "../editors/releases.md",
+    "publish": "../operate/delivery.md",
+    "pull": "../operate/delivery.md#on-a-host-that-serves",
+    "edge": "../operate/edges.md",
+    "keys": "../operate/signing.md",
+    "serve": "../operate/install.md#run-by-hand",
+    "maintain": "../operate/install.md#maintenance",
+    "migrate": "../operate/database.md",
+    "restore": "../operate/backup.md",
+    "codes": "../apps/codes.md#issuing",
+    "optins": "../operate/privacy.md",
+    "init": "../editors/begin.md",
+    "catalog explain": "../editors/catalog.md#why-a-search-finds-what-it-finds",
+    "catalog import": "foreign-feeds.md",
+}
+"""By command, the page that shows its use."""
+
+
+def help_of(command: click.Command) -> str:
+    """Return what `--help` says, as Markdown: a paragraph a line, and what click leaves as it is in a block."""
+    paragraphs = re.split(r"\n{2,}", inspect.cleandoc(command.help or "").replace("\f", ""))
+    shown = [
+        f"```text\n{part[2:]}\n```" if part.startswith("\b\n") else " ".join(part.split()).replace("<", "\\<")
+        for part in paragraphs
+    ]
+    return "\n\n".join(shown)
+
+
+def section_of(name: str, command: click.Command, depth: int) -> Iterator[str]:
+    """Yield the Markdown of a command, and of those below it."""
+    yield f"\n{'#' * depth} shopwindow {name}\n"
+    context = click.Context(command, info_name=f"shopwindow {name}")
+    if not isinstance(command, click.Group):
+        yield f"\n`{' '.join([context.info_name or '', *command.collect_usage_pieces(context)])}`\n"
+    more = f" [More]({MORE[name]})." if name in MORE else ""
+    yield f"\n{help_of(command)}{more}\n"
+    rows = "".join(options_of(command))
+    if rows:
+        yield f"\n| Option | Default | |\n|---|---|---|\n{rows}"
+    if isinstance(command, click.Group):
+        for below in command.list_commands(context):
+            within = command.get_command(context, below)
+            assert within is not None
+            yield from section_of(f"{name} {below}", within, depth + 1)
+
+
+def page_of_commands() -> str:
+    """Return docs/reference/commands.md."""
     text = (
-        "# Every option and its variable\n\n"
-        "An option comes before its environment variable, which stands below it. "
-        "`shopwindow COMMAND --help` says the same. "
-        "[Configure](configure.md) has what an operator sets first, and what is set by the environment alone. "
-        "`--interface MODULE:NAME` (`SHOPWINDOW_INTERFACE`) stands before any command: what is published.\n"
+        "# Commands\n\n"
+        "`shopwindow COMMAND --help` says the same. An option comes before its environment variable, which stands "
+        "below it; [Configure](../operate/configure.md) has what an operator sets first, and what is set by the "
+        "environment alone. "
+        "`--interface MODULE:NAME` (`SHOPWINDOW_INTERFACE`) stands before any command: what is published. "
+        "A release's id may be shortened to 8 digits. [Exit codes](exit-codes.md) are the same for all.\n"
     )
-    for name, command in sorted(commands(main)):
-        rows = "".join(options_of(command))
-        if rows:
-            text += f"\n## {name}\n\n| Option | Default | |\n|---|---|---|\n{rows}"
+    context = click.Context(main)
+    for title, section in SECTIONS.items():
+        text += f"\n## {title}\n\n| Command | |\n|---|---|\n"
+        text += "".join(f"| [`{name}`](#shopwindow-{name}) | {about} |\n" for name, (_, about) in section.items())
+        for name in section:
+            command = main.get_command(context, name)
+            assert command is not None
+            text += "".join(section_of(name, command, 3))
     return text
