@@ -42,8 +42,7 @@ from harness.program import release_of_codes as shop_release
 from harness.servers import ADDRESS, free_port
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.text import digest
-from shopwindow.service.database.database import Database
-from shopwindow.service.database.opening import open_database
+from shopwindow.service.database.database import Database, open_database
 from shopwindow.shop import INTERFACE
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -60,7 +59,7 @@ ISSUED = 3000
 @dataclass
 class Service:
     """`shopwindow serve` in a process group of its own. It can be killed and started
-    again, on the same port.
+    again, on the same port. ``is_up``: a worker has answered since it was started.
     """
 
     folder: Path
@@ -69,6 +68,7 @@ class Service:
     workers: int
     port: int
     process: subprocess.Popen[bytes] | None = None
+    is_up: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
         command = [
@@ -114,10 +114,11 @@ class Service:
                 connection.request("OPTIONS", "/")
                 connection.getresponse().read()
                 connection.close()
+                self.is_up.set()
                 return
             time.sleep(0.02)
         raise RuntimeError(
-            f"nobody listens: {(self.folder / 'service.log').read_text()[-3000:]}"
+            f"nobody answers: {(self.folder / 'service.log').read_text()[-3000:]}"
         )
 
     def children(self) -> list[int]:
@@ -128,6 +129,7 @@ class Service:
 
     def kill(self) -> None:
         """All of it at once, and start anew."""
+        self.is_up.clear()
         if self.process is not None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
@@ -168,8 +170,13 @@ class Service:
 
 @dataclass
 class Load:
-    """Clients that ask until they are told to stop, and what they were told."""
+    """Clients that ask until they are told to stop, and what they were told.
 
+    They wait while no worker ``is_up``: the parent of a service listens long before one
+    answers.
+    """
+
+    is_up: threading.Event
     port: int
     key: str
     clients: int
@@ -200,6 +207,7 @@ class Load:
 
     def stop(self) -> None:
         self._stop.set()
+        self.is_up.set()
         for thread in self._threads:
             thread.join(60)
 
@@ -287,6 +295,7 @@ class Load:
             headers["Idempotency-Key"] = key
         if path == CODES:
             headers["Host"] = ORDERS
+        self.is_up.wait()
         try:
             connection.request(method, path, orjson.dumps(body), headers)
             response = connection.getresponse()
@@ -427,7 +436,7 @@ def killed(
     """
     chance = random.Random(seed)
     service = Service(work, out, url, workers, free_port())
-    load = Load(service.port, key, clients)
+    load = Load(service.is_up, service.port, key, clients)
     prepared(url, clients)
     service.start()
     try:

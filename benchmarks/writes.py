@@ -32,6 +32,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
+from queue import SimpleQueue
 from statistics import median
 from typing import Any
 
@@ -42,7 +43,7 @@ from benchmarks.same_server import Bare
 from benchmarks.serve import ADDRESS, free_port, running
 from harness.databases import PostgresServer, postgresql_server
 from shopwindow.interface.table import Result, Row, Tables
-from shopwindow.service.database.database import Load
+from shopwindow.service.database.database import Database
 from shopwindow.service.database.tables import declared
 from shopwindow.service.intake import Intake
 from shopwindow.service.metrics import Metrics
@@ -144,10 +145,11 @@ class _Nothing:
         return []
 
 
-class Unstored:
-    """The port Database: actions are called, and nothing is stored."""
+class Unstored(Database):
+    """A Database whose actions are called, and that stores nothing."""
 
-    tables = declared(INTERFACE.tables)
+    def __init__(self) -> None:
+        self.tables = declared(INTERFACE.tables)
 
     def write(
         self, work: Callable[[Tables], Result], *, repeatable: bool = False
@@ -157,20 +159,8 @@ class Unstored:
     def read(self, work: Callable[[Tables], Result]) -> Result:
         return work(Tables(_Nothing(), self.tables))
 
-    def migrate(self) -> list[str]:
-        return []
-
     def now(self) -> datetime:
         return datetime.now(UTC)
-
-    def fault(self) -> str:
-        return ""
-
-    def load(self) -> Load:
-        return Load()
-
-    def close(self) -> None:
-        pass
 
 
 def make_unstored(threads: int) -> Intake:
@@ -181,14 +171,14 @@ def make_unstored(threads: int) -> Intake:
 
 
 def make_pool(threads: int) -> Bare:
-    """A callable that runs the statements of an opt-in through a bare pool, and looks
+    """A callable that runs the statements of an opt-in on a free connection, and looks
     at nothing of the request.
     """
-    from psycopg_pool import ConnectionPool
+    import psycopg
 
-    pool = ConnectionPool(
-        os.environ["POOL_URL"], min_size=CONNECTIONS, max_size=CONNECTIONS, open=True
-    )
+    free: SimpleQueue[psycopg.Connection] = SimpleQueue()
+    for _ in range(CONNECTIONS):
+        free.put(psycopg.connect(os.environ["POOL_URL"]))
     numbers = count()
 
     def answer(request: bytes) -> bytes:
@@ -197,7 +187,8 @@ def make_pool(threads: int) -> Bare:
             "2026-11-24T17:00:00.000Z",
             os.urandom(16).hex(),
         )
-        with pool.connection() as connection:
+        connection = free.get()
+        with connection.transaction():
             connection.execute(
                 "INSERT INTO consent_history (id, application, device, choice, user_id, at)"
                 " VALUES (%s, %s, %s, %s, %s, %s)",
@@ -210,6 +201,7 @@ def make_pool(threads: int) -> Bare:
                 " WHERE consents.at <= excluded.at",
                 ("iphone", device, "IN", "user", at),
             )
+        free.put(connection)
         return b'{"success":true}'
 
     return Bare(answer, threads)

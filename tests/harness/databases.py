@@ -30,10 +30,9 @@ from harness.waits import PATIENCE, awaited
 from shopwindow.interface.operation import Outcome
 from shopwindow.interface.table import Tables
 from shopwindow.retail.consents.table import CONSENTS, Choice
-from shopwindow.service.database.database import lacking
+from shopwindow.service.database.database import open_database
 from shopwindow.service.database.forget import By, forget
 from shopwindow.service.database.migrate import STEPS_TABLE, left_alone, reached, statements
-from shopwindow.service.database.opening import open_database
 from shopwindow.service.database.prune import prune
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.service.database.tables import ENGINE_TABLES, declared
@@ -49,7 +48,6 @@ __all__ = [
     "Retry",
     "declared",
     "forget",
-    "lacking",
     "left_alone",
     "open_database",
     "prune",
@@ -334,7 +332,7 @@ def postgresql_server(settings: Mapping[str, str] | None = None, below: Path | N
 
 def required_postgresql() -> Path:
     """The folder of PostgreSQL's programs. Without them the test is skipped, or fails where everything is tested."""
-    missing = [name for name in ("psycopg", "psycopg_pool") if importlib.util.find_spec(name) is None]
+    missing = [] if importlib.util.find_spec("psycopg") else ["psycopg"]
     found = next(filter(_runs, _folders()), None)
     if found is not None and not missing:
         return found

@@ -24,7 +24,7 @@ STORE = """
 import os, sys
 from datetime import UTC, datetime
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.opening import open_database
+from shopwindow.service.database.database import open_database
 from shopwindow.shop import INTERFACE
 database = open_database(f"sqlite:///{sys.argv[1]}/store.sqlite", INTERFACE.tables)
 database.migrate()

@@ -334,13 +334,11 @@ def test_what_accept_does_not_admit_is_refused_in_that_form(shop: Shopping) -> N
 
 
 def test_a_fault_of_ours_is_a_system_error(out: Path, tmp_path: Path) -> None:
-    shop = shopping(unmigrated(tmp_path), out)
-    answer = shop.ask("PUT", f"/{SUPC}", GOOD, {"host": ORDERS})
+    database = Engine("sqlite", f"sqlite:///{tmp_path / 'store.sqlite'}").open()
+    database.write(lambda tables: tables.session.run("DROP TABLE codes"))
+    answer = shopping(database, out).ask("PUT", f"/{SUPC}", GOOD, {"host": ORDERS})
     assert (answer.status, reason(answer.body)) == (500, "SYSTEM_ERROR")
-
-
-def unmigrated(folder: Path) -> Database:
-    return Engine("sqlite", f"sqlite:///{folder / 'empty.sqlite'}").open()
+    database.close()
 
 
 def test_two_codes_of_one_request_cannot_be(shop: Shopping) -> None:

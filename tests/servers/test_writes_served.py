@@ -120,9 +120,13 @@ def test_a_newer_store_is_refused_in_one_sentence(out: Path, tmp_path: Path) -> 
         assert (ran.status, ran.err.startswith(expected), ran.err.count("\n")) == (4, True, 1)
 
 
-def test_any_server_brings_the_database_to_the_form_of_the_program(engine: Engine, out: Path, tmp_path: Path) -> None:
+def test_any_server_brings_a_database_to_this_programs_form_when_it_is_first_used(
+    engine: Engine, out: Path, tmp_path: Path
+) -> None:
     with gunicorn(tmp_path / "server", out, SHOPWINDOW_DATABASE=engine.url) as server:
-        assert [post(server).status for _ in range(2)] == [200, 200]
+        answers = [post(server), post(server, headers={"Idempotency-Key": "k"})]
+        assert [each.status for each in answers] == [200] * 2
+        assert shopwindow("migrate", "--database", engine.url).out == "nothing to do\n"
 
 
 def test_the_default_store_is_made_where_the_service_starts(out: Path, tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 import os
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,6 +97,28 @@ def test_a_fault_of_one_action_is_raised_to_it_alone(database: Database) -> None
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(act, range(20))) == [True, False] * 10
     assert len(history(database)) == 11
+
+
+def test_an_action_that_hides_its_own_error_costs_nobody_else(database: Database) -> None:
+    """PostgreSQL refuses whatever comes after an error, and then COMMIT takes back all of it without another."""
+    choose(database, "x", key="same key")
+
+    def hiding(shop: Tables) -> None:
+        with suppress(Exception):
+            shop[CONSENTS].record("phone", "x", "IN", None, NOW, "same key")
+
+    def act(number: int) -> None:
+        try:
+            database.write(hiding) if number % 2 else choose(database, str(number), key=str(number))
+        except Refusal:
+            raise
+        except Exception:
+            if number % 2 == 0:
+                raise
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(act, range(40)))
+    assert sorted(device for device, _, _ in history(database)) == sorted(["x", *map(str, range(0, 40, 2))])
 
 
 def test_a_reader_writes_nothing(database: Database) -> None:
@@ -407,10 +431,25 @@ def test_a_newer_database_is_refused_while_what_serves_goes_on(engine: Engine, d
     assert (history(database), database.fault()) == ([("a", "IN", None)], "")
 
 
-def test_a_database_that_was_never_migrated_is_a_fault(engine: Engine) -> None:
+@pytest.mark.parametrize("use", ["write", "read", "fault"])
+def test_a_database_is_brought_to_this_programs_form_when_it_is_first_used(engine: Engine, use: str) -> None:
     database = engine.open()
-    assert "table_steps" in database.fault()
+    uses: dict[str, Callable[[], Any]] = {
+        "write": lambda: choose(database, "a"),
+        "read": lambda: history(database),
+        "fault": database.fault,
+    }
+    assert (uses[use](), database.migrate()) == ({"write": None, "read": [], "fault": ""}[use], [])
     database.close()
+
+
+def test_programs_that_use_a_fresh_database_together_all_write(engine: Engine) -> None:
+    databases = [engine.open() for _ in range(4)]
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda number: choose(databases[number % 4], str(number)), range(16)))
+    assert sorted(device for device, _, _ in history(databases[0])) == sorted(map(str, range(16)))
+    for database in databases:
+        database.close()
 
 
 # -- PostgreSQL restarted ----------------------------------------------------------------------------------------

@@ -269,7 +269,7 @@ def off(postgresql: Any) -> Iterator[tuple[Database, Database]]:
 
     url = postgresql.create_database()
     clocks = [ServerClock(lambda: time.time() + 43_200), ServerClock(lambda: time.time() - 43_200)]
-    hosts = [PostgreSQL(url, declared(INTERFACE.tables), clock=clock) for clock in clocks]
+    hosts = [Database(PostgreSQL(url, clock), declared(INTERFACE.tables)) for clock in clocks]
     hosts[0].migrate()
     yield hosts[0], hosts[1]
     for host in hosts:

@@ -17,7 +17,6 @@ from harness.databases import (
     Engine,
     declared,
     forget,
-    lacking,
     left_alone,
     open_database,
     prune,
@@ -229,7 +228,7 @@ def test_a_table_that_the_interface_lacks_is_left_alone_and_named(engine: Engine
     assert library.read(lambda tables: tables.session.run("SELECT * FROM loans")) == [("Emma", "r1")]
     both = open_with(engine, *INTERFACE.tables, LOANS)
     assert both.read(lambda tables: left_alone(tables.session, both.tables)) == []
-    assert (both.migrate(), lacking(both)) == ([], "")
+    assert both.migrate() == []
     both.close()
 
 
@@ -241,7 +240,7 @@ def test_the_steps_of_one_migration_are_taken_all_or_none(engine: Engine) -> Non
     database = open_with(engine, LOANS, broken)
     with pytest.raises(Failure):
         database.migrate()
-    assert "table_steps" in database.fault()
+    assert "cannot be migrated" in database.fault()
     database.close()
     database = open_with(engine, LOANS)
     assert database.migrate() == [
@@ -255,11 +254,9 @@ def test_a_table_takes_the_steps_that_it_lacks(engine: Engine, library: Database
     library.write(lambda tables: tables[LOANS].add("Emma", "r1"))
     more = Step("ALTER TABLE loans ADD COLUMN due TEXT; UPDATE loans SET due = 'never'; -- a comment; with a semicolon")
     grown = open_with(engine, Table("loans", (*LOANS.steps, more), Loans))
-    assert lacking(grown).startswith("in the database loans is at step 1 of 2; `shopwindow migrate` brings")
-    assert grown.migrate() == ["loans 2"]
-    assert (lacking(grown), grown.migrate()) == ("", [])
+    assert [grown.migrate(), grown.migrate()] == [["loans 2"], []]
     assert grown.read(lambda tables: tables.session.run("SELECT * FROM loans")) == [("Emma", "r1", "never")]
-    assert lacking(library) == ""  # an older program goes on
+    library.write(lambda tables: tables[LOANS].add("Persuasion", "r1"))  # an older program goes on
     with pytest.raises(Failure, match="its table loans is at step 2, this program knows 1; update shopwindow"):
         library.migrate()
     grown.close()

@@ -36,7 +36,7 @@ def server() -> Iterator[MailServer]:
 
 SENDING = """
 import os, signal, threading
-from shopwindow.service.database.opening import open_database
+from shopwindow.service.database.database import open_database
 from shopwindow.service.mail.letters import Letters
 from shopwindow.service.mail.senders import Patience, Senders
 from shopwindow.service.mail.smtp import smtp_server

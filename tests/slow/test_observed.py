@@ -45,13 +45,10 @@ def metrics(server: Server) -> dict[str, float]:
 
 EXPECTED = {
     'shopwindow_build_info{python="…",sqlite="…",version="…"}',
-    'shopwindow_database_connections{state="idle"}',
-    'shopwindow_database_connections{state="used"}',
     "shopwindow_database_queue",
     "shopwindow_database_queue_oldest_seconds",
     "shopwindow_database_up",
     "shopwindow_database_wal_bytes",
-    "shopwindow_database_writer_restarts_total",
     'shopwindow_disk_free_bytes{folder="database"}',
     'shopwindow_disk_free_bytes{folder="log"}',
     'shopwindow_disk_free_bytes{folder="releases"}',

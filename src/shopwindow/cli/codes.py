@@ -281,7 +281,7 @@ def _promotions(ids: Sequence[int], out: str, chosen: int | None) -> dict[int, s
 def _open(url: str) -> Database:
     """Return the database after its migration. Raises Failure."""
     from shopwindow.retail.codes.table import SINGLE_USE_CODES
-    from shopwindow.service.database.opening import open_database
+    from shopwindow.service.database.database import open_database
 
     database = open_database(url, interface().tables)
     require(database, SINGLE_USE_CODES)

@@ -24,23 +24,21 @@ RESTORE = "a PostgreSQL database is restored by its own tool: pg_restore --clean
 
 @contextmanager
 def opened(url: str) -> Iterator[Database]:
-    """Yield the database, which is there and of this program's form. Raises Failure."""
+    """Yield the database, which is there and is brought to this program's form. Raises
+    Failure.
+    """
     from shopwindow.problems import Failure
     from shopwindow.service.database.address import sqlite_path
-    from shopwindow.service.database.database import lacking
-    from shopwindow.service.database.migrate import STEPS_TABLE, reached, refuse_newer
-    from shopwindow.service.database.opening import open_database
+    from shopwindow.service.database.database import open_database
+    from shopwindow.service.database.migrate import reached, refuse_newer
 
     path = sqlite_path(url)
     if path and not path.exists():
         raise Failure(f"{path} is not there; `shopwindow migrate` makes it")
     database = open_database(url, interface().tables)
     try:
-        fault = database.fault()
-        if fault and STEPS_TABLE not in fault:  # it cannot be reached at all
+        if fault := database.fault():
             raise Failure(fault)
-        if reason := lacking(database):
-            raise Failure(reason)
         refuse_newer(
             database.read(lambda tables: reached(tables.session)), database.tables
         )
@@ -63,11 +61,11 @@ def require(database: Database, table: Table[Any]) -> None:
 def migrate(database: str) -> None:
     """Bring the database to this program's form, and print each step.
 
-    All steps are done, or none. An older program may go on serving meanwhile. A
-    database that is not there yet is created.
+    All steps are done, or none. A database that is not there yet is created. Whoever
+    first uses the database does the same.
     """
+    from shopwindow.service.database.database import open_database
     from shopwindow.service.database.migrate import left_alone
-    from shopwindow.service.database.opening import open_database
 
     data = open_database(database, interface().tables)
     try:

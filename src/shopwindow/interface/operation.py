@@ -125,7 +125,7 @@ class Outcome:
 class FromStore:
     """An action in one transaction of the database, which a Refusal rolls back.
 
-    Others may wait for the transaction. So what only the response says beside,
+    Whoever else writes waits for the transaction. So what only the response says beside,
     from the release, is added after it, by ``complete``: it returns the response's
     value for that of the Outcome. A repeated request gets the stored Outcome, completed
     from the release of that time.

@@ -35,14 +35,14 @@ def application(
     short. The imports stand here: whoever checks and builds does not wait for them.
     """
     from shopwindow.service import wsgi
-    from shopwindow.service.database.late import late_database
+    from shopwindow.service.database.database import open_database
     from shopwindow.service.logfile import LogFile
     from shopwindow.service.proxies import LOOPBACK, proxies
     from shopwindow.service.running import Backstage
     from shopwindow.service.watch import Watch
 
     backstage = Backstage(
-        late_database(database, interface.tables) if database else None,
+        open_database(database, interface.tables) if database else None,
         LogFile(log_dir) if log_dir else None,
         read_secret(secret) if secret else b"",
     )

@@ -54,7 +54,7 @@ from shopwindow.release.damage import is_damaged
 from shopwindow.service import journal
 from shopwindow.service.codings import Accepted, accepted, encoded, is_coded, plain_tag
 from shopwindow.service.cors import options, with_cors
-from shopwindow.service.database.database import RETRY_AFTER
+from shopwindow.service.database.engine import RETRY_AFTER
 from shopwindow.service.documentation import Documentation
 from shopwindow.service.message import check_body_complete, check_sizes
 from shopwindow.service.running import Backstage

@@ -101,9 +101,7 @@ def _text(text: str) -> str:
 
 
 class Lines(Formatter):
-    """Formats what others log with Python's `logging`, such as gunicorn, uvicorn and
-    psycopg_pool.
-    """
+    """Formats what others log with Python's `logging`, such as gunicorn and uvicorn."""
 
     def format(self, record: LogRecord) -> str:
         """Return a record as a line, without its end."""

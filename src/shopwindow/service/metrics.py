@@ -112,10 +112,6 @@ FAILURES = Counter(
     "shopwindow_database_failures",
     "Actions that the database could not store: answered with 503.",
 )
-WRITERS = Counter(
-    "shopwindow_database_writer_restarts",
-    "Writer threads that ended by themselves and were started again.",
-)
 LOAD_FAILURES = Counter(
     "shopwindow_release_load_failures",
     "Releases that a worker could not load, or rejected.",
@@ -145,12 +141,6 @@ OLDEST = Gauge(
     "shopwindow_database_queue_oldest_seconds",
     "How long the first of them has waited.",
     multiprocess_mode="livemax",
-)
-CONNECTIONS = Gauge(
-    "shopwindow_database_connections",
-    "Connections of all workers to a database server.",
-    ("state",),
-    multiprocess_mode="livesum",
 )
 
 
@@ -213,11 +203,6 @@ class DatabaseMeter:
     def failed(self, actions: int) -> None:
         """Count actions that could not be stored."""
         FAILURES.inc(actions)
-
-    @never_raises
-    def restarted(self) -> None:
-        """Count a writer thread that had to be started again."""
-        WRITERS.inc()
 
 
 THREAD_NAME = "metrics"
@@ -344,8 +329,6 @@ class Metrics:
         BUSY.set(len(self._answering))
         QUEUE.set(load.waiting)
         OLDEST.set(round(load.oldest, 3))
-        CONNECTIONS.labels("used").set(load.used)
-        CONNECTIONS.labels("idle").set(load.idle)
 
     @never_raises
     def _write(self, notes: Iterable[Note]) -> None:

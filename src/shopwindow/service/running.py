@@ -36,10 +36,10 @@ from shopwindow.interface.operation import (
 )
 from shopwindow.interface.running import LogWriter
 from shopwindow.interface.table import Tables
-from shopwindow.problems import Failure, Refusal
-from shopwindow.service import journal
+from shopwindow.problems import Refusal
 from shopwindow.service.allowances import Allowances, Charge, Spending, charges_of
-from shopwindow.service.database.database import Database, lacking, unavailable
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.engine import unavailable
 from shopwindow.service.database.rates import RATES, Taken
 from shopwindow.service.database.retries import STORED_RESPONSES
 from shopwindow.service.idempotency import retry_of
@@ -96,17 +96,7 @@ class Backstage:
         ``content`` is that of the release being served, and ``status`` returns how its
         build ended. Raises Refusal, and Failure where the operator has to act.
         """
-        try:
-            outcome = self._perform(call, request, content, status)
-        except (Refusal, Failure):
-            raise
-        except Exception as error:
-            # such as a missing table: only `shopwindow serve` migrates by itself
-            reason = lacking(self.database) if self.database else ""
-            if not reason:
-                raise
-            journal.error("database_not_ready", reason)
-            raise unavailable("the database is not ready for this service") from error
+        outcome = self._perform(call, request, content, status)
         source = call.operation.source
         if not isinstance(source, FromStore) or not source.complete or outcome.refusal:
             return outcome

@@ -31,8 +31,7 @@ from shopwindow.release.releases import Releases
 from shopwindow.service import journal
 from shopwindow.service.connection import make_room
 from shopwindow.service.database.address import sqlite_path
-from shopwindow.service.database.database import Database
-from shopwindow.service.database.late import late_database
+from shopwindow.service.database.database import Database, open_database
 from shopwindow.service.mail.letters import Letters
 from shopwindow.service.mail.senders import Senders
 from shopwindow.service.metrics_folder import metrics_folder
@@ -137,9 +136,7 @@ def _run(
     make = load()
     settings.interface.prepare_process()
     if settings.database:
-        # migrated once, and what waiting does not repair is reported once
-        tables = settings.interface.tables
-        late_database(settings.database, tables, migrate=True).close()
+        _migrate(open_database(settings.database, settings.interface.tables))
     make_room(processes.clients)
 
     def application() -> Intake:
@@ -167,6 +164,23 @@ def _run(
         when_ready=begin,
         child_exit=lambda _, worker: mark_process_dead(worker.pid, shared),  # type: ignore[no-untyped-call]
     ).run()
+
+
+def _migrate(database: Database) -> None:
+    """Bring the database to the form of its tables, if it can be reached, and close it.
+
+    Raises Failure for what waiting does not repair, such as a newer database: so this
+    is reported once, and not by every worker.
+    """
+    try:
+        database.migrate()
+    except Failure as failure:
+        if not database.fault():
+            raise
+        refused = "reads are answered, writes are refused, and it is tried again"
+        journal.error("database", f"{failure}; {refused}")
+    finally:
+        database.close()
 
 
 def _folders(settings: Settings) -> dict[str, Path]:

@@ -21,8 +21,7 @@ from shopwindow.problems import Fault, Refusal
 from shopwindow.service import journal, requestid
 from shopwindow.service import metrics as metric_counts
 from shopwindow.service.codings import BODILESS_STATUSES
-from shopwindow.service.database.database import Load
-from shopwindow.service.database.late import late_database
+from shopwindow.service.database.database import Load, open_database
 from shopwindow.service.documentation import Describe
 from shopwindow.service.exchange import (
     at_once,
@@ -209,9 +208,7 @@ def make(settings: Settings, describe: Describe) -> Front:
     )
     database = None
     if settings.database:
-        tables = interface.tables
-        meter = DatabaseMeter()
-        database = late_database(settings.database, tables, meter, migrate=True)
+        database = open_database(settings.database, interface.tables, DatabaseMeter())
     metrics = Metrics(log=settings.access_log, load=database.load if database else Load)
     log = LogFile(Path(settings.log_dir)) if settings.log_dir else None
     backstage = Backstage(database, log, settings.secret)

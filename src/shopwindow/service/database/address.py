@@ -9,7 +9,6 @@ anybody sees them.
 
 import os
 import re
-from logging import LogRecord
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -153,18 +152,4 @@ def without_secrets(message: str, address: str) -> str:
             message = message.replace(
                 f"{opening}{user}{closing}", f"{opening}…{closing}"
             )
-    return _without_users(message)
-
-
-def _without_users(message: str) -> str:
     return re.sub(r'\b(user|role) "[^"]*"', r'\1 "…"', message)
-
-
-def hide_users(record: LogRecord) -> bool:
-    """Take the user's name out of a log record: psycopg's pool logs what a server
-    answered.
-
-    A filter of Python's logging, which lets every record through.
-    """
-    record.msg, record.args = _without_users(record.getMessage()), ()
-    return True

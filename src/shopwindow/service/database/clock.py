@@ -3,8 +3,8 @@
 How this works. Hosts that share a database may disagree about the time, so whatever
 they count, lease or store together goes by the server's clock. Each new connection asks
 the server for its time once. From then on the host's monotonic clock is added, which
-nobody can set. A pool renews its connections within the hour (psycopg_pool's
-max_lifetime), and in an hour such a clock drifts by less than 0.2 s.
+nobody can set. Connections are replaced within the hour (postgresql.MAX_AGE_SECONDS),
+and in an hour such a clock drifts by less than 0.2 s.
 """
 
 import sys

@@ -1,36 +1,51 @@
-"""The port of a database: what every engine does, and how one is opened by its address.
+"""The database of a process, on either engine: requests that wait share a commit.
 
-`Database` is the protocol that SQLite, PostgreSQL and the stand-in for one that is out
-of reach implement. The rest of the service knows this module and no engine.
+How this works. Requests that write take turns (`turns`): one leads, and writes what all
+have to write who wait by then, in one transaction, each action under a savepoint. One
+process at a time has the database's turn, so an action may be written as if it were
+alone, and none has to be repeated because of another.
+
+A database is opened when it is first used, and brought to the form of its tables if it
+lacks steps of theirs. So a service starts without its database, answers what it can,
+and uses the database once it is there.
+
+A request waits for `DATABASE_SECONDS` at most until its turn comes. Who leads tries for
+as long as that: whatever passes, such as a restart of the server, is tried again. Then
+everybody who waits is refused. For a while after that one request at a time tries, and
+the others are refused at once, for threads that wait cannot answer reads of the release.
 """
 
-from collections.abc import Callable
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
-from shopwindow.interface.table import Result, Tables
-from shopwindow.problems import SERVICE, Fault, Refusal
-from shopwindow.service.database.migrate import HOW_TO_MIGRATE, missing, reached
-from shopwindow.service.database.tables import TablesByName
+from shopwindow.interface.table import Result, Session, Table, Tables
+from shopwindow.problems import Failure, Refusal
+from shopwindow.service import journal
+from shopwindow.service.database.address import server_address, sqlite_path
+from shopwindow.service.database.engine import (
+    DATABASE_SECONDS,
+    Engine,
+    Lost,
+    OutcomeUnknown,
+    unavailable,
+)
+from shopwindow.service.database.migrate import lacks_steps, migrate, reached
+from shopwindow.service.database.sqlite import SQLite
+from shopwindow.service.database.tables import TablesByName, declared
+from shopwindow.service.database.turns import Turns, Waiting
 
-RETRY_AFTER = (("Retry-After", "1"),)
-"""The header of a response while a database cannot be used (RFC 9110 §10.2.3). One
-second: a busy disk or a restarted server is soon back, and a refusal costs next to
-nothing.
-"""
+OUTAGE_WAIT_SECONDS = 0.5
+"""How long who leads tries where the database was out of reach a moment ago."""
 
-DATABASE_SECONDS = 10.0
-"""How long a request waits for a database that does not answer, before it is refused.
-nginx waits longer (edge.rules.SERVICE_TIMEOUT_SECONDS), so the client gets this
-program's own response.
-"""
-
-MAX_CONNECTIONS = 16
-"""Connections of one process to a server. Half of a worker's threads may so read at a
-time, while one writes for all who wait. PostgreSQL admits 100 in all by default
-(max_connections), which six workers share.
-"""
+TRY_AGAIN_SECONDS = 0.1
+"""The pause between two tries: short beside a restart, long beside a refused connection."""
 
 OUTCOME_UNKNOWN = "it is not known whether this was kept"
 """The reason in a response where the transaction may have been committed or not."""
@@ -40,15 +55,12 @@ OUTCOME_UNKNOWN = "it is not known whether this was kept"
 class Load:
     """How much a process waits for its database.
 
-    ``waiting`` counts the actions that wait for the writer thread or for a connection,
-    or are being written; ``oldest`` is for how many seconds the first of them has
-    waited. ``used`` and ``idle`` count connections to a database server.
+    ``waiting`` counts the actions that wait or are being written; ``oldest`` is for how
+    many seconds the first of them has waited.
     """
 
     waiting: int = 0
     oldest: float = 0.0
-    used: int = 0
-    idle: int = 0
 
 
 class Meter(Protocol):
@@ -65,10 +77,6 @@ class Meter(Protocol):
         """Count actions that are not stored, because the database could not store them."""
         ...
 
-    def restarted(self) -> None:
-        """Count a writer thread that had ended, and was replaced."""
-        ...
-
 
 @dataclass(frozen=True)
 class Unmetered:
@@ -80,20 +88,65 @@ class Unmetered:
     def failed(self, actions: int) -> None:
         pass
 
-    def restarted(self) -> None:
-        pass
+
+def open_database(
+    url: str, tables: Iterable[Table[Any]], meter: Meter | None = None
+) -> "Database":
+    """Return the database of a URL: `sqlite:///path` or `postgresql://…`.
+
+    ``tables`` are what actions write there (Interface.tables); the engine's own are
+    added.
+
+    Raises Failure for a malformed address, and for a file on a network file system.
+    """
+    path = sqlite_path(url)
+    engine = SQLite(path) if path else _server(url)
+    return Database(engine, declared(tables), meter)
 
 
-class Database(Protocol):
+def _server(url: str) -> Engine:
+    try:
+        from shopwindow.service.database.postgresql import PostgreSQL
+    except ModuleNotFoundError as error:
+        install = "install shopwindow with the extra postgresql, as the README says"
+        raise Failure(
+            f"{error.name} is not installed, and PostgreSQL needs it: {install}"
+        ) from None
+    return PostgreSQL(server_address(url))
+
+
+class Database:
     """The database of a process, shared by its threads.
 
-    After a fork, the child has connections of its own.
+    ``patience``: seconds that a request waits for its turn. After a fork, the child has
+    connections and a queue of its own.
     """
 
-    @property
-    def tables(self) -> TablesByName:
-        """The tables that it was opened for, the engine's own among them."""
-        ...
+    def __init__(
+        self,
+        engine: Engine,
+        tables: TablesByName,
+        meter: Meter | None = None,
+        patience: float = DATABASE_SECONDS,
+    ) -> None:
+        self.tables = tables
+        self._engine = engine
+        self._meter = meter or Unmetered()
+        self._patience = patience
+        self._is_closed = False
+        self._begin()
+        os.register_at_fork(after_in_child=self._begin)
+
+    def _begin(self) -> None:
+        """Begin in a new process: whoever waits is the parent's, and its threads do it."""
+        self._turns = Turns()
+        self._has_form = False
+        self._away_until = 0.0  # until then the database counts as out of reach
+        self._writing = threading.Lock()
+        self._tries = threading.Lock()  # held by the one that reads meanwhile
+        self._engine.begin()
+
+    # -- writing -----------------------------------------------------------------------
 
     def write(
         self, work: Callable[[Tables], Result], *, repeatable: bool = False
@@ -108,66 +161,236 @@ class Database(Protocol):
 
         Raises Refusal ``unavailable`` where the database cannot store anything now.
         """
-        ...
+        if self._is_closed:
+            raise unavailable("the service is stopping")
+        waiting = Waiting(work, repeatable=repeatable)
+        self._turns.join(waiting)
+        if not waiting.leads:
+            self._wait(waiting)
+        if waiting.leads:
+            self._lead()
+        if waiting.error is not None:
+            raise waiting.error
+        result: Result = waiting.result
+        return result
+
+    def _wait(self, waiting: Waiting) -> None:
+        """Return once an action has its answer, or its request has to lead.
+
+        Raises Refusal where that takes too long.
+        """
+        if waiting.woken.acquire(timeout=self._patience):
+            return
+        if self._turns.leave(waiting):
+            self._meter.failed(1)
+            raise self._refusal(TimeoutError("no turn in time"), "written to")
+        if not waiting.woken.acquire(timeout=self._patience):
+            self._meter.failed(1)
+            raise unavailable(OUTCOME_UNKNOWN)
+
+    def _lead(self) -> None:
+        """Write a batch, answer everybody in it, and hand on the lead."""
+        try:
+            self._tried(self._write_batch)
+        except BaseException as error:
+            self._refuse(self._turns.take(), error)
+        finally:
+            self._turns.hand_on()
+
+    def _write_batch(self, until: float) -> None:
+        """Write what waits in one transaction.
+
+        Where it is not known whether that was committed, it is tried again for those
+        whose actions are repeatable. Raises Lost, Failure, and whatever is a bug.
+        """
+        batch: list[Waiting] = []
+        try:
+            with self._turn(until) as session:
+                started = time.perf_counter()
+                self._bring_to_form(session)
+                batch = self._turns.take()
+                tables = Tables(session, self.tables)
+                for waiting in batch:
+                    self._act(session, waiting, tables)
+        except OutcomeUnknown as error:
+            journal.error("write_unknown", f"{self._engine}: {error}")
+            for waiting in batch:
+                if not waiting.repeatable:
+                    self._meter.failed(1)
+                    waiting.error = unavailable(OUTCOME_UNKNOWN)
+                    self._turns.answer(waiting)
+            if any(waiting.repeatable for waiting in batch):
+                raise Lost(error, passes=True) from error
+        else:
+            self._has_form = True
+            self._meter.wrote(len(batch), time.perf_counter() - started)
+
+    @contextmanager
+    def _turn(self, until: float) -> Iterator[Session]:
+        """Yield a transaction that writes. `migrate` may ask for one beside who leads."""
+        if not self._writing.acquire(timeout=max(0.0, until - time.monotonic())):
+            raise Lost("a transaction does not end", passes=True)
+        try:
+            with self._engine.turn(until) as session:
+                yield session
+        finally:
+            self._writing.release()
+
+    def _act(self, session: Session, waiting: Waiting, tables: Tables) -> None:
+        """Run an action of the batch. Its own error is its answer."""
+        waiting.error = None
+        try:
+            waiting.result = self._engine.act(session, partial(waiting.work, tables))
+        except Lost:
+            raise
+        except BaseException as error:
+            waiting.error = error
+
+    def _refuse(self, batch: list[Waiting], error: BaseException) -> None:
+        """Refuse every action of a transaction that was not committed, those among them
+        whose own statements had succeeded. After a bug that is not certain.
+        """
+        if isinstance(error, Lost | Failure):
+            refusal = self._refusal(error, "written to")
+        else:
+            journal.failure(error)
+            refusal = unavailable(OUTCOME_UNKNOWN)
+        self._meter.failed(len(batch))
+        for waiting in batch:
+            waiting.error = refusal
+
+    # -- reading -----------------------------------------------------------------------
 
     def read(self, work: Callable[[Tables], Result]) -> Result:
         """Return what ``work`` returns, from one consistent state of the database.
 
         Raises Refusal ``unavailable``.
         """
-        ...
+        if self._is_closed:
+            raise unavailable("the service is stopping")
 
-    def migrate(self) -> list[str]:
-        """Bring the database to the form of its tables: all steps or none. Return those
-        taken.
+        def attempt(until: float) -> Result:
+            if not self._has_form:
+                self._prepare(until)
+            with self._engine.reading(until) as session:
+                return work(Tables(session, self.tables))
 
-        Raises Failure.
-        """
-        ...
+        try:
+            if time.monotonic() >= self._away_until:
+                return self._tried(attempt)
+            if not self._tries.acquire(blocking=False):
+                raise unavailable("the database cannot be read now")
+            try:
+                return self._tried(attempt)
+            finally:
+                self._tries.release()
+        except (Lost, Failure) as error:
+            raise self._refusal(error, "read") from error
 
     def now(self) -> datetime:
         """Return the time by the database's clock, which all hosts share.
 
         It is this host's time while the database is out of reach.
         """
-        ...
+        if not self._has_form:
+            with suppress(Refusal):  # out of reach, which has been logged
+                self.read(lambda tables: None)
+        return self._engine.now()
 
     def fault(self) -> str:
         """Return why the database cannot be used now, in words; empty where it can."""
-        ...
+        try:
+            self._prepare(time.monotonic() + self._patience)
+        except (Lost, Failure, OutcomeUnknown) as error:
+            return f"{self._engine}: {error}"
+        return ""
+
+    # -- the form of its tables --------------------------------------------------------
+
+    def migrate(self) -> list[str]:
+        """Bring the database to the form of its tables: all steps or none. Return those
+        taken.
+
+        Raises Failure, also where the database is newer than this program.
+        """
+        try:
+            with self._turn(time.monotonic() + self._patience) as session:
+                return self._migrated(session)
+        except (Lost, OutcomeUnknown) as error:
+            raise Failure(f"{self._engine} cannot be migrated: {error}") from None
+
+    def _migrated(self, session: Session) -> list[str]:
+        try:
+            return self._engine.act(session, partial(migrate, session, self.tables))
+        except (Lost, Failure):
+            raise
+        except Exception as error:  # such as a right that the database's user lacks
+            raise Failure(f"{self._engine} cannot be migrated: {error}") from error
+
+    def _prepare(self, until: float) -> None:
+        """Look at the form of the database, and bring it to that of its tables where it
+        lacks steps. A newer one lacks none, for steps never take away what an older
+        program uses.
+        """
+        with self._engine.reading(until) as session:
+            self._has_form = not self._lacks_steps(session)
+        if not self._has_form:
+            with self._turn(until) as session:
+                self._bring_to_form(session)
+            self._has_form = True
+
+    def _bring_to_form(self, session: Session) -> None:
+        if not self._has_form and self._lacks_steps(session):
+            self._migrated(session)
+
+    def _lacks_steps(self, session: Session) -> bool:
+        try:
+            steps = self._engine.act(session, partial(reached, session))
+        except Lost:
+            raise
+        except Exception:  # each engine has its own for a table that is not there
+            steps = {}
+        return lacks_steps(steps, self.tables)
+
+    # -- the rest ----------------------------------------------------------------------
 
     def load(self) -> Load:
         """Return how much waits in this process now."""
-        ...
+        waiting = self._turns.waiting()
+        oldest = time.monotonic() - waiting[0].since if waiting else 0.0
+        return Load(len(waiting), oldest)
 
     def close(self) -> None:
         """Finish what waits, and close all connections. Later requests are refused."""
-        ...
+        self._is_closed = True
+        deadline = time.monotonic() + 2 * self._patience
+        while self._turns.waiting() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self._engine.close()
 
+    def _tried(self, attempt: Callable[[float], Result]) -> Result:
+        """Return what ``attempt`` returns, which is called until it is not Lost, or the
+        time is over that it is handed.
+        """
+        now = time.monotonic()
+        is_away = now < self._away_until
+        until = now + (OUTAGE_WAIT_SECONDS if is_away else self._patience)
+        while True:
+            try:
+                result = attempt(until)
+            except Lost as lost:
+                now = time.monotonic()
+                if lost.passes and now >= until:
+                    self._away_until = now + self._patience
+                if not lost.passes or now >= until:
+                    raise
+                time.sleep(TRY_AGAIN_SECONDS)
+            else:
+                self._away_until = 0.0
+                return result
 
-def lacking(database: Database) -> str:
-    """Return what a database lacks for this program, in words; empty where it lacks
-    nothing.
-
-    A newer database lacks nothing, for steps never take away what an older program
-    uses.
-
-    Raises Refusal ``unavailable``.
-    """
-    try:
-        steps = database.read(lambda tables: reached(tables.session))
-    except Refusal:
-        raise
-    except Exception as error:
-        # not even the table of steps is there, which each engine reports with its own
-        # exception
-        return f"{database.fault() or error}; {HOW_TO_MIGRATE}"
-    behind = missing(steps, database.tables)
-    return f"in the database {', '.join(behind)}; {HOW_TO_MIGRATE}" if behind else ""
-
-
-def unavailable(reason: str) -> Refusal:
-    """Return the refusal of a request that the client may repeat soon: no database can
-    be used now.
-    """
-    return Refusal("unavailable", (Fault(SERVICE, reason),), RETRY_AFTER)
+    def _refusal(self, error: BaseException, what: str) -> Refusal:
+        """Log an error, and return the refusal. ``what``: cannot be done, as `read`."""
+        text = f"{self._engine} cannot be {what}: {error}"
+        journal.error("database_unavailable", text)
+        return unavailable(f"the database cannot be {what} now")

@@ -12,8 +12,6 @@ from shopwindow.interface.table import Session
 from shopwindow.problems import Failure
 from shopwindow.service.database.tables import TablesByName
 
-HOW_TO_MIGRATE = "`shopwindow migrate` brings the database to this program's form"
-
 STEPS_TABLE = "table_steps"
 
 
@@ -67,13 +65,12 @@ def refuse_newer(steps: Mapping[str, int], tables: TablesByName) -> None:
             )
 
 
-def missing(steps: Mapping[str, int], tables: TablesByName) -> list[str]:
-    """Return the tables that are behind, as `bags is at step 0 of 1`."""
-    return [
-        f"{table.name} is at step {steps.get(table.name, 0)} of {len(table.steps)}"
-        for table in tables.values()
-        if steps.get(table.name, 0) < len(table.steps)
-    ]
+def lacks_steps(steps: Mapping[str, int], tables: TablesByName) -> bool:
+    """Return whether a database lacks steps of a table.
+
+    ``steps`` is what `reached` returns.
+    """
+    return any(steps.get(table.name, 0) < len(table.steps) for table in tables.values())
 
 
 def left_alone(session: Session, tables: TablesByName) -> list[str]:

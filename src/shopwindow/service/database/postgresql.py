@@ -1,383 +1,318 @@
-"""PostgreSQL: a pool of connections, and transactions that may be repeated.
+"""PostgreSQL: an Engine on a server, whose hosts and processes take turns by an advisory
+lock.
 
-How this works. Actions run SERIALIZABLE, so they may be written as if each were alone.
-The server refuses some of those that run beside others, and expects them to be
-repeated. A transaction that is certain to be rolled back is repeated until the
-request's time is over. One whose COMMIT was sent and not answered may have been
-committed. It is repeated only where the caller says that this does no harm, and is
-answered as unknown otherwise.
+Who writes has the lock until its transaction ends, so transactions that write never
+conflict, and READ COMMITTED shows each what the one before it has stored.
 
 No outage makes a request wait without end. There are three sorts:
 
-- A server refuses or drops connections. Then the pool has none to hand out in time.
+- A server refuses or drops connections. Then all of them are closed, and the next try
+  opens another one.
 - A server stands still, while its kernel keeps TCP alive. Then WatchedConnection
   notices that no bytes arrive.
 - A standby takes no writes. Then its connection is closed, since the next one may lead
   to the new primary.
 
-For DATABASE_SECONDS after an outage of the first two sorts, a request waits only
-OUTAGE_WAIT_SECONDS before it is refused.
+A pipeline (libpq's manual, 34.5) sends statements that return nothing along with the
+next one that does. So most actions take one round trip, and others wait less for the
+turn. An error is raised later than its statement then, perhaps in another action. So
+after any error the next transaction has no pipeline, and neither has the first one of a
+process, which may find no tables.
 """
 
-import logging
-import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
-from functools import partial
+from functools import cache
+from typing import Any
 
 import psycopg
-from psycopg import IsolationLevel
-from psycopg.errors import (
-    DeadlockDetected,
-    FeatureNotSupported,
-    ReadOnlySqlTransaction,
-    SerializationFailure,
-    UniqueViolation,
-)
 from psycopg.pq import TransactionStatus
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from shopwindow.interface.table import Result, Row, Tables
-from shopwindow.problems import Failure, Refusal
-from shopwindow.service import journal
-from shopwindow.service.database.address import hide_users, without_secrets
+from shopwindow.interface.table import Result, Row, Session
+from shopwindow.service.database.address import without_secrets
 from shopwindow.service.database.clock import ServerClock
-from shopwindow.service.database.database import (
-    DATABASE_SECONDS,
-    MAX_CONNECTIONS,
-    OUTCOME_UNKNOWN,
-    Load,
-    Meter,
-    Unmetered,
-    unavailable,
-)
-from shopwindow.service.database.migrate import STEPS_TABLE, migrate, reached
+from shopwindow.service.database.engine import Lost, OutcomeUnknown, unavailable
 from shopwindow.service.database.postgresql_connection import LIBPQ, WatchedConnection
-from shopwindow.service.database.postgresql_transaction import (
-    OutcomeUnknown,
-    ServerSession,
-    begin,
-    committing,
-    one_line,
-)
-from shopwindow.service.database.tables import TablesByName
 
-MAX_RACES = 20
-"""How many times one transaction may meet a row that another has inserted meanwhile. A
-statement that inserts the same row every time is a bug, and must not be repeated until
-the time is over.
+MAX_READERS = 15
+"""Connections of one process for reads, beside the one that writes. Half of a worker's
+threads may so read at a time. PostgreSQL admits 100 in all by default
+(max_connections), which six workers share.
 """
 
-CONCURRENT_ATTEMPTS = 3
-"""How many times a transaction is tried beside others. After that it takes turns with
-others that have failed so many times, so that each of them succeeds.
+MAX_AGE_SECONDS = 3600.0
+"""A connection that is older is replaced: the server's clock is asked again, and a
+server that has been added takes its part.
 """
 
-OUTAGE_WAIT_SECONDS = 0.5
-"""How long a request waits where the database was out of reach a moment ago. It is
-short, because threads that wait cannot answer reads.
+TURN_LOCK = 0x76697472
+"""The number of the advisory lock (pg_advisory_xact_lock) of who writes. Older programs
+migrate under the same.
 """
 
-RECONNECT_SECONDS = 2.0
-"""How long the pool tries to open a connection. The next request makes it try again at
-once, while the pool itself would pause longer after every attempt.
+BEGIN_WRITING = f"""
+BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = %d;
+SELECT pg_advisory_xact_lock({TURN_LOCK})
 """
 
-MIGRATION_LOCK = 0x76697472
-"""The number of the advisory lock (pg_advisory_xact_lock) with which one program at a
-time migrates. Older programs use the same.
+BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+READ_ONLY = "25006"
+"""The SQLSTATE of a server, or a transaction, that takes no writes."""
+
+TIMEOUTS = ("55P03", "57014")
+"""The SQLSTATEs of who waited too long for a lock, and of a statement that took too
+long.
 """
 
-
-Pool = ConnectionPool[WatchedConnection]
-
-
-_READ_ONLY = (ReadOnlySqlTransaction, FeatureNotSupported)
-"""A server that takes no writes: because it is configured so, or because it is a
-standby, which supports nothing SERIALIZABLE.
+OF_ALL = (READ_ONLY, "08", "40", "53", "57P", "58", "XX")
+"""How SQLSTATEs begin that end the whole transaction (the manual, appendix A): errors of
+the connection, of concurrency, of resources, of the system, and a shutdown.
 """
 
 
 class PostgreSQL:
-    """A Database on a server.
+    """An Engine on a server.
 
     ``url`` is its address (`address.server_address`).
     """
 
-    def __init__(
-        self,
-        url: str,
-        tables: TablesByName,
-        meter: Meter | None = None,
-        clock: ServerClock | None = None,
-    ) -> None:
-        self.tables = tables
+    def __init__(self, url: str, clock: ServerClock | None = None) -> None:
         self._url = url
         self._clock = clock or ServerClock()
-        self._meter = meter or Unmetered()
-        self._closing = False
-        self._start()
-        os.register_at_fork(after_in_child=self._after_fork)
+        self._writer: WatchedConnection | None = None
+        self._readers: deque[WatchedConnection] = deque()
 
-    def _start(self) -> None:
-        self._opening = threading.Lock()
-        self._opened: Pool | None = None
-        # Until then the database counts as out of reach (time.monotonic).
-        self._away_until = 0.0
-        # Since when every waiting thread has waited for a connection, the oldest first.
-        self._waiting: dict[object, float] = {}
+    def __str__(self) -> str:
+        return "the database"
 
-    def _after_fork(self) -> None:
-        """Begin again in a child process.
+    def begin(self) -> None:
+        """Begin in a new process, which must not use its parent's connections."""
+        _INHERITED.extend((self._writer, *self._readers))
+        self._writer = None
+        self._readers = deque()
+        self._free = threading.BoundedSemaphore(MAX_READERS)
+        self._is_pipelined = False  # the next transaction that writes
 
-        A child has none of the pool's threads, and must not use its parent's
-        connections.
-        """
-        if self._opened is not None:
-            _PARENTS_POOLS.append(self._opened)
-        self._start()
-
-    # -- the protocol Database ---------------------------------------------------------
-
-    def write(
-        self, work: Callable[[Tables], Result], *, repeatable: bool = False
-    ) -> Result:
-        started = time.perf_counter()
+    @contextmanager
+    def turn(self, until: float) -> Iterator[Session]:
+        milliseconds = int(1000 * max(0.0, until - time.monotonic())) + 1
+        is_pipelined, self._is_pipelined = self._is_pipelined, False
         try:
-            result = self._transact(
-                partial(self._run_writing, work), repeatable=repeatable
-            )
-        except _GivenUp as given_up:
-            self._meter.failed(1)
-            raise given_up.refusal from given_up.__cause__
-        self._meter.wrote(1, time.perf_counter() - started)
-        return result
+            with self._lost(passes=True):
+                connection = self._writer = self._recent(self._writer)
+                connection.execute(
+                    (BEGIN_WRITING % milliseconds).encode(), prepare=False
+                )
+            pipeline = self._pipeline(connection) if is_pipelined else nullcontext()
+            with self._lost(), pipeline:
+                yield ServerSession(connection, is_pipelined=is_pipelined)
+            with self._lost(), committing():
+                end = connection.execute(b"COMMIT", prepare=False)
+            if end.statusmessage != "COMMIT":  # it has found an error that was hidden
+                raise Lost("the server rolled the transaction back", passes=True)
+            self._is_pipelined = True
+        except BaseException:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+            raise
 
-    def read(self, work: Callable[[Tables], Result]) -> Result:
+    def act(self, session: Session, work: Callable[[], Result]) -> Result:
+        assert isinstance(session, ServerSession)
         try:
-            return self._transact(partial(self._run_reading, work), repeatable=True)
-        except _GivenUp as given_up:
-            raise given_up.refusal from given_up.__cause__
-
-    def migrate(self) -> list[str]:
-        try:
-            with psycopg.connect(self._url, **LIBPQ) as connection:
-                self._set_clock(connection)
-                session = ServerSession(connection)
-                session.run("SELECT pg_advisory_xact_lock(?)", MIGRATION_LOCK)
-                return migrate(session, self.tables)
+            session.save()
+            result = work()
+            session.check()
+            return result
         except psycopg.Error as error:
-            raise Failure(
-                f"the database cannot be migrated: {self._words(error)}"
-            ) from None
+            if not _is_of_one_action(error):
+                raise self._error(error) from error
+            if session.is_pipelined:
+                raise Lost(self._words(error), passes=True) from error
+            session.take_back()
+            if error.sqlstate in TIMEOUTS:
+                raise unavailable("the database takes too long") from error
+            raise
+        except BaseException:
+            session.take_back()
+            raise
+
+    @contextmanager
+    def _pipeline(self, connection: WatchedConnection) -> Iterator[None]:
+        """Run a transaction in a pipeline; after any error in it, it is tried again."""
+        try:
+            with connection.pipeline():
+                yield
+        except psycopg.Error as error:
+            if _is_of_one_action(error):
+                raise Lost(self._words(error), passes=True) from error
+            raise
+
+    @contextmanager
+    def reading(self, until: float) -> Iterator[Session]:
+        if not self._free.acquire(timeout=max(0.0, until - time.monotonic())):
+            raise Lost("no connection becomes free", passes=True)
+        try:
+            with self._lost(READ_ONLY):
+                connection = self._recent(self._reader())
+                connection.execute(BEGIN_READING, prepare=False)
+                try:
+                    yield ServerSession(connection)
+                finally:
+                    if not connection.closed:
+                        connection.execute(b"ROLLBACK", prepare=False)
+                        self._readers.append(connection)
+        finally:
+            self._free.release()
+
+    def _reader(self) -> WatchedConnection | None:
+        with suppress(IndexError):
+            return self._readers.pop()
+        return None
 
     def now(self) -> datetime:
-        if not self._clock.is_set:
-            with suppress(Refusal):  # out of reach, which has been logged
-                self.read(lambda tables: None)  # a new connection sets the clock
         return self._clock.now()
 
-    def _set_clock(self, connection: psycopg.Connection[Row]) -> None:
-        sent = time.monotonic()
-        ((server,),) = connection.execute("SELECT clock_timestamp()").fetchall()
-        self._clock.set(server, sent)
-
-    def fault(self) -> str:
-        try:
-            with WatchedConnection.connect(self._url, **LIBPQ) as connection:
-                reached(ServerSession(connection))
-        except psycopg.Error as error:
-            return f"the database: {self._words(error)}"
-        return ""
-
-    def load(self) -> Load:
-        pool = self._opened
-        if pool is None:
-            return Load()
-        figures = pool.get_stats()
-        size, idle = figures.get("pool_size", 0), figures.get("pool_available", 0)
-        waiting = list(self._waiting.values())
-        oldest = time.monotonic() - waiting[0] if waiting else 0.0
-        return Load(len(waiting), oldest, size - idle, idle)
-
     def close(self) -> None:
-        self._closing = True
-        with self._opening:
-            if self._opened is not None:
-                self._opened.close()
-
-    # -- transactions ------------------------------------------------------------------
-
-    def _transact(
-        self, run: Callable[[WatchedConnection, bool], Result], *, repeatable: bool
-    ) -> Result:
-        """Call ``run`` until it succeeds or the time is over; return its result.
-
-        ``run`` gets a connection, and whether it must take turns with others, because
-        it has failed CONCURRENT_ATTEMPTS times. ``repeatable``: the transaction does no
-        harm where it is committed twice. Raises _GivenUp, and what ``run`` raises.
-        """
-        now = time.monotonic()
-        is_away = now < self._away_until
-        deadline = now + (OUTAGE_WAIT_SECONDS if is_away else DATABASE_SECONDS)
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                with self._connection(deadline) as connection:
-                    if is_away:
-                        connection.probe(OUTAGE_WAIT_SECONDS)
-                        is_away, deadline = False, now + DATABASE_SECONDS
-                    result = run(connection, attempt > CONCURRENT_ATTEMPTS)
-            except (SerializationFailure, DeadlockDetected) as error:
-                last: Exception = error  # it is certain to be rolled back
-            except UniqueViolation as error:
-                # Where two transactions insert the same row, the server may report the
-                # second row before it notices that the transactions conflict.
-                if attempt == MAX_RACES:
-                    raise
-                last = error
-            except OutcomeUnknown as error:
-                last = error
-                if not repeatable:
-                    raise _GivenUp(self._refusal(error, OUTCOME_UNKNOWN)) from error
-            except PoolClosed as error:
-                raise _GivenUp(unavailable("the service is stopping")) from error
-            except (
-                psycopg.OperationalError,
-                psycopg.InterfaceError,
-                PoolTimeout,
-            ) as error:
-                last = error  # nothing was committed: COMMIT had not been sent
-            else:
-                self._away_until = 0.0
-                return result
-
-            if time.monotonic() >= deadline:
-                if isinstance(last, PoolTimeout):
-                    self._away_until = time.monotonic() + DATABASE_SECONDS
-                reason = "the database cannot be reached now"
-                raise _GivenUp(self._refusal(last, reason)) from last
-
-    def _run_reading(
-        self,
-        work: Callable[[Tables], Result],
-        connection: WatchedConnection,
-        in_turn: bool,
-    ) -> Result:
-        begin(connection, IsolationLevel.REPEATABLE_READ, reads=True)
-        return work(Tables(ServerSession(connection), self.tables))
-
-    def _run_writing(
-        self,
-        work: Callable[[Tables], Result],
-        connection: WatchedConnection,
-        in_turn: bool,
-    ) -> Result:
-        """Run an action in a transaction, and commit it.
-
-        A pipeline (libpq's manual, 34.5) sends BEGIN together with the statements that
-        return nothing: an opt-in takes two round trips instead of four. The pipeline
-        ends before COMMIT is sent, so that whatever fails until then is certain not to
-        be committed.
-        """
-        begin(connection, IsolationLevel.SERIALIZABLE, reads=False)
-        with connection.pipeline():
-            if in_turn:  # before the first query, which takes the snapshot
-                connection.execute(
-                    f"LOCK TABLE {STEPS_TABLE} IN SHARE ROW EXCLUSIVE MODE"
-                )
-            result = work(Tables(ServerSession(connection), self.tables))
-        with committing():
-            connection.commit()
-        return result
+        self._close_readers()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     # -- connections -------------------------------------------------------------------
 
-    @contextmanager
-    def _connection(self, deadline: float) -> Iterator[WatchedConnection]:
-        """Provide a connection of the pool; it is rolled back before it goes back.
-
-        Raises _GivenUp for a server that takes no writes, and what the pool raises.
-        """
-        pool = self._pool()
-        waiting = object()
-        self._waiting[waiting] = time.monotonic()
-        try:
-            # One second at most: every call of getconn makes a pool that has given up
-            # connecting try again.
-            seconds = max(0.01, min(1.0, deadline - time.monotonic()))
-            connection = pool.getconn(seconds)
-        finally:
-            del self._waiting[waiting]
-        try:
-            yield connection
-        except _READ_ONLY as error:
-            if connection.read_only and not connection.autocommit:
-                raise  # a read has tried to write: a bug of this program
-            connection.close()  # the next one may lead to a server that takes writes
-            reason = "the database cannot be written to now"
-            raise _GivenUp(self._refusal(error, reason)) from error
-        finally:
-            if connection.fell_silent:
-                self._away_until = time.monotonic() + DATABASE_SECONDS
-            if connection.pgconn.transaction_status != TransactionStatus.IDLE:
-                with suppress(psycopg.Error):
-                    connection.rollback()  # of what was not committed
-            pool.putconn(connection)
-
-    def _pool(self) -> Pool:
-        """Return the pool, which the first request of a process opens."""
-        pool = self._opened
-        if pool is None:
-            with self._opening:
-                if self._closing:
-                    raise PoolClosed
-                if self._opened is None:
-                    self._opened = self._open_pool()
-                pool = self._opened
-        return pool
-
-    def _open_pool(self) -> Pool:
-        logging.getLogger("psycopg.pool").addFilter(hide_users)
-        return ConnectionPool(
-            self._url,
-            connection_class=WatchedConnection,
-            kwargs={**LIBPQ, "prepare_threshold": 0},
-            min_size=1,
-            max_size=MAX_CONNECTIONS,
-            configure=self._configure,
-            reconnect_timeout=RECONNECT_SECONDS,
-            open=True,
+    def _recent(self, connection: WatchedConnection | None) -> WatchedConnection:
+        """Return a connection, or a new one where there is none or it is too old."""
+        if connection is not None:
+            if time.monotonic() - connection.opened < MAX_AGE_SECONDS:
+                return connection
+            connection.close()
+        new = WatchedConnection.connect(
+            self._url, **LIBPQ, autocommit=True, prepare_threshold=0
         )
+        new.configure()
+        sent = time.monotonic()
+        ((server,),) = new.execute("SELECT clock_timestamp()").fetchall()
+        self._clock.set(server, sent)
+        return new
 
-    def _configure(self, connection: WatchedConnection) -> None:
-        """Prepare a new connection of the pool."""
-        connection.configure()
-        self._set_clock(connection)
-        connection.commit()
+    def _close_readers(self) -> None:
+        while connection := self._reader():
+            connection.close()
+
+    @contextmanager
+    def _lost(self, *bugs: str, passes: bool = False) -> Iterator[None]:
+        """Raise Lost for whatever ends a transaction, or lets none begin.
+
+        ``bugs`` are SQLSTATEs that say that the program is wrong. ``passes``: a timeout
+        is no reason to give up.
+        """
+        try:
+            yield
+        except psycopg.Error as error:
+            if error.sqlstate in TIMEOUTS:
+                raise Lost(self._words(error), passes=passes) from error
+            if _is_of_one_action(error) or error.sqlstate in bugs:
+                raise
+            self._close_readers()
+            raise self._error(error) from error
+
+    def _error(self, error: psycopg.Error) -> Lost:
+        passes = error.sqlstate != READ_ONLY
+        return Lost(self._words(error), passes=passes)
 
     def _words(self, error: Exception) -> str:
         """Return an error's text in one line that shows neither user nor password."""
         return without_secrets(one_line(error), self._url)
 
-    def _refusal(self, error: Exception, reason: str) -> Exception:
-        """Log an error, and return the refusal that gives clients the reason."""
-        journal.error("database_unavailable", f"the database: {self._words(error)}")
-        return unavailable(reason)
 
-
-class _GivenUp(Exception):
-    """A transaction was given up, for the reason in its Refusal."""
-
-    def __init__(self, refusal: Exception) -> None:
-        self.refusal = refusal
-
-
-_PARENTS_POOLS: list[Pool] = []
-"""Pools of a parent process. They are referred to here so that Python never closes
-them, which would end the parent's sessions.
+_INHERITED: list[object] = []
+"""Connections of a parent process. They are referred to here so that Python never
+closes them, which would end the parent's sessions.
 """
+
+
+class ServerSession:
+    """An open transaction on one connection (interface.table.Session)."""
+
+    def __init__(
+        self, connection: psycopg.Connection[Row], *, is_pipelined: bool = False
+    ) -> None:
+        self.is_pipelined = is_pipelined
+        self._execute = connection.execute
+        self._server = connection.pgconn
+        self._is_saved = False
+
+    def run(self, sql: str, *values: Any) -> list[Row]:
+        cursor = self._execute(_translated(sql), values)
+        return cursor.fetchall() if _gives_rows(sql) else []
+
+    def save(self) -> None:
+        """Begin an action: its savepoint takes the place of the last one's."""
+        if self._is_saved:
+            self._execute(b"RELEASE action")
+        self._execute(b"SAVEPOINT action")
+        self._is_saved = True
+
+    def check(self) -> None:
+        """Raise an error that the action has hidden: it would be the next one's. In a
+        pipeline the server has the last word, at COMMIT.
+        """
+        if self._server.transaction_status == TransactionStatus.INERROR:
+            raise psycopg.errors.InFailedSqlTransaction("an action hid an error")
+
+    def take_back(self) -> None:
+        """Take back what the action has written."""
+        self._execute(b"ROLLBACK TO action")
+
+
+@cache
+def _gives_rows(sql: str) -> bool:
+    """Return whether a statement returns rows."""
+    return sql.startswith("SELECT") or "RETURNING" in sql
+
+
+@cache
+def _translated(sql: str) -> bytes:
+    """Return a table's statement in PostgreSQL's form, with psycopg's placeholders.
+
+    No statement of a table holds `?` or `%` for anything else (interface.table.Step).
+    WITHOUT ROWID says how SQLite stores the rows; PostgreSQL has no such clause.
+    """
+    return sql.replace("?", "%s").removesuffix(" WITHOUT ROWID").encode()
+
+
+@contextmanager
+def committing() -> Iterator[None]:
+    """Raise OutcomeUnknown for a COMMIT that failed and may have been carried out.
+
+    The error's SQLSTATE decides. Errors of the connection (08), of the system (58) and
+    internal ones (XX) prove nothing. Neither does a shutdown of the server (57P), which
+    it may report after it has committed.
+    """
+    try:
+        yield
+    except psycopg.Error as error:
+        state = error.sqlstate
+        if state and not state.startswith(("08", "57P", "58", "XX")):
+            raise
+        raise OutcomeUnknown(one_line(error)) from error
+
+
+def _is_of_one_action(error: psycopg.Error) -> bool:
+    """Return whether an error concerns one action, and its transaction goes on.
+
+    psycopg's own, such as for a value that has no form in SQL, have no SQLSTATE.
+    """
+    if error.sqlstate is None:
+        return not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return not error.sqlstate.startswith(OF_ALL)
+
+
+def one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from shopwindow.interface.table import Row
-from shopwindow.service.database.database import DATABASE_SECONDS
+from shopwindow.service.database.engine import DATABASE_SECONDS
 
 SERVER_SILENCE_SECONDS = DATABASE_SECONDS + 1.0
 """How long a server may send nothing before its connection is closed. A server that is
@@ -35,10 +35,14 @@ WHERE current_setting('synchronous_commit') IN ('off', 'local')
 UNION ALL
 SELECT set_config('statement_timeout', '10s', false)
 WHERE current_setting('statement_timeout') = '0'
+UNION ALL
+SELECT set_config('idle_in_transaction_session_timeout', '10s', false)
+WHERE current_setting('idle_in_transaction_session_timeout') = '0'
 """
 """What each connection sets. A response promises that a write is durable, whatever the
-server's default is. And no request waits for a lock for ever, unless an operator has
-set another limit.
+server's default is. And unless an operator has set other limits, no request waits for a
+lock for ever, and a host that stops or vanishes in the middle of its turn, which all
+others wait for, loses it.
 """
 
 _STATEMENT_TIMEOUT = (
@@ -54,12 +58,15 @@ class WatchedConnection(psycopg.Connection[Row]):
 
     A server that is stopped, or hangs, ends no statement by statement_timeout, and its
     kernel keeps TCP alive. So the connection watches the bytes that arrive.
-    ``patience``: seconds that none may arrive while an answer is expected.
-    ``fell_silent``: the connection was closed for this reason.
+    ``patience``: seconds that none may arrive while an answer is expected. ``opened``:
+    when it was opened (time.monotonic).
     """
 
     patience = SERVER_SILENCE_SECONDS
-    fell_silent = False
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.opened = time.monotonic()
 
     def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **named: Any) -> Any:
         """Wait as psycopg does, with a watch. All traffic with the server comes here."""
@@ -79,7 +86,6 @@ class WatchedConnection(psycopg.Connection[Row]):
                 if ready:
                     until = time.monotonic() + self.patience
                 elif time.monotonic() >= until:
-                    self.fell_silent = True
                     gen.close()
                     self.close()
                     raise psycopg.OperationalError(
@@ -88,16 +94,6 @@ class WatchedConnection(psycopg.Connection[Row]):
                 wanted = gen.send(ready)
         except StopIteration as end:
             return end.value
-
-    def probe(self, patience: float) -> None:
-        """Send an empty statement.
-
-        Raises OperationalError where no answer comes within ``patience`` seconds.
-        """
-        usual, self.patience = self.patience, patience
-        self.autocommit = True
-        self.execute("")
-        self.patience = usual
 
     def configure(self) -> None:
         """Prepare a new connection. Its patience outlasts what the server allows."""

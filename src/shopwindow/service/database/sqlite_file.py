@@ -1,9 +1,10 @@
 """The file of a SQLite database: where it may lie, who holds it, copies of it.
 
-How this works. Processes agree about a database by two lock files beside it. Who writes
-holds `.lock`, so that writers take turns; who has the database open shares `.held`, so
-that `restore` can be alone with it. Both are flock(2) locks, which the system releases
-when a process ends in whatever way.
+How this works. Processes agree about a database by three lock files beside it. Who
+writes holds `.lock`, so that writers take turns; who is next holds `.next`, so that no
+writer overtakes them; who has the database open shares `.held`, so that `restore` can
+be alone with it. All are flock(2) locks, which the system releases when a process ends
+in whatever way.
 
 A copy, and a database that is restored, is written to a draft beside its place, synced,
 and then renamed. So whenever the process is killed, one intact database is there: the
@@ -15,6 +16,7 @@ import os
 import re
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
@@ -39,9 +41,14 @@ not reach across hosts (sqlite.org/wal.html: WAL does not work over a network fi
 system).
 """
 
-SIBLING_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".held")
+SIBLING_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".next", ".held")
 """How the names of the files end that SQLite and this program put beside a database."""
 
+
+TURN_PAUSE_SECONDS = 0.0005
+"""How often a process looks whether another one's turn is over: a few times during a
+commit, which takes some milliseconds. flock(2) itself would wait without an end.
+"""
 
 COPY_BUSY_SECONDS = 30
 """How long a copy waits for a lock of SQLite's. An operator waits for it, and no
@@ -125,16 +132,17 @@ def _hand_over(descriptor: int, beside: Path) -> None:
 
 
 class Locks:
-    """The lock files of an open database: `.lock`, whose turn it is to write; `.held`,
-    who has it open.
+    """The lock files of an open database: `.lock`, whose turn it is to write; `.next`,
+    whose turn comes after that; `.held`, who has it open.
 
     Raises Failure while the database is being restored. A forked child shares its
-    parent's locks (flock(2)), so it must open files of its own by `reopened`.
+    parent's locks (flock(2)), so it must close these and open its own.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._turn = _open_lock(path, "lock")
+        self._next = _open_lock(path, "next")
         self._held = _open_lock(path, "held")
         if not _locked(self._held, fcntl.LOCK_SH | fcntl.LOCK_NB):
             self.close()
@@ -142,24 +150,29 @@ class Locks:
                 f"{path} is being restored by another process; try again when that is done"
             )
 
-    def reopened(self) -> "Locks":
-        """Close these locks, and return new ones of the same database."""
-        self.close()
-        return Locks(self._path)
-
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Hold the right to write, which one process has at a time; wait for it before."""
-        fcntl.flock(self._turn, fcntl.LOCK_EX)
+    def turn(self, until: float) -> Iterator[None]:
+        """Hold the right to write, which one process has at a time; wait for it before,
+        until an instant (time.monotonic).
+
+        A process that writes without a pause would have it again before others look.
+        So one of these is next, and whoever comes now waits behind it. Raises
+        TimeoutError.
+        """
+        _wait_for(self._next, until)
+        try:
+            _wait_for(self._turn, until)
+        finally:
+            fcntl.flock(self._next, fcntl.LOCK_UN)
         try:
             yield
         finally:
             fcntl.flock(self._turn, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Release both locks."""
-        os.close(self._turn)
-        os.close(self._held)
+        """Release all locks."""
+        for lock in (self._turn, self._next, self._held):
+            os.close(lock)
 
 
 def _open_lock(path: Path, kind: str) -> int:
@@ -184,6 +197,14 @@ def alone(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(held)
+
+
+def _wait_for(lock: int, until: float) -> None:
+    """Take a lock that nobody shares. Raises TimeoutError."""
+    while not _locked(lock, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        if time.monotonic() >= until:
+            raise TimeoutError("another process writes, and does not end")
+        time.sleep(TURN_PAUSE_SECONDS)
 
 
 def _locked(file: int, operation: int) -> bool:

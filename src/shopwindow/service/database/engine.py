@@ -1,0 +1,86 @@
+"""The port of a database engine: six methods, by which SQLite and PostgreSQL differ.
+
+`Database` (database.database) does the rest alike for both: who leads, what is tried
+again, and who is refused.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Protocol
+
+from shopwindow.interface.table import Result, Session
+from shopwindow.problems import SERVICE, Fault, Refusal
+
+DATABASE_SECONDS = 10.0
+"""How long a request waits for its turn, and how long who leads tries. Both together end
+before nginx gives up (edge.rules.SERVICE_TIMEOUT_SECONDS), so the client gets this
+program's own response.
+"""
+
+RETRY_AFTER = (("Retry-After", "1"),)
+"""The header of a response while a database cannot be used (RFC 9110 §10.2.3). One
+second: a busy disk or a restarted server is soon back, and a refusal costs next to
+nothing.
+"""
+
+
+def unavailable(reason: str) -> Refusal:
+    """Return the refusal of a request that the client may repeat soon: no database can
+    be used now.
+    """
+    return Refusal("unavailable", (Fault(SERVICE, reason),), RETRY_AFTER)
+
+
+class Lost(Exception):
+    """A transaction that is certain to be rolled back. The text says why.
+
+    ``passes``: another try may succeed within seconds.
+    """
+
+    def __init__(self, error: object, *, passes: bool) -> None:
+        super().__init__(str(error))
+        self.passes = passes
+
+
+class OutcomeUnknown(Exception):
+    """The connection broke during a COMMIT: the transaction may have been committed."""
+
+
+class Engine(Protocol):
+    """What is different from engine to engine. ``until`` is the instant
+    (time.monotonic) at which nobody waits any more.
+
+    Connections are opened when they are first used, and again after a failure. All but
+    `begin` may raise Lost.
+    """
+
+    def begin(self) -> None:
+        """Begin in a new process, which uses nothing that its parent has open."""
+        ...
+
+    def turn(self, until: float) -> AbstractContextManager[Session]:
+        """Wait for the right to write, which one process has at a time, and yield a
+        transaction, which is committed at the end.
+
+        Raises OutcomeUnknown.
+        """
+        ...
+
+    def act(self, session: Session, work: Callable[[], Result]) -> Result:
+        """Return what ``work`` returns. What it raises takes back its own writes alone,
+        and is raised here.
+        """
+        ...
+
+    def reading(self, until: float) -> AbstractContextManager[Session]:
+        """Yield a transaction that only reads, from one state of the database."""
+        ...
+
+    def now(self) -> datetime:
+        """Return the time by the clock that all processes share which use the database."""
+        ...
+
+    def close(self) -> None:
+        """Close all connections."""
+        ...

@@ -1,0 +1,403 @@
+"""Whoever waits to write is answered once: in whatever order they come, give up, hand on the lead, and fail."""
+
+import fcntl
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from harness.content import ROOT
+from harness.servers import environment
+from harness.waits import PATIENCE, awaited
+from shopwindow.edge.rules import SERVICE_TIMEOUT_SECONDS
+from shopwindow.interface.table import Result, Session, Tables
+from shopwindow.problems import Refusal
+from shopwindow.retail.consents.table import CONSENTS
+from shopwindow.service.database.database import OUTCOME_UNKNOWN, Database, Load
+from shopwindow.service.database.engine import DATABASE_SECONDS, Lost, OutcomeUnknown
+from shopwindow.service.database.sqlite import SQLite
+from shopwindow.service.database.tables import declared
+from shopwindow.service.database.turns import BATCH_ACTIONS, Turns, Waiting
+from shopwindow.shop import INTERFACE
+
+AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
+TABLES = declared(INTERFACE.tables)
+
+
+def opened(folder: Path, **options: Any) -> Database:
+    """A SQLite database in a folder."""
+    database = Database(SQLite(folder / "store.sqlite"), TABLES, **options)
+    database.migrate()
+    return database
+
+
+def choose(database: Database, device: str) -> str:
+    """Opt a device in; what the client would be refused with, or nothing."""
+    try:
+        database.write(lambda shop: shop[CONSENTS].record("phone", device, "IN", None, AT, device))
+    except Refusal as refusal:
+        return str(refusal.faults[0])
+    return ""
+
+
+def devices(database: Database) -> list[str]:
+    return sorted(choice.device for choice in database.read(lambda shop: shop[CONSENTS].history("")))
+
+
+# -- the queue, step by step -------------------------------------------------------------------------------------
+
+
+def is_woken(waiting: Waiting) -> bool:
+    """Whether somebody has woken a request since it was asked last, which is then asleep again."""
+    return waiting.woken.acquire(blocking=False)
+
+
+class Interleavings(RuleBasedStateMachine):
+    """Every step of `Turns`, in any order in which the threads of requests may take them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turns = Turns()
+        self.queued: list[Waiting] = []
+        self.batch: list[Waiting] = []
+        self.leader: Waiting | None = None
+        self.gone: list[Waiting] = []
+
+    @rule(number=st.sampled_from([1, 2, 5, BATCH_ACTIONS]))
+    def come(self, number: int) -> None:
+        for _ in range(number):
+            waiting = Waiting(lambda tables: None)
+            self.turns.join(waiting)
+            self.queued.append(waiting)
+            if self.leader is None:
+                self.leader = waiting
+            assert waiting.leads == (waiting is self.leader)
+
+    @precondition(lambda self: self.queued)
+    @rule(data=st.data())
+    def give_up(self, data: st.DataObject) -> None:
+        waiting = data.draw(st.sampled_from(self.queued))
+        left = self.turns.leave(waiting)
+        assert left == (waiting is not self.leader)
+        if left:
+            self.queued.remove(waiting)
+            self.gone.append(waiting)
+
+    @precondition(lambda self: self.batch)
+    @rule(data=st.data())
+    def give_up_too_late(self, data: st.DataObject) -> None:
+        assert not self.turns.leave(data.draw(st.sampled_from(self.batch)))
+
+    @precondition(lambda self: self.leader)
+    @rule()
+    def take(self) -> None:
+        """It is called again where the transaction is tried again."""
+        number = BATCH_ACTIONS - len(self.batch)
+        self.batch += self.queued[:number]
+        del self.queued[:number]
+        assert self.turns.take() == self.batch
+
+    @precondition(lambda self: self.batch)
+    @rule(data=st.data())
+    def answer_one(self, data: st.DataObject) -> None:
+        waiting = data.draw(st.sampled_from(self.batch))
+        self.turns.answer(waiting)
+        assert is_woken(waiting)
+        self.batch.remove(waiting)
+        self.gone.append(waiting)
+
+    @precondition(lambda self: self.leader and self.leader not in self.queued)
+    @rule()
+    def hand_on(self) -> None:
+        """Whoever leads has taken its own work before: `take` comes first, also where the turn does not come."""
+        self.turns.hand_on()
+        assert all(map(is_woken, self.batch))
+        self.gone += self.batch
+        self.batch = []
+        self.leader = self.queued[0] if self.queued else None
+        if self.leader:
+            assert (self.leader.leads, is_woken(self.leader)) == (True, True)
+
+    @invariant()
+    def nobody_is_woken_twice_or_for_nothing(self) -> None:
+        assert not any(map(is_woken, [*self.queued, *self.batch, *self.gone]))
+
+    @invariant()
+    def somebody_leads_as_long_as_somebody_waits(self) -> None:
+        leaders = [waiting for waiting in self.queued if waiting.leads]
+        assert leaders == [waiting for waiting in self.queued if waiting is self.leader]
+        assert bool(self.leader) or not (self.queued or self.batch)
+
+    @invariant()
+    def it_says_who_waits(self) -> None:
+        assert self.turns.waiting() == [*self.batch, *self.queued]
+
+
+TestInterleavings = Interleavings.TestCase
+
+
+# -- threads on an engine that fails as it is told -----------------------------------------------------------------
+
+
+class Scripted:
+    """An Engine without a database. Each transaction does what the next word of a script says; then all succeed.
+
+    ``stored``: what committed transactions wrote, and those of which nobody knows.
+    """
+
+    def __init__(self, script: list[str]) -> None:
+        self.script = iter(script)
+        self.stored: list[int] = []
+        self.is_taken = threading.Lock()
+
+    def begin(self) -> None:
+        pass
+
+    @contextmanager
+    def turn(self, until: float) -> Iterator[Session]:
+        what = next(self.script, "stores")
+        assert self.is_taken.acquire(blocking=False), "two transactions at once"
+        try:
+            if what == "away":
+                raise Lost("the database is away", passes=True)
+            if what == "waits":
+                time.sleep(0.06)  # longer than anybody's patience
+            written: list[int] = []
+            session: Any = written
+            yield session
+            if what == "slow":
+                time.sleep(0.06)
+            if what == "lost":
+                raise Lost("the transaction is rolled back", passes=True)
+            if what == "full":
+                raise Lost("the disk is full", passes=False)
+            if what == "bug":
+                raise RuntimeError("a bug")
+            if what != "unknown, not stored":
+                self.stored += written
+            if what.startswith("unknown"):
+                raise OutcomeUnknown("the connection broke")
+        finally:
+            self.is_taken.release()
+
+    def act(self, session: Session, work: Callable[[], Result]) -> Result:
+        return work()
+
+    @contextmanager
+    def reading(self, until: float) -> Iterator[Session]:
+        session: Any = []
+        yield session
+
+    def now(self) -> datetime:
+        return AT
+
+    def close(self) -> None:
+        pass
+
+
+WORDS = ("stores", "away", "waits", "slow", "lost", "full", "bug", "unknown, stored", "unknown, not stored")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=12), st.lists(st.booleans(), min_size=1, max_size=12))
+def test_whoever_writes_is_answered_once_whatever_fails(script: list[str], repeatable: list[bool]) -> None:
+    """Each is stored once, refused and not stored, or has an answer that says that nobody knows."""
+    engine = Scripted(script)
+    database = Database(engine, {}, patience=0.03)
+
+    def write(number: int) -> str:
+        def work(tables: Tables) -> int:
+            session: Any = tables.session
+            session.append(number)
+            return number
+
+        try:
+            return "stored" if database.write(work, repeatable=repeatable[number]) == number else "another's"
+        except Refusal as refusal:
+            return str(refusal.faults[0].message)
+
+    with ThreadPoolExecutor(len(repeatable)) as pool:
+        answers = list(pool.map(write, range(len(repeatable)), timeout=PATIENCE))
+    for number, answer in enumerate(answers):
+        times = engine.stored.count(number)
+        if answer == "stored":
+            assert times == 1 or (repeatable[number] and times >= 1)
+        elif answer == "the database cannot be written to now":
+            assert times == 0 or repeatable[number]
+        else:
+            assert (answer, times <= 1 or repeatable[number]) == (OUTCOME_UNKNOWN, True)
+    while next(engine.script, None):
+        pass
+    time.sleep(0.1)  # a leader whose request was answered may be at it still
+    assert (database.write(lambda tables: "led"), database.load()) == ("led", Load())
+    database.close()
+
+
+# -- real files ----------------------------------------------------------------------------------------------------
+
+
+def test_a_write_is_answered_before_nginx_gives_up() -> None:
+    assert 2 * DATABASE_SECONDS < SERVICE_TIMEOUT_SECONDS
+
+
+def test_who_waits_behind_a_transaction_that_does_not_end_is_answered(tmp_path: Path) -> None:
+    """Who comes later is refused, and stored nowhere. Who shares the transaction is told that nobody knows."""
+    database = opened(tmp_path, patience=0.4)
+    inside, shared, go = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(shop: Tables) -> None:
+        inside.set()
+        shared.wait(PATIENCE)
+
+    def stuck(shop: Tables) -> None:
+        inside.set()
+        go.wait(PATIENCE)
+
+    def timed(work: Any) -> tuple[str, float]:
+        started = time.monotonic()
+        try:
+            database.write(work)
+        except Refusal as refusal:
+            return str(refusal.faults[0]), time.monotonic() - started
+        return "", 0.0
+
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(timed, slow)
+        assert inside.wait(PATIENCE)
+        inside.clear()
+        leads, shares = pool.submit(timed, stuck), pool.submit(timed, lambda shop: None)
+        awaited(lambda: database.load().waiting >= 3)
+        shared.set()
+        assert (first.result(PATIENCE), inside.wait(PATIENCE)) == (("", 0.0), True)
+        behind = pool.submit(timed, lambda shop: None)
+        (refused, early), (unknown, late) = behind.result(PATIENCE), shares.result(PATIENCE)
+        load = database.load()
+        go.set()
+        assert leads.result(PATIENCE) == ("", 0.0)
+    assert (refused, unknown) == ("service: the database cannot be written to now", f"service: {OUTCOME_UNKNOWN}")
+    assert (0.4 <= early < PATIENCE, 0.8 <= late < PATIENCE, load.waiting, load.oldest > 0.7) == (True, True, 2, True)
+    assert (choose(database, "after"), database.load()) == ("", Load())
+    database.close()
+
+
+def test_a_process_that_does_not_end_its_turn_costs_others_their_patience(tmp_path: Path) -> None:
+    database, other = opened(tmp_path), opened(tmp_path, patience=0.3)
+    inside, go = threading.Event(), threading.Event()
+
+    def stuck(shop: Tables) -> None:
+        inside.set()
+        go.wait(PATIENCE)
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(database.write, stuck)
+        assert inside.wait(PATIENCE)
+        refused = [choose(other, str(number)) for number in range(3)]
+        go.set()
+        first.result(PATIENCE)
+    assert refused == ["service: the database cannot be written to now"] * 3
+    assert (choose(other, "after"), devices(database)) == ("", ["after"])
+    database.close()
+    other.close()
+
+
+def test_who_is_next_is_not_overtaken_by_a_process_that_writes_without_a_pause(tmp_path: Path) -> None:
+    database, other = opened(tmp_path), opened(tmp_path)
+    inside, go = threading.Event(), threading.Event()
+    turns: list[str] = []
+
+    def stuck(shop: Tables) -> None:
+        inside.set()
+        go.wait(PATIENCE)
+
+    def is_taken() -> bool:
+        with (tmp_path / "store.sqlite.next").open() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    with ThreadPoolExecutor(3) as pool:
+        waiting = [pool.submit(database.write, stuck)]
+        assert inside.wait(PATIENCE)
+        waiting.append(pool.submit(other.write, lambda shop: turns.append("other")))
+        awaited(is_taken)
+        waiting.append(pool.submit(database.write, lambda shop: turns.append("the first again")))
+        awaited(lambda: database.load().waiting == 2)
+        go.set()
+        for each in waiting:
+            each.result(PATIENCE)
+    assert turns == ["other", "the first again"]
+    database.close()
+    other.close()
+
+
+FAULTY_METRICS = """
+import os, shutil, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from shopwindow.service import metrics
+from shopwindow.service.logfile import LogFile
+from shopwindow.interface.running import LogKeeping
+from shopwindow.service.database.database import open_database
+from shopwindow.retail.consents.table import CONSENTS
+from shopwindow.shop import INTERFACE
+
+metrics.open_files()
+shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+child = os.fork()  # which has to open metric files of its own, and cannot
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+database = open_database(f"sqlite:///{sys.argv[1]}/store.sqlite", INTERFACE.tables)
+database.migrate()
+for number in range(3):
+    database.write(lambda shop: shop[CONSENTS].record("phone", f"{number}", "IN", None, datetime.now(UTC), f"{number}"))
+LogFile(Path(sys.argv[1])).write(["a line"], LogKeeping())
+LogFile(Path(sys.argv[1])).count_refused("phone", "level", 1)
+database.close()
+"""
+
+
+def test_metrics_that_cannot_be_counted_cost_no_write_and_are_reported_once(tmp_path: Path) -> None:
+    counts = tmp_path / "counts"
+    counts.mkdir()
+    env = environment(PROMETHEUS_MULTIPROC_DIR=str(counts))
+    command = [sys.executable, "-c", FAULTY_METRICS, str(tmp_path)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE)
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert done.returncode == 0, done.stderr
+    assert [(line["event"], line["what"].split(";")[0]) for line in lines] == [("fault", "metrics cannot be counted")]
+    database = opened(tmp_path)
+    assert (devices(database), (tmp_path / "mobile.log").read_text()) == (["0", "1", "2"], "a line\n")
+    database.close()
+
+
+def test_standard_error_that_cannot_be_written_costs_no_write(tmp_path: Path) -> None:
+    script = (
+        "import sys, resource\n"
+        "from test_turns import *\n"
+        "database = opened(Path(sys.argv[1]))\n"
+        "import os; os.close(2)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
+        "said = [choose(database, '1'), choose(database, '2')]\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n"
+        "said.append(choose(database, '3'))\n"
+        "print(said)\n"
+    )
+    env = environment()
+    env["PYTHONPATH"] += f":{ROOT / 'tests'}:{ROOT / 'tests/service'}"
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE)
+    refused = "service: the database cannot be written to now"
+    assert done.stdout == f"{[refused, refused, '']}\n"
