@@ -99,15 +99,11 @@ def test_the_readme_has_one_command_for_each_of_building_and_testing() -> None:
         assert len(re.findall(rf"^<!-- {marker} -->\n```sh\n[^\n]+\n```$", readme, re.MULTILINE)) == 1
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs/explain/decisions").glob("[!R]*.md")), ids=lambda page: page.stem)
-def test_a_decision_has_a_reason_and_a_date_in_one_form(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    has_reasons = "**Reason.**" in text if "**Decision.**" in text else "| Decision | Reason |" in text
-    dates = re.findall(r"^\*\*Recorded\.\*\* (.*)$", text, re.MULTILINE)
-    assert (has_reasons, [date for date in dates if not re.fullmatch(r"\d{1,2} [A-Z][a-z]+ 20\d\d\.", date)]) == (
-        True,
-        [],
-    )
+def test_a_decision_has_a_reason() -> None:
+    page = (ROOT / "docs/explain/decisions.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?!Decision \|)(.*)\|$", page, re.MULTILINE)
+    assert len(rows) > 20
+    assert [row for row in rows if not all(row.split("|")[:2])] == []
 
 
 # -- what follows from the program ---------------------------------------------------------------------------------

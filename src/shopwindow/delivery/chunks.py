@@ -38,7 +38,7 @@ in content.json fewer.
 PAGES_BYTES = 16 * 1024
 """Bytes of a chunk of pages: one page of a catalog's index. Of 50,000 products, 151 MB,
 a new price changes 0.6 MB of them; four pages would be 1.2 MB. The list of chunks has
-0.8 MB (docs/explain/decisions/chunks-at-a-target.md).
+0.8 MB (docs/explain/decisions.md).
 """
 
 MAX_CHUNK_BYTES = 4 * 1024 * 1024

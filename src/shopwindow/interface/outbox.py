@@ -39,7 +39,7 @@ same time seldom want the same one.
 
 DEAD_LETTERS_FOR = timedelta(days=30)
 """How long a dead-lettered mail stays: time enough to learn why, and to try it again
-(docs/operate/mail.md).
+(docs/operate/configure.md#sending-mail).
 """
 
 TEMPLATE_KEY = "mailTemplate"
