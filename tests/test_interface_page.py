@@ -201,7 +201,7 @@ def test_the_blocks_are_what_the_program_says(sample_out: Path, tmp_path: Path) 
     database = engine.open()
     database.migrate()
     (tmp_path / "codes").write_text("880501 WELCOME-2026-7K3QZX9\n")
-    imported = ("codes", "import", tmp_path / "codes", "--database", engine.url, "--out", sample_out)
+    imported = ("codes", "add", tmp_path / "codes", "--database", engine.url, "--out", sample_out)
     assert shopwindow(*imported, env={"SHOPWINDOW_CODE_SECRET": SECRET_TEXT}).status == 0
     key = (SAMPLE / "sample-keys.txt").read_text().split()[1]
     service = served(sample_out, database, tmp_path / "log", secret=SECRET)
