@@ -131,6 +131,12 @@ def test_the_document_of_all_rules_is_the_one_that_is_written() -> None:
     assert written == rule_pages.document(ALL), "shopwindow rule --format markdown > docs/editors/rules.md"
 
 
+def test_a_page_in_markdown_shows_what_differs_between_the_mistake_and_the_fix() -> None:
+    assert rule_pages.markdown(ALL["category.depth"]).count("url:") == 2
+    assert "```diff\n--- events/1-open-house.yaml\n" in rule_pages.markdown(ALL["time.order"])
+    assert "```yaml\n" in rule_pages.markdown(ALL["price.sale"])  # a file beside it, whole
+
+
 def test_a_rule_is_explained_and_a_misspelled_one_names_the_nearest() -> None:
     explained = shopwindow("rule", "time.order")
     assert explained.status == 0

@@ -9,6 +9,7 @@ mistake is a problem or a warning of this very rule, and the fix is none.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from difflib import unified_diff
 from functools import cache
 from pathlib import Path
 
@@ -114,8 +115,9 @@ def document(pages: Pages) -> str:
 _INTRODUCTION = """\
 # Rules
 
-What each rule of `shopwindow check` wants, why, a mistake, and the fix. `shopwindow rule NAME` prints one of these
-pages, and the preview leads from each problem to its page. `shopwindow rule --format markdown` writes this file.
+What each rule of `shopwindow check` wants, why, and what mends a mistake: lines with `-` are wrong, those with `+` are
+right. `shopwindow rule NAME` prints one of these pages, and the preview leads from each problem to its page.
+`shopwindow rule --format markdown` writes this file.
 
 Rules that hold for documents of every kind are shown with notices, a collection that
 [the end of this page](#the-notices-of-the-examples) has in full."""
@@ -132,10 +134,11 @@ def markdown(page: RulePage, heading: str = "##") -> str:
     parts = [f"{heading} {page.name}", f"{page.title}. {page.why}"]
     for path, text in page.beside:
         parts += [f"With `{path}`:", _block(text, path)]
-    where = f" in `{page.path}`" if page.path else ""
-    for word, text in texts(page):
-        parts.append(f"{word}{where}:" if text else f"{word}{where}: without it.")
-        parts += [_block(text, page.path)] if text else []
+    shown = texts(page)
+    if len(shown) == 1:
+        parts.append(_block(page.wrong, page.path))
+    elif shown:
+        parts.append(_change(page))
     parts += [f"What to do: {page.advice}"] if page.advice else []
     return "\n\n".join(parts)
 
@@ -154,6 +157,16 @@ def texts(page: RulePage) -> list[tuple[str, str]]:
 def remark(page: RulePage) -> str:
     """Return what a reader has to know about the example of a single page; "" if nothing."""
     return REMARK if page.path.startswith("notices") else ""
+
+
+def _change(page: RulePage) -> str:
+    """Return what turns the mistake into the fix, with two lines before and after."""
+    wrong, right = page.wrong.splitlines(), page.right.splitlines()
+    lines = list(unified_diff(wrong, right, n=2, lineterm=""))
+    headings = 3  # two names of files, and where the first part stands
+    shown = [" …" if line.startswith("@@") else line for line in lines[headings:]]
+    file = [f"--- {page.path}"] if page.path else []
+    return "\n".join(("```diff", *file, *shown, "```"))
 
 
 def _block(text: str, path: str) -> str:
