@@ -34,7 +34,10 @@ MARK = re.compile(
 
 # -- fields ------------------------------------------------------------------------------------------------------------
 
-ELSEWHERE = {"product_v3.json#/$defs/element": "the product element, W2.1"}
+ELSEWHERE = {
+    "product_v3.json#/$defs/element": "the product element, W2.1",
+    "promotions_v3.json#/$defs/promotion": "as in W4.2",
+}
 """Definitions that the page shows once, by the reference to them."""
 
 TYPES = {"string": "", "integer": "int", "number": "number", "boolean": "bool"}

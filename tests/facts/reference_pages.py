@@ -147,7 +147,7 @@ def properties(schema: Schema, path: Path, prefix: str = "", above: tuple[str, .
             like = first.setdefault(reference, name) if reference and inner.get("properties") else name
             if inner.get("description"):
                 shown = row(prefix + name, inner, name in schema.get("required", ()))
-                yield shown if like == name else replace(shown, type=f"as `{like}`")
+                yield shown if like == name else replace(shown, type=f"as `{like}`", allowed="", example="")
             if like != name or (reference and reference in above):
                 continue  # such as the categories within a category
             yield from properties(inner, place, f"{prefix}{name}/", (*above, reference))
