@@ -120,6 +120,26 @@ def test_the_overview_of_the_commands_imports_none_of_them() -> None:
     assert loaded == {"shopwindow", "shopwindow.cli"}
 
 
+def test_the_help_of_a_command_imports_nothing_of_the_engine() -> None:
+    """Somebody waits for it. What may be imported are modules of a few lines, without libraries."""
+    words = [[name, "--help"] for name in COMMANDS]
+    calls = f"for words in {words}:\n try: main(words, 'shopwindow')\n except SystemExit: pass"
+    loaded = modules_after(f"from shopwindow.cli import main\n{calls}")
+    inside = {name.removeprefix("shopwindow.") for name in loaded if name.startswith("shopwindow.")}
+    assert {name for name in inside if name.partition(".")[0] != "cli"} == {
+        "content",
+        "content.reading",
+        "content.reading.processes",
+        "content.reading.steps",
+        "library",
+        "problems",
+        "release",
+        "release.history",
+        "service",
+        "service.journal",
+    }
+
+
 def test_every_command_of_the_overview_is_there() -> None:
     assert [main.get_command(Context(main), name).name for name in COMMANDS] == list(COMMANDS)  # type: ignore[union-attr]
 

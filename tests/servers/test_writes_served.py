@@ -16,7 +16,7 @@ from harness.databases import ENGINES, PATH, Engine, devices_of, engine_of, post
 from harness.program import shopwindow
 from harness.servers import ADDRESS, Server, free_port, gunicorn, own_server
 from harness.waits import PATIENCE
-from shopwindow.cli.steps import DEFAULT_DATABASE
+from shopwindow.cli.options import DEFAULT_DATABASE
 
 SUCCESS = b'{"success":true}'
 

@@ -63,9 +63,9 @@ COMMANDS = {
 }
 """Command → the module that holds it, in the order of the overview."""
 
-FAILED = 4
-"""Exit status of a Failure: a full disk, a lock, an unknown release. 2, for wrong use,
-is click's.
+PROBLEMS, NOT_ACTIVATED, FAILED = 1, 3, 4
+"""Exit statuses; FAILED is that of a Failure: a full disk, a lock, an unknown release.
+2, for wrong use, is click's.
 """
 
 
@@ -109,7 +109,11 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 120,
+        "show_default": True,
+    },
 )
 @click.option(
     "--interface",

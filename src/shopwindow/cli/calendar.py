@@ -1,17 +1,21 @@
 """`calendar`: what happens when, as lines, JSON or iCalendar."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import click
 import orjson
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT_DIR, opened
-from shopwindow.content.lookup.calendar import Calendar, Happening, Stretch
+from shopwindow.cli.options import CONTENT_DIR, format_option
+
+if TYPE_CHECKING:
+    from shopwindow.content.lookup.calendar import Calendar, Happening, Stretch
 
 
 @click.command()
@@ -20,16 +24,13 @@ from shopwindow.content.lookup.calendar import Calendar, Happening, Stretch
     "--from", "start", metavar="INSTANT", help="The first instant; default: now."
 )
 @click.option("--to", "end", metavar="INSTANT", help="The end; default: 90 days later.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "ics"]),
-    default="text",
-    show_default=True,
-    help="Lines, JSON, or iCalendar for a calendar program.",
+@format_option(
+    ["text", "json", "ics"], "Lines, JSON, or iCalendar for a calendar program."
 )
 def calendar(content: str, start: str | None, end: str | None, form: str) -> None:
     """List what goes live, ends, starts and expires, and where nothing is live."""
+    from shopwindow.cli.steps import opened
+
     looked_into = opened(content)
     listed = library.calendar(looked_into, start=start, end=end)
     zone = looked_into.documents.zone

@@ -9,9 +9,9 @@ import click
 import orjson
 
 from shopwindow import library
+from shopwindow.cli import PROBLEMS
 from shopwindow.cli.catalog_explain import explain
-from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS, interface, row_counter
-from shopwindow.content.check.folder import MAX_PROBLEMS
+from shopwindow.cli.options import CONTENT_DIR, interface
 from shopwindow.problems import Failure, number_of
 
 
@@ -38,6 +38,9 @@ def import_(sql: Path, feeds: tuple[Path, ...], content: str) -> None:
     the program and of --content. Exit status 0; 1: rows that are no documents, each
     reported, and nothing was printed; 2: wrong use.
     """
+    from shopwindow.cli.steps import row_counter
+    from shopwindow.content.check.folder import MAX_PROBLEMS
+
     try:
         from shopwindow.catalog import importing
     except ModuleNotFoundError as error:

@@ -1,27 +1,23 @@
 """`catalog explain`: why a phrase finds what it finds, in this order; what is lacking."""
 
+from __future__ import annotations
+
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
 from shopwindow import library
-from shopwindow.catalog.explaining import explained
 from shopwindow.cli.explain import INDENTED
-from shopwindow.cli.steps import (
-    CONTENT_DIR,
-    OUT,
-    interface,
-    opened,
-    progress_bar,
-)
-from shopwindow.content.documents.documents import Content
+from shopwindow.cli.options import CONTENT_DIR, OUT, interface
 from shopwindow.problems import Failure
-from shopwindow.release.damage import is_damaged
+
+if TYPE_CHECKING:
+    from shopwindow.content.documents.documents import Content
 
 MOST_EXPLAINED = 1000
 """Products that are explained, at most: ten pages of the most that a client asks for."""
@@ -38,6 +34,9 @@ def catalog_content(out: str, content: str, unbuilt: bool) -> Iterator[Content]:
     """Yield content that answers from a catalog: the current release's, or the content
     folder's as it is. Raises Failure for a file that is damaged.
     """
+    from shopwindow.cli.steps import opened, progress_bar
+    from shopwindow.release.damage import is_damaged
+
     if not unbuilt:
         try:
             yield library.released_content(interface(), Path(out))
@@ -81,7 +80,6 @@ def _named(ctx: click.Context, param: click.Parameter, filters: Any) -> Any:
     "--limit",
     type=click.IntRange(1, MOST_EXPLAINED),
     default=10,
-    show_default=True,
     metavar="N",
     help="Explain the first N products.",
 )
@@ -103,13 +101,8 @@ def explain(
     It has what each word stands for, how many products are found, and the first of them
     with their scores and the words that matched. The catalog is the current release's.
     """
+    from shopwindow.catalog.explaining import explained
+
     with catalog_content(out, content, unbuilt) as answering:
-        explanation = explained(
-            interface(),
-            answering,
-            phrase,
-            filters,
-            limit,
-            product,
-        )
+        explanation = explained(interface(), answering, phrase, filters, limit, product)
     click.echo(orjson.dumps(explanation, option=INDENTED))

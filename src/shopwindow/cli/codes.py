@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from shopwindow.cli import audit
+from shopwindow.cli import PROBLEMS, audit
 from shopwindow.cli.database import opened, require
-from shopwindow.cli.steps import DATABASE_URL, OUT, PROBLEMS, interface
+from shopwindow.cli.options import DATABASE_URL, OUT, format_option, interface
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -173,14 +173,7 @@ def _print_bad_lines(name: str, bad: Mapping[int, str]) -> None:
 
 @codes.command("report")
 @DATABASE_URL
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "json")),
-    default="text",
-    show_default=True,
-    help="A table for people, or a list of JSON objects.",
-)
+@format_option(["text", "json"], "A table for people, or a list of JSON objects.")
 def report(database: str, form: str) -> None:
     """Print how many codes of each promotion were issued and used, and when (UTC)."""
     import json

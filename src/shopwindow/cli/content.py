@@ -8,21 +8,8 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli import terminal
-from shopwindow.cli.fixes import print_diff, write_fixes
-from shopwindow.cli.steps import (
-    AT,
-    CONTENT_DIR,
-    JOBS,
-    PROBLEMS,
-    interface,
-    memory_of,
-    opened,
-    print_outcome,
-    print_problems,
-    progress_bar,
-)
-from shopwindow.interface.formats import indented
+from shopwindow.cli import PROBLEMS
+from shopwindow.cli.options import AT, CONTENT_DIR, JOBS, format_option, interface
 from shopwindow.problems import Misuse
 
 
@@ -35,21 +22,13 @@ from shopwindow.problems import Misuse
     help="A release to compare with (a folder or .tar), or a git revision: a configuration "
     "that has changed needs another configVersion.",
 )
-@click.option(
-    "--at",
-    metavar="INSTANT",
-    help="Take windows for past that are so at this instant; default: now.",
-)
+@AT
 @click.option(
     "--strict", is_flag=True, help="End with exit status 1 where there are warnings."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "lines", "json", "github", "sarif"]),
-    default="text",
-    show_default=True,
-    help="How problems are printed: for people (on a terminal with colors), a line each, as JSON, as "
+@format_option(
+    ["text", "lines", "json", "github", "sarif"],
+    "How problems are printed: for people (on a terminal with colors), a line each, as JSON, as "
     "GitHub's annotations, or as SARIF.",
 )
 @click.option(
@@ -93,8 +72,11 @@ def check(
     Exit status 0: nothing is wrong, or there are warnings alone; 1: there are problems,
     or with --strict warnings; 2: wrong use.
     """
+    from shopwindow.cli import fixes as mending
+    from shopwindow.cli import steps
+
     folder = Path(content)
-    memory = memory_of(content)
+    memory = steps.memory_of(content)
     checked_now = partial(
         library.check,
         interface(),
@@ -117,14 +99,14 @@ def check(
         return
 
     gc.disable()  # for the reason that `build` names
-    checked = checked_now(steps=progress_bar)
+    checked = checked_now(steps=steps.progress_bar)
     if diff:
-        print_diff(interface(), folder, checked, jobs, memory)
+        mending.print_diff(interface(), folder, checked, jobs, memory)
         sys.exit(PROBLEMS if checked.problems else 0)
-    if fixes and write_fixes(interface(), folder, checked, jobs, memory, form):
-        checked = checked_now(steps=progress_bar)
-    print_problems(checked, folder, form)
-    if not print_outcome(checked, content, form, strict):
+    if fixes and mending.write_fixes(interface(), folder, checked, jobs, memory, form):
+        checked = checked_now(steps=steps.progress_bar)
+    steps.print_problems(checked, folder, form)
+    if not steps.print_outcome(checked, content, form, strict):
         sys.exit(PROBLEMS)
 
 
@@ -141,7 +123,6 @@ def check(
     "--as",
     "form",
     default="json",
-    show_default=True,
     metavar="FORMAT",
     help="The format of the response: json or xml.",
 )
@@ -155,6 +136,10 @@ def show(
     bytes are those that an app gets. Exit status 0: the response has status 200; 1: it
     has another, or the content has problems.
     """
+    from shopwindow.cli import terminal
+    from shopwindow.cli.steps import opened
+    from shopwindow.interface.formats import indented
+
     library.require_format(form)  # before the content is read
     response = library.show(opened(content), request, at=at, app=app, form=form)
     body, media_type = response.body, response.media_type

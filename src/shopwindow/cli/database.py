@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shopwindow.cli import audit
-from shopwindow.cli.steps import DATABASE_URL, interface
+from shopwindow.cli.options import DATABASE_URL, interface
 
 if TYPE_CHECKING:
     from shopwindow.interface.table import Table

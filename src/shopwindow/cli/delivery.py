@@ -6,15 +6,9 @@ from typing import Any
 
 import click
 
+from shopwindow.cli import NOT_ACTIVATED
+from shopwindow.cli.options import CONTENT_DIR, OUT, REASON, interface
 from shopwindow.cli.places import SIGNING_KEYS, Target, echo_signed, target_of
-from shopwindow.cli.releases import REASON
-from shopwindow.cli.steps import (
-    CONTENT_DIR,
-    NOT_ACTIVATED,
-    OUT,
-    interface,
-    progress_bar,
-)
 
 
 @click.command()
@@ -69,6 +63,7 @@ def _renew(place: Target, *, force: bool) -> None:
 
 def _published(place: Target, out: Path, reason: str, *, force: bool) -> bool:
     """Publish, and return whether no other release is pinned."""
+    from shopwindow.cli.steps import progress_bar
     from shopwindow.delivery.outgoing import outgoing, require_secret_keys
     from shopwindow.delivery.publishing import (
         PublishOptions,

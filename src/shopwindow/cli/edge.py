@@ -1,17 +1,19 @@
 """`edge`: the configuration of what serves the files."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT_DIR, OUT, interface
-from shopwindow.edge.nginx import NGINX_TEMPLATE, EdgeLimits
-from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
-from shopwindow.interface.interface import Interface
+from shopwindow.cli.options import CONTENT_DIR, OUT, interface
 from shopwindow.problems import Misuse
+
+if TYPE_CHECKING:
+    from shopwindow.interface.interface import Interface
 
 
 @click.command()
@@ -27,14 +29,12 @@ from shopwindow.problems import Misuse
 @click.option(
     "--service",
     default="127.0.0.1:8000",
-    show_default=True,
     metavar="HOST:PORT",
     help="The address of `shopwindow serve`, which answers what no file does.",
 )
 @click.option(
     "--listen",
     default="80",
-    show_default=True,
     metavar="ADDRESS",
     help="The address and parameters of nginx's `listen`.",
 )
@@ -42,7 +42,6 @@ from shopwindow.problems import Misuse
     "--rate",
     type=click.IntRange(0, 100_000),
     default=50,
-    show_default=True,
     metavar="N",
     help="Requests a second that one client may send to the service; 0: no limit. Requests for "
     "files are not counted.",
@@ -51,7 +50,6 @@ from shopwindow.problems import Misuse
     "--burst",
     type=click.IntRange(0, 100_000),
     default=200,
-    show_default=True,
     metavar="N",
     help="How many requests above the rate are let through at once.",
 )
@@ -59,7 +57,6 @@ from shopwindow.problems import Misuse
     "--requests",
     type=click.IntRange(0, 65_535),
     default=64,
-    show_default=True,
     metavar="N",
     help="Requests of one client that the service handles at the same time; 0: no limit.",
 )
@@ -94,6 +91,8 @@ def edge(
     The worker runs on Cloudflare's Workers and in workerd. It holds digests of API keys
     only, and takes none of nginx's options: --keys to --requests.
     """
+    from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
+
     folder = Path(templates) if templates else None
     where = (interface(), Path(content), Path(out))
     if kind == "nginx":
@@ -127,6 +126,8 @@ def _nginx(
     requests: int,
 ) -> str:
     """Return nginx's configuration, and print warnings about the keys."""
+    from shopwindow.edge.nginx import EdgeLimits
+
     text, warnings = library.nginx_configuration(
         *where,
         keys,
@@ -141,6 +142,8 @@ def _nginx(
 
 
 def _warn_of_unused(content: str, templates: str | None) -> None:
+    from shopwindow.edge.nginx import NGINX_TEMPLATE
+
     own = Path(content) / "templates" / NGINX_TEMPLATE
     if own.exists() and not templates:
         from_option = "a template for nginx comes from --templates DIR alone"

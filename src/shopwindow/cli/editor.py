@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT_DIR, OUT, PROBLEMS, interface, print_problems
-from shopwindow.content.check.folder import Checked
-from shopwindow.editor.vscode import SETTINGS
+from shopwindow.cli import PROBLEMS
+from shopwindow.cli.options import CONTENT_DIR, OUT, interface
 from shopwindow.problems import number_of
 
 
@@ -42,8 +41,13 @@ def schemas(editor: str | None, openapi: bool, content: str, out: str) -> None:
         document = library.openapi_document(interface(), Path(content), Path(out))
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
         return
+    from shopwindow.editor.vscode import SETTINGS
+
     written, problems = library.editor_schemas(interface(), Path(content), editor)
     if problems:
+        from shopwindow.cli.steps import print_problems
+        from shopwindow.content.check.folder import Checked
+
         print_problems(Checked(None, problems), Path(content), "text")
         sys.exit(PROBLEMS)
     where = SETTINGS if editor == "vscode" else editor

@@ -2,36 +2,32 @@
 end.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import orjson
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT_DIR, opened
-from shopwindow.content.documents.finding import shown
-from shopwindow.content.lookup.history import Commit
-from shopwindow.content.lookup.shelf import value_text
-from shopwindow.content.lookup.uses import Uses
-from shopwindow.content.lookup.why import Explanation, Statement
+from shopwindow.cli.options import CONTENT_DIR, format_option
 from shopwindow.problems import number_of, one_line
+
+if TYPE_CHECKING:
+    from shopwindow.content.lookup.history import Commit
+    from shopwindow.content.lookup.uses import Uses
+    from shopwindow.content.lookup.why import Explanation, Statement
 
 COMMIT_DIGITS = 10
 """Digits of a commit's id: git prints 7 to 10, and finds it by these in any
 repository of content.
 """
 
-EXPLAINED_AS = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Lines for people, or JSON.",
-)
+EXPLAINED_AS = format_option(["text", "json"], "Lines for people, or JSON.")
 
 
 @click.command()
@@ -50,6 +46,8 @@ def why(names: tuple[str, ...], content: str, form: str) -> None:
         raise click.UsageError(
             "why needs an ID and a POINTER, and a KIND before them where it is no app"
         )
+    from shopwindow.cli.steps import opened
+
     explained = library.why(opened(content), *names)
     if form == "json":
         click.echo(orjson.dumps([asdict(one) for one in explained], option=INDENTED))
@@ -62,6 +60,8 @@ INDENTED = orjson.OPT_INDENT_2
 
 
 def _lines(explanation: Explanation, content: str) -> Iterator[str]:
+    from shopwindow.content.lookup.shelf import value_text
+
     place = explanation.place
     named = [explanation.kind, explanation.id, place]
     if place != explanation.pointer:  # in words
@@ -79,6 +79,8 @@ def _lines(explanation: Explanation, content: str) -> Iterator[str]:
 
 
 def _stated(label: str, statement: Statement, content: str, *, hidden: bool) -> str:
+    from shopwindow.content.documents.finding import shown
+
     line = f"  {label:<12}{content}/{statement.path}:{statement.line}"
     if hidden:
         line += f": {one_line(shown(statement.value))}"
@@ -107,6 +109,8 @@ def uses(what: str, name: str, content: str, form: str) -> None:
     that use a name of site.yaml, and `uses attribute NAME` the documents that have an
     attribute.
     """
+    from shopwindow.cli.steps import opened
+
     listed = library.uses(opened(content), what, name)
     if form == "json":
         click.echo(orjson.dumps(asdict(listed), option=INDENTED))
@@ -154,6 +158,8 @@ def retire(kind: str, id: str, on: str, yes: bool, content: str) -> None:
     written. Where nobody can be asked, it is written with --yes only. A document that
     names nothing else gets the same end; one that also names others is left as it is.
     """
+    from shopwindow.cli.steps import opened
+
     retired = library.retire(opened(content), kind, id, on)
     click.echo("".join(edit.diff(content) for edit in retired.edits), nl=False)
     for note in retired.notes:

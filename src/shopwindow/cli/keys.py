@@ -4,16 +4,14 @@ import os
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from shopwindow.cli import audit
-from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS
-from shopwindow.delivery.roots import DEFAULT_DAYS, MOST_DAYS, ROLES
-from shopwindow.problems import Failure
+from shopwindow.cli import PROBLEMS, audit
+from shopwindow.cli.options import CONTENT_DIR, DAYS
+from shopwindow.cli.places import require_delivery
 
 if TYPE_CHECKING:
     from shopwindow.delivery.keys import KeySource
@@ -44,19 +42,7 @@ def keys() -> None:
 
     Not to be confused with `shopwindow new key`, which makes an API key for an app.
     """
-    _require_libraries()
-
-
-def _require_libraries() -> None:
-    """Raise Failure without the extra `delivery`, whose modules are imported within
-    functions here for that reason.
-    """
-    try:
-        import_module("shopwindow.delivery.signing")
-    except ModuleNotFoundError as error:
-        install = "install shopwindow with the extra delivery, as the README says"
-        is_missing = f"{error.name} is not installed, and signing needs it"
-        raise Failure(f"{is_missing}: {install}") from None
+    require_delivery("signing", "signing")
 
 
 @keys.command()
@@ -65,7 +51,6 @@ def _require_libraries() -> None:
     "--root-keys",
     type=click.IntRange(1, 16),
     default=3,
-    show_default=True,
     metavar="N",
     help="How many people hold a root key.",
 )
@@ -73,7 +58,6 @@ def _require_libraries() -> None:
     "--threshold",
     type=click.IntRange(min=1),
     default=2,
-    show_default=True,
     metavar="N",
     help="How many of them have to sign a change of keys.",
 )
@@ -100,7 +84,7 @@ def init(folder: Path, root_keys: int, threshold: int, encrypted: bool) -> None:
 
 @keys.command()
 @KEY_FOLDER
-@click.argument("role", type=click.Choice(ROLES))
+@click.argument("role", type=click.Choice(["root", "targets", "snapshot", "timestamp"]))
 @click.option("--add", is_flag=True, help="Make one more key, which signs as well.")
 @click.option(
     "--remove",
@@ -115,10 +99,9 @@ def init(folder: Path, root_keys: int, threshold: int, encrypted: bool) -> None:
 )
 @click.option(
     "--expires",
-    type=click.IntRange(1, MOST_DAYS),
+    type=DAYS,
     metavar="DAYS",
-    help="For how many days a signature of ROLE is good. Default: "
-    f"{', '.join(f'{role} {days}' for role, days in DEFAULT_DAYS.items())}.",
+    help="For how many days a signature of ROLE is good. Default: root 365, targets 90, snapshot 30, timestamp 3.",
 )
 @HELD
 @ENCRYPTED
@@ -203,7 +186,7 @@ def signing_of(folder: str) -> "Signing":
     """Return what `publish --keys` signs with. Raises Failure without the extra
     `delivery`.
     """
-    _require_libraries()
+    require_delivery("signing", "signing")
     from shopwindow.delivery.signing import Signing
 
     return Signing(Path(folder), _source(Path(folder)))

@@ -13,7 +13,7 @@ import click
 
 from shopwindow.cli import audit
 from shopwindow.cli.database import opened, require
-from shopwindow.cli.steps import DATABASE_URL
+from shopwindow.cli.options import DATABASE_URL, format_option
 
 if TYPE_CHECKING:
     from shopwindow.retail.consents.table import Choice
@@ -42,13 +42,8 @@ def optins() -> None:
     metavar="DAY|INSTANT",
     help="Only choices from then on: 2026-11-24 or 2026-11-24T12:00:00Z; without a zone it is UTC.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["csv", "jsonl"]),
-    default="csv",
-    show_default=True,
-    help="CSV with a line of headings, or a JSON object on each line.",
+@format_option(
+    ["csv", "jsonl"], "CSV with a line of headings, or a JSON object on each line."
 )
 def export(database: str, since: str | None, form: str) -> None:
     """Print every choice that is stored, the oldest first.

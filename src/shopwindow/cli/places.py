@@ -4,23 +4,26 @@ Both have the same verbs: list, activate and pin, verify, prune. So the commands
 same ones, too, and `--target` says that they mean a target.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shopwindow import library
-from shopwindow.cli.steps import interface, progress_bar, setting
+from shopwindow.cli.options import interface, setting
 from shopwindow.problems import Failure, number_of
-from shopwindow.release.releases import Release
 
 if TYPE_CHECKING:
     from shopwindow.delivery.bucket import Bucket
     from shopwindow.delivery.purging import Purger
     from shopwindow.delivery.signing import Signature, Signing
+    from shopwindow.release.releases import Release
 
 SIGNING_KEYS = setting(
     "--keys",
@@ -33,46 +36,30 @@ SIGNING_KEYS = setting(
 TARGET_OPTION = click.option(
     "--target",
     default="",
+    show_default=False,
     metavar="TARGET",
     help="Mean a target of `publish`, by its name in site.yaml or its address, instead of the "
     "output directory.",
 )
 
 
-class Place(Protocol):
-    """Where releases live. Every method raises Failure."""
-
-    @property
-    def where(self) -> str:
-        """What messages call it."""
-
-    def listing(self) -> list[Release]:
-        """Return the releases, the newest first."""
-
-    def activate(self, id: str | None, reason: str, *, pin: bool) -> None:
-        """Make a release current, pin or unpin it, and print that."""
-
-    def verify(self, id: str) -> tuple[str, list[str], str]:
-        """Return a release's id, what is wrong with it, and what mends that."""
-
-    def prune(self, keep: int) -> tuple[Sequence[str], str]:
-        """Delete old releases; return the ids of those deleted, and what to print."""
-
-
 @dataclass(frozen=True)
 class Folder:
-    """An output directory."""
+    """An output directory. Every method raises Failure, and so do those of a Target."""
 
     out: Path
 
     @property
     def where(self) -> str:
+        """What messages call it."""
         return str(self.out)
 
     def listing(self) -> list[Release]:
+        """Return the releases, the newest first."""
         return library.releases(self.out)
 
     def activate(self, id: str | None, reason: str, *, pin: bool) -> None:
+        """Make a release current, pin or unpin it, and print that."""
         change = library.roll_back if pin else library.activate
         done = change(self.out, id, reason)
         previous = f", previous {done.previous[:12]}" if done.previous else ""
@@ -85,11 +72,13 @@ class Folder:
             )
 
     def verify(self, id: str) -> tuple[str, list[str], str]:
+        """Return a release's id, what is wrong with it, and what mends that."""
         release, wrong = library.verify(self.out, id, interface())
         mend = library.remedy(self.out, id) if wrong else ""
         return release, wrong, f"release {release[:12]} is damaged: {mend}"
 
     def prune(self, keep: int) -> tuple[Sequence[str], str]:
+        """Delete old releases; return the ids of those deleted, and what to print."""
         deleted, remaining = library.prune(self.out, keep)
         more = "; what was current in the last hour stays" * (remaining > keep)
         releases = number_of(len(deleted), "release")
@@ -100,10 +89,10 @@ class Folder:
 class Target:
     """A target of `publish`. ``follow``: how often hosts look that pull, in seconds."""
 
-    bucket: "Bucket"
-    purgers: Sequence["Purger"] = ()
+    bucket: Bucket
+    purgers: Sequence[Purger] = ()
     follow: float = 0.0
-    signing: "Signing | None" = None
+    signing: Signing | None = None
 
     @property
     def where(self) -> str:
@@ -138,6 +127,7 @@ class Target:
         self.purge()
 
     def verify(self, id: str) -> tuple[str, list[str], str]:
+        from shopwindow.cli.steps import progress_bar
         from shopwindow.delivery import signing, upkeep
         from shopwindow.delivery.layout import release_key
 
@@ -173,7 +163,7 @@ class Target:
             click.echo(f"{number_of(done.urls, 'URL')} purged")
 
 
-def echo_signed(signature: "Signature | None") -> None:
+def echo_signed(signature: Signature | None) -> None:
     """Print what was signed, and warn of what could not be."""
     if signature is None:
         return
@@ -185,7 +175,20 @@ def echo_signed(signature: "Signature | None") -> None:
         click.echo(f"shopwindow: {what}", err=True)
 
 
-def place_of(out: str, target: str, **at: Any) -> Place:
+def require_delivery(what: str, module: str = "targets") -> None:
+    """Raise Failure without the extra `delivery`, which ``what`` needs; that is why its
+    modules are imported within functions. ``module``: one of them.
+    """
+    try:
+        import_module(f"shopwindow.delivery.{module}")
+    except ModuleNotFoundError as error:
+        install = "install shopwindow with the extra delivery, as the README says"
+        raise Failure(
+            f"{error.name} is not installed, and {what} needs it: {install}"
+        ) from None
+
+
+def place_of(out: str, target: str, **at: Any) -> Folder | Target:
     """Return the place that `--target` means, or else the output directory.
 
     ``at`` are the arguments of `target_of`.
@@ -198,18 +201,14 @@ def target_of(target: str, content: str, *, folder: str = "") -> Target:
 
     ``folder``: of the keys that sign at an address, of which site.yaml says nothing.
 
-    Raises Failure without the extra `delivery`, which is why its modules are imported
-    within functions here.
+    Raises Failure without the extra `delivery`.
     """
     from shopwindow.cli.keys import signing_of
 
-    try:
-        from shopwindow.delivery.purging import purger_of
-        from shopwindow.delivery.targets import configured, opened
-    except ModuleNotFoundError as error:
-        install = "install shopwindow with the extra delivery, as the README says"
-        is_missing = f"{error.name} is not installed, and publishing needs it"
-        raise Failure(f"{is_missing}: {install}") from None
+    require_delivery("publishing")
+    from shopwindow.delivery.purging import purger_of
+    from shopwindow.delivery.targets import configured, opened
+
     settings = configured(target, Path(content))
     bucket = opened(settings.place, os.environ)
     purgers = [purger_of(way, os.environ) for way in settings.purge]

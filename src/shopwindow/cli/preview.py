@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from shopwindow.cli.steps import CONTENT_DIR, OUT, cache_of, interface
+from shopwindow.cli.options import CONTENT_DIR, OUT, interface
 from shopwindow.problems import Failure, Misuse
 
 
@@ -16,7 +16,6 @@ from shopwindow.problems import Failure, Misuse
 @click.option(
     "--bind",
     default="127.0.0.1:4000",
-    show_default=True,
     metavar="ADDRESS:PORT",
     help="Where the pages are. One that others reach is printed with a secret, without which it shows nothing.",
 )
@@ -29,6 +28,7 @@ from shopwindow.problems import Failure, Misuse
 @click.option(
     "--against",
     default="",
+    show_default=False,
     metavar="REV",
     help="Compare with this git revision instead of the current release.",
 )
@@ -81,6 +81,8 @@ def _export(content: Path, out: Path, folder: Path, against: str) -> None:
 
 def _cache(content: Path) -> Path:
     """Return a folder for what can be made again: in the user's cache, else a new one."""
+    from shopwindow.cli.steps import cache_of
+
     return cache_of(content) or Path(tempfile.mkdtemp(prefix="shopwindow-"))
 
 

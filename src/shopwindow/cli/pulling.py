@@ -1,5 +1,7 @@
 """`pull`: brings the current release of a target to this host."""
 
+from __future__ import annotations
+
 import os
 import sys
 from datetime import UTC, datetime
@@ -9,22 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shopwindow.cli.steps import (
-    CONTENT_DIR,
-    KEEP,
-    NOT_ACTIVATED,
-    OUT,
-    interface,
-    progress_bar,
-    setting,
-)
-from shopwindow.problems import Failure, number_of
-from shopwindow.release.edge_notes import stale_edges
-from shopwindow.release.releases import Releases
-from shopwindow.service import journal
+from shopwindow.cli import NOT_ACTIVATED
+from shopwindow.cli.options import CONTENT_DIR, KEEP, OUT, interface, setting
+from shopwindow.cli.places import require_delivery
+from shopwindow.problems import number_of
 
 if TYPE_CHECKING:
     from shopwindow.delivery.pulling import Pulled, ReleaseSource
+    from shopwindow.release.releases import Releases
 
 
 EVERY = setting(
@@ -88,6 +82,8 @@ def pull(
     Exit status 0: done; 3: the release is here, and another one is pinned on this host;
     4: refused, and what was current still is.
     """
+    from shopwindow.release.releases import Releases
+
     releases = Releases(Path(out))
     place = opened_source(source, Path(content), releases, root, floor)
     if follow:
@@ -98,37 +94,30 @@ def pull(
 
 def opened_source(
     source: str, content: Path, releases: Releases, root: str = "", floor: int = 0
-) -> "ReleaseSource":
+) -> ReleaseSource:
     """Return the source that an argument means; with a ``root``, one that verifies.
 
-    Raises Failure without the extra `delivery`, which is why its modules are imported
-    within functions here; and where the root is none.
+    Raises Failure without the extra `delivery`, and where the root is none.
     """
     if floor and not root:
         raise click.UsageError("--floor needs --root: without it nothing is verified")
-    try:
-        from shopwindow.delivery.pulling import UnsignedSource
-        from shopwindow.delivery.targets import configured, opened
+    require_delivery("pulling")
+    from shopwindow.delivery.pulling import UnsignedSource
+    from shopwindow.delivery.targets import configured, opened
 
-        if root:
-            from shopwindow.delivery.verifying import (
-                TRUSTED,
-                SignedSource,
-                trusted_root,
-            )
-    except ModuleNotFoundError as error:
-        install = "install shopwindow with the extra delivery, as the README says"
-        is_missing = f"{error.name} is not installed, and pulling needs it"
-        raise Failure(f"{is_missing}: {install}") from None
     bucket = opened(configured(source, content).place, os.environ)
     if not root:
         return UnsignedSource(bucket)
+    from shopwindow.delivery.verifying import TRUSTED, SignedSource, trusted_root
+
     trusted = trusted_root(Path(root))
     return SignedSource(bucket, trusted, releases.out / TRUSTED, floor)
 
 
-def _pull_once(source: "ReleaseSource", releases: Releases, keep: int) -> None:
+def _pull_once(source: ReleaseSource, releases: Releases, keep: int) -> None:
+    from shopwindow.cli.steps import progress_bar
     from shopwindow.delivery.pulling import prune, pull
+    from shopwindow.release.edge_notes import stale_edges
 
     done = pull(
         source,
@@ -146,12 +135,13 @@ def _pull_once(source: "ReleaseSource", releases: Releases, keep: int) -> None:
 
 
 def _follow(
-    source: "ReleaseSource",
+    source: ReleaseSource,
     releases: Releases,
     keep: int,
     every: float,
 ) -> None:
     from shopwindow.delivery.following import Log, follow, stopped_by_signals
+    from shopwindow.service import journal
 
     log = Log(partial(journal.info, "pull"), partial(journal.error, "pull"))
     with stopped_by_signals() as stopped:
@@ -166,7 +156,7 @@ def _follow(
         )
 
 
-def _outcome(done: "Pulled") -> str:
+def _outcome(done: Pulled) -> str:
     """Return what a pull did, as a line."""
     previous = (done.previous or "")[:12]
     if done.activated:

@@ -1,5 +1,7 @@
 """`build`, and what lists, activates, compares, verifies and deletes releases."""
 
+from __future__ import annotations
+
 import gc
 import sys
 import time
@@ -7,47 +9,39 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from shlex import quote
-from typing import Any
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shopwindow import library
-from shopwindow.cli import audit
-from shopwindow.cli.differences import DIFFERENCE_FORMATS
-from shopwindow.cli.places import SIGNING_KEYS, TARGET_OPTION, place_of
-from shopwindow.cli.steps import (
+from shopwindow.cli import NOT_ACTIVATED, PROBLEMS, audit
+from shopwindow.cli.options import (
     AT,
     CONTENT_DIR,
     DEFAULT_OUT,
     JOBS,
-    NOT_ACTIVATED,
     OUT,
-    PROBLEMS,
+    REASON,
+    format_option,
     interface,
-    memory_of,
-    opened,
-    print_placeholders,
-    print_problems,
-    print_warnings,
-    progress_bar,
 )
-from shopwindow.interface.operation import FromContent, FromStore, Operation
-from shopwindow.library import Build
+from shopwindow.cli.places import SIGNING_KEYS, TARGET_OPTION, place_of
 from shopwindow.problems import number_of
-from shopwindow.release.build import Built
-from shopwindow.release.edge_notes import ConfiguredEdge
-from shopwindow.release.releases import Release
-from shopwindow.release.waiting import Waiting
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from shopwindow.interface.operation import Operation
+    from shopwindow.library import Build
+    from shopwindow.release.build import Built
+    from shopwindow.release.edge_notes import ConfiguredEdge
+    from shopwindow.release.releases import Release
+    from shopwindow.release.waiting import Waiting
 
 LISTED_IDS = 10
 """Ids of changed documents that a build prints for each kind: a line of a terminal
 holds ten.
 """
-
-REASON = click.option(
-    "--reason", default="", metavar="TEXT", help="Why; goes into the history."
-)
 
 
 @click.command()
@@ -79,6 +73,8 @@ def build(
     Exit status 0: the release is current; 1: the content has problems, and nothing was
     written; 3: the release was written, but a rollback has pinned `current`.
     """
+    from shopwindow.cli import steps
+
     # A build creates many objects and drops few: the collector would walk them over and
     # over.
     gc.disable()
@@ -93,16 +89,16 @@ def build(
         at=at,
         jobs=jobs,
         fresh=no_cache,
-        memory=memory_of(content),
-        steps=progress_bar,
+        memory=steps.memory_of(content),
+        steps=steps.progress_bar,
     )
     if done.built is None:
-        print_problems(done.checked, Path(content), "text")
+        steps.print_problems(done.checked, Path(content), "text")
         sys.exit(PROBLEMS)
     _print_built(done, done.built)
     _print_next(done, done.built, out)
-    print_warnings(done.checked, Path(content))
-    print_placeholders(done.checked, content)
+    steps.print_warnings(done.checked, Path(content))
+    steps.print_placeholders(done.checked, content)
     click.echo(f"{time.perf_counter() - started:.2f} s")
     if done.current != done.built.id:
         sys.exit(NOT_ACTIVATED)
@@ -193,6 +189,8 @@ def _print_edges(edges: Iterable[ConfiguredEdge]) -> None:
 
 
 def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
+    from shopwindow.cli.steps import opened
+
     for operation, files in library.counted(opened(content), at=at, jobs=jobs):
         where = (
             _why_dynamic(operation)
@@ -203,6 +201,8 @@ def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
 
 
 def _why_dynamic(operation: Operation) -> str:
+    from shopwindow.interface.operation import FromContent, FromStore
+
     if isinstance(operation.source, FromContent):
         return "dynamic: it names no entries to pre-render"
     if isinstance(operation.source, FromStore):
@@ -291,13 +291,9 @@ def activate(id: str | None, reason: str, latest: bool, **at: Any) -> None:
     is_flag=True,
     help="Only print the URLs to purge, one a line; this reads only the manifests.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(list(DIFFERENCE_FORMATS)),
-    default="text",
-    show_default=True,
-    help="For people, for a pull request's comment, as a page, or as JSON.",
+@format_option(
+    ["text", "markdown", "html", "json"],
+    "For people, for a pull request's comment, as a page, or as JSON.",
 )
 def diff(a: str, b: str, out: str, only_urls: bool, form: str) -> None:
     """Print what changes from release A to release B, and the URLs to purge from
@@ -307,6 +303,8 @@ def diff(a: str, b: str, out: str, only_urls: bool, form: str) -> None:
     release that was current before. Without B it is the current release, and without
     both the current one is compared with the previous one.
     """
+    from shopwindow.cli.differences import DIFFERENCE_FORMATS
+
     if only_urls:
         for url in library.urls_to_purge(Path(out), a, b):
             click.echo(url)

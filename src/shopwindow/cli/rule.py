@@ -1,13 +1,17 @@
 """`rule`: what a rule wants and why, a mistake, and the fix."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
 from shopwindow import library
-from shopwindow.cli.steps import interface
-from shopwindow.cli.terminal import styled
-from shopwindow.content.rules import rule_pages
-from shopwindow.content.rules.rule_pages import RulePage
+from shopwindow.cli.options import format_option, interface
 from shopwindow.problems import Misuse, suggestion
+
+if TYPE_CHECKING:
+    from shopwindow.content.rules.rule_pages import Pages, RulePage
 
 NAME_WIDTH = 28
 """Columns of a rule's name in the list: the longest has 27 characters."""
@@ -22,19 +26,17 @@ _COLORS_OF_PARTS = {"Wrong": "red", "Right": "green"}
 
 @click.command()
 @click.argument("name", required=False)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown"]),
-    default="text",
-    show_default=True,
-    help="For a terminal, or as Markdown: all pages make docs/editors/rules.md.",
+@format_option(
+    ["text", "markdown"],
+    "For a terminal, or as Markdown: all pages make docs/editors/rules.md.",
 )
 def rule(name: str | None, form: str) -> None:
     """Say what a rule of `check` wants and why, with a mistake and its fix.
 
     NAME is the rule's, such as time.order; without it, all rules are listed.
     """
+    from shopwindow.content.rules import rule_pages
+
     pages = library.rule_pages(interface())
     if name is None:
         shown = rule_pages.document(pages) if form == "markdown" else _list(pages)
@@ -49,7 +51,7 @@ def rule(name: str | None, form: str) -> None:
     click.echo(shown.rstrip("\n"))
 
 
-def _list(pages: rule_pages.Pages) -> str:
+def _list(pages: Pages) -> str:
     return "\n".join(
         f"{page.name:<{NAME_WIDTH}}{page.title}" for page in pages.values()
     )
@@ -57,6 +59,9 @@ def _list(pages: rule_pages.Pages) -> str:
 
 def _page(page: RulePage) -> str:
     """Return a page for a terminal: the name, why, the mistake and the fix."""
+    from shopwindow.cli.terminal import styled
+    from shopwindow.content.rules import rule_pages
+
     parts = [f"{styled(page.name, bold=True)}: {page.title}."]
     parts += click.wrap_text(page.why, LINE_WIDTH).splitlines()
     for path, text in page.beside:

@@ -1,23 +1,23 @@
 """`serve`: the service that answers from the current release."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from shopwindow.cli.steps import (
+from shopwindow.cli.options import (
     DEFAULT_DATABASE,
     LOG_DIR,
     TEMPLATES_DIR,
     interface_name,
     setting,
 )
-from shopwindow.interface.loading import VARIABLE
-from shopwindow.service.processors import processors
-from shopwindow.service.serve import Processes, address
-from shopwindow.service.serve import serve as run
-from shopwindow.service.settings import Settings
+
+if TYPE_CHECKING:
+    from shopwindow.service.settings import Settings
 
 
 @click.command()
@@ -74,7 +74,6 @@ from shopwindow.service.settings import Settings
     "--clients",
     type=click.IntRange(1, 65536),
     default=4096,
-    show_default=True,
     metavar="N",
     help="How many connections a worker keeps open at most; others are closed. Each takes an "
     "open file and some memory.",
@@ -96,6 +95,12 @@ def serve(
     A release that becomes the current one meanwhile is served from then on. The mails
     of the outbox are sent where SHOPWINDOW_SMTP names a mail server.
     """
+    from shopwindow.interface.loading import VARIABLE
+    from shopwindow.service.processors import processors
+    from shopwindow.service.serve import Processes, address
+    from shopwindow.service.serve import serve as run
+    from shopwindow.service.settings import Settings
+
     given = {
         VARIABLE: interface_name(),
         "SHOPWINDOW_OUT": out,

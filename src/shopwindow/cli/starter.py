@@ -7,10 +7,8 @@ import click
 
 from shopwindow import library
 from shopwindow.cli import audit
-from shopwindow.cli.steps import AT, CONTENT_DIR, interface, memory_of, opened
+from shopwindow.cli.options import AT, CONTENT_DIR, interface
 from shopwindow.problems import number_of
-from shopwindow.starter.begin import EDITORS, PIPELINES, STARTS, Beginning
-from shopwindow.starter.locked import wheel_of
 
 CONTRACT, API_KEY = "contract", "key"
 """Words in the place of a kind: what is begun, and is no document of an editor."""
@@ -21,20 +19,19 @@ CONTRACT, API_KEY = "contract", "key"
 @click.option(
     "--from",
     "start",
-    type=click.Choice(STARTS),
-    default=STARTS[0],
-    show_default=True,
+    metavar="minimal|sample",
+    default="minimal",
     help="The content to start from: one document of each sort, or a whole department store.",
 )
 @click.option(
     "--ci",
     "pipeline",
-    type=click.Choice(list(PIPELINES)),
+    metavar="github|gitlab",
     help="Also a pipeline that checks and builds every change.",
 )
 @click.option(
     "--editor",
-    type=click.Choice(EDITORS),
+    metavar="vscode",
     help="Also schemas, settings and tasks for an editor.",
 )
 @click.option(
@@ -54,6 +51,9 @@ def init(
     Content goes to DIR/content; releases will go to DIR/dist. In DIR, no command needs
     an option. Where DIR holds something that would be written, nothing is.
     """
+    from shopwindow.starter.begin import Beginning
+    from shopwindow.starter.locked import wheel_of
+
     beginning = Beginning(start, pipeline, editor, wheel_of(wheel) if wheel else None)
     files = library.start(interface(), folder, beginning)
     click.echo(f"{folder}: {number_of(len(files), 'file')} written")
@@ -100,6 +100,8 @@ def new(
     `new key APP` makes an API key of an app, and prints it this once, with its digest.
     The app and the edge's file of keys need the key; the app's apiKeys need the digest.
     """
+    from shopwindow.cli.steps import memory_of, opened
+
     if kind == CONTRACT:
         if not (name and version and requests):
             raise click.UsageError(

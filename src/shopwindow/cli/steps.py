@@ -1,4 +1,4 @@
-"""What the commands share: options, exit statuses, and steps that several of them take."""
+"""Steps that several commands take. It needs the engine: a command imports it when it runs."""
 
 import gc
 import os
@@ -9,26 +9,18 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, TypeVar
 
 import click
 
 from shopwindow import library
-from shopwindow.cli import report, terminal
+from shopwindow.cli import PROBLEMS, report, terminal
+from shopwindow.cli.options import interface
 from shopwindow.cli.report import ProblemReport
 from shopwindow.content.check.folder import Checked
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.reading.processes import Progress
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import DEFAULT, load
 from shopwindow.library import ContentAtFault, OpenedContent
 from shopwindow.problems import Problem, number_of, place_words
-
-PROBLEMS, NOT_ACTIVATED = 1, 3
-"""Exit statuses beside those of every command."""
-
-DEFAULT_CONTENT = "content"
-DEFAULT_DATABASE = "sqlite:///store/shopwindow.sqlite"
 
 LISTED_WARNINGS = 10
 """Warnings that a build prints: what it did has to stand on the same screen."""
@@ -52,122 +44,6 @@ MOST_CACHES = 32
 """Content folders that are remembered at once: a person has a few, and a pipeline that
 checks each change in a folder of its own would fill the disk.
 """
-
-DAYS = click.IntRange(1, 3650)
-"""Days for which something is stored: at most ten years, as bookkeeping requires."""
-
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-
-class _MayBeEmpty(click.Option):
-    """An option whose environment variable may be empty, which means: none.
-
-    Click takes an empty variable for one that is not set.
-    """
-
-    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        return os.environ.get(str(self.envvar))
-
-
-def setting(
-    flag: str,
-    *names: str,
-    may_be_empty: bool = False,
-    variable: str = "",
-    default: Any = None,
-    **more: Any,
-) -> Callable[[Decorated], Decorated]:
-    """Return an option that an environment variable sets, too; the help names both.
-
-    ``variable``: its name; empty: that of the flag, as SHOPWINDOW_LOG_DIR for
-    `--log-dir`. ``may_be_empty``: an empty one means none. The others are those of
-    `click.option`.
-    """
-    name = flag.partition("/")[0].removeprefix("--").replace("-", "_").upper()
-    return click.option(
-        flag,
-        *names,
-        cls=_MayBeEmpty if may_be_empty else click.Option,
-        envvar=variable or f"SHOPWINDOW_{name}",
-        show_envvar=True,
-        default=default,
-        show_default=default not in (None, ""),
-        **more,
-    )
-
-
-# -- options ---------------------------------------------------------------------------
-
-CONTENT_DIR = click.option(
-    "--content",
-    default=DEFAULT_CONTENT,
-    show_default=True,
-    metavar="DIR",
-    help="The content folder.",
-)
-DEFAULT_OUT = "dist"
-OUT = click.option(
-    "--out",
-    default=DEFAULT_OUT,
-    show_default=True,
-    metavar="DIR",
-    help="The output directory, which holds the releases.",
-)
-KEEP = click.option(
-    "--keep",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="How many of the newest releases stay.",
-)
-JOBS = click.option(
-    "--jobs",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    hidden=True,  # for benchmarks and for whoever shares a machine
-    help="How many processes share the work; default: one for each processor.",
-)
-AT = click.option(
-    "--at",
-    metavar="INSTANT",
-    help="Take the content that is live at this instant: 2026-11-27, 2026-11-27 06:00, "
-    "2026-11-27 06:00 America/Los_Angeles or RFC 3339; default: now.",
-)
-DATABASE_URL = setting(
-    "--database",
-    default=DEFAULT_DATABASE,
-    metavar="URL",
-    help="The service's database: sqlite:///PATH or postgresql://….",
-)
-LOG_DIR = setting(
-    "--log-dir",
-    may_be_empty=True,
-    default="store/log",
-    metavar="DIR",
-    help="The folder of the mobile log; empty: there is none, and `serve` refuses its entries.",
-)
-TEMPLATES_DIR = setting(
-    "--templates",
-    default="content/templates",
-    metavar="DIR",
-    help="A folder with templates of mails, used instead of the program's own.",
-)
-
-
-def interface() -> Interface:
-    """Return the Interface that the option --interface names. Raises Failure."""
-    return load(interface_name())
-
-
-def interface_name() -> str:
-    """Return what the option --interface says, `package.module:NAME`."""
-    root = click.get_current_context().find_root()
-    return root.params.get("interface") or DEFAULT
-
-
-# -- steps -----------------------------------------------------------------------------
 
 
 def opened(content: str) -> OpenedContent:
