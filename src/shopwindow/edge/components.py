@@ -6,9 +6,13 @@ has no name they invent one. So each object with listed properties becomes a com
 and each text, number, list or open map is written where it is used. Only what a
 response or a body needs is taken over: of a schema for editors that lends a response
 one definition, just that definition.
+
+A body is described as strictly as it is judged. An answer is described openly: a client
+that an app shipped years ago meets members and words that came later. So no object of an
+answer is closed, and a list of words is a text whose description names them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain, count
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urldefrag, urljoin
@@ -29,25 +33,45 @@ _WITH_SCHEMAS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _WITH_SCHEMA = frozenset({"items", "additionalProperties", "propertyNames", "not"})
 """Keywords whose values are schemas: in an object, in a list, or one alone."""
 
-_OWN_KEYWORDS = frozenset({"x-allowed", "x-any-character", "x-ignored", "x-single"})
-"""Keywords that steer messages about content, and how the service reads a body."""
+_OWN_KEYWORDS = frozenset(
+    {
+        "x-allowed",
+        "x-any-character",
+        "x-ignored",
+        "x-numeric",
+        "x-single",
+        "x-textual",
+    }
+)
+"""Keywords that steer messages about content, and how the service reads a body. It
+admits other spellings, such as a number as text. The document names the plain one:
+generators of clients send nothing where one of several types may stand.
+"""
 
 _OF_VALUES = frozenset({"enum", "const"})
 """Keywords that list values. At a boolean they are left out: generators of clients make
 texts of them, and refuse a true for not being "true".
 """
 
+_MOST_OF_32_BITS = 2**31 - 1
+"""The largest whole number of the type that generators make without a format."""
+
 
 class _SchemaAddress(NamedTuple):
-    """Where a schema stands: a file below schemas/, and a pointer into it."""
+    """Where a schema stands: a file below schemas/, and a pointer into it.
+
+    ``of_body``: it describes a part of a body, not of an answer.
+    """
 
     file: str
     pointer: str = ""
+    of_body: bool = False
 
     def below(self, *steps: str) -> "_SchemaAddress":
         """Return the address of a part of the schema."""
         escaped = [step.replace("~", "~0").replace("/", "~1") for step in steps]
-        return _SchemaAddress(self.file, "/".join([self.pointer, *map(quote, escaped)]))
+        pointer = "/".join([self.pointer, *map(quote, escaped)])
+        return self._replace(pointer=pointer)
 
 
 class Components:
@@ -58,17 +82,17 @@ class Components:
         self._files = files
         self._names: dict[_SchemaAddress, str] = {}
 
-    def reference(self, file: str, pointer: str = "") -> Json:
-        """Return what stands for a schema where it is used.
+    def reference(self, file: str, *, of_body: bool = False) -> Json:
+        """Return what stands for a file's schema where it is used.
 
         Args:
-            file: its file below schemas/, such as responses/stores.json.
-            pointer: the way to it within the file, as a JSON Pointer; empty: the whole.
+            file: the file below schemas/, such as responses/stores.json.
+            of_body: it describes a body, not an answer.
 
         Returns:
             A reference to a component; the schema itself where it is no object.
         """
-        return self._use(_SchemaAddress(file, pointer))
+        return self._use(_SchemaAddress(file, of_body=of_body))
 
     def shape(self, file: str) -> Shape:
         """Return the shape of a file's schema, which decides on the root of its XML."""
@@ -79,9 +103,9 @@ class Components:
         examples: Sequence[Json] = self._files[file].get("examples", ())
         return examples
 
-    def name(self, file: str) -> str:
-        """Return the name of the component that a file's whole schema is."""
-        return self._names[_SchemaAddress(file)]
+    def name_of_body(self, file: str) -> str:
+        """Return the name of the component that a body's whole schema is."""
+        return self._names[_SchemaAddress(file, of_body=True)]
 
     def _use(self, address: _SchemaAddress, name: str = "") -> Json:
         """Return what stands for the schema at an address.
@@ -91,7 +115,7 @@ class Components:
         schema, place = self._at(address), address
         beside: Json = {}
         while "$ref" in schema:
-            place = _target(schema["$ref"], place.file)
+            place = _target(schema["$ref"], place)
             beside = {**schema, **beside}
             schema, name = self._at(place), ""
         beside.pop("$ref", None)
@@ -126,6 +150,8 @@ class Components:
         left_out = _OWN_KEYWORDS
         if schema.get("type") == "boolean":
             left_out |= _OF_VALUES
+        if not place.of_body:
+            schema = _opened(schema)
         value = {key: part for key, part in schema.items() if key not in left_out}
         for keyword in _WITH_SCHEMAS_BY_NAME & value.keys():
             value[keyword] = {
@@ -140,7 +166,7 @@ class Components:
                 self._use(place.below(keyword, str(number)), name)
                 for number in range(len(value[keyword]))
             ]
-        return _accepted(value)
+        return wide(value)
 
     def _unused(self, name: str) -> str:
         """Return a name that no component has yet: the name, or with a number."""
@@ -166,10 +192,10 @@ def _name(address: _SchemaAddress) -> str:
     return "".join(map(_capitalized, words))
 
 
-def _target(reference: str, file: str) -> _SchemaAddress:
-    """Return the address that a reference in a file leads to."""
-    whole, pointer = urldefrag(urljoin(BASE + file, reference))
-    return _SchemaAddress(whole.removeprefix(BASE), pointer)
+def _target(reference: str, place: _SchemaAddress) -> _SchemaAddress:
+    """Return the address that a reference at another address leads to."""
+    file, pointer = urldefrag(urljoin(BASE + place.file, reference))
+    return place._replace(file=file.removeprefix(BASE), pointer=pointer)
 
 
 def _capitalized(name: str) -> str:
@@ -178,39 +204,27 @@ def _capitalized(name: str) -> str:
     return "".join(word[0].upper() + word[1:] for word in words)
 
 
-def _accepted(schema: Json) -> Json:
-    """Return a place of a request's schema as clients may write it.
+def _opened(schema: Json) -> Json:
+    """Return a schema of an answer as one that holds for later programs too.
 
-    Where `body.coerced` accepts several types and makes one of them, several stand
-    here.
+    An object may get members, and a list of words may grow.
     """
-    description = (
-        {"description": schema["description"]} if "description" in schema else {}
-    )
-    not_plain = (*_OTHER_SPELLINGS, "description")
-    plain = {key: part for key, part in schema.items() if key not in not_plain}
-    others = [
-        other(plain)
-        for keyword, other in _OTHER_SPELLINGS.items()
-        if schema.get(keyword)
-    ]
-    return {**description, "anyOf": [plain, *others]} if others else schema
+    schema = dict(schema)
+    if schema.get("additionalProperties") is False:
+        del schema["additionalProperties"]
+    if schema.get("type") == "string" and "enum" in schema:
+        words = ", ".join(schema.pop("enum"))
+        about = schema.get("description", "")
+        schema["description"] = f"{about} Words so far: {words}.".strip()
+    return schema
 
 
-_DIGIT_PATTERNS: Mapping[bool, str] = {
-    True: "^[1-9][0-9]{0,15}$",
-    False: "^(0|[1-9][0-9]{0,15})$",
-}
-"""A whole number as text, by whether it is above 0."""
+def wide(schema: Json) -> Json:
+    """Return a schema that says where a whole number needs 64 bits.
 
-_OTHER_SPELLINGS: Mapping[str, Callable[[Json], Json]] = {
-    "x-textual": lambda schema: {
-        "type": "string",
-        "pattern": _DIGIT_PATTERNS[bool(schema["minimum"])],
-    },
-    "x-numeric": lambda schema: {"type": "integer"},
-}
-"""Keyword of a request's schema → the other spelling that it admits. The service also
-takes one object for a list of one (`x-single`), which the document leaves out: several
-generators of clients send nothing where a list or an object may stand.
-"""
+    Without a format, generators of clients make an integer of 32 bits of it.
+    """
+    is_integer = schema.get("type") == "integer"
+    if is_integer and schema.get("maximum", _MOST_OF_32_BITS + 1) > _MOST_OF_32_BITS:
+        return {**schema, "format": "int64"}
+    return schema

@@ -1,4 +1,4 @@
-"""Example requests and responses for documents, from a release.
+"""Example requests, responses and refusals for documents, from a release.
 
 An operation declares examples of its parameters, which the sample content answers. A
 shop of its own has other stores and products. So the request that a document shows is
@@ -13,8 +13,11 @@ from typing import Any
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answer import value_of
 from shopwindow.interface.bind import bind
+from shopwindow.interface.body import Bodies
+from shopwindow.interface.formats import JSON
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.kinds import Callback, FieldMask
 from shopwindow.interface.operation import FromContent, Operation, Parameter
@@ -124,14 +127,58 @@ def _prerendered(operation: Operation, content: Content) -> Iterator[dict[str, s
         }
 
 
-def _response(
+def refusal(
+    code: str,
+    interface: Interface,
+    operation: Operation,
+    content: Content,
+    schemas: Schemas,
+) -> Refusal | None:
+    """Return a refusal that a request of an operation meets, with the words it gets.
+
+    ``code``: `invalid` or `no_data`. None: nothing that was tried is refused so.
+    """
+    bodies = Bodies(schemas, content) if operation.body else None
+    tried = _with_a_wrong_text if code == "invalid" else _with_unknown_ids
+    for texts in tried(operation):
+        try:
+            _value(interface, operation, content, texts, bodies)
+        except Refusal as refusal:
+            if refusal.code == code:
+                return refusal
+    return None
+
+
+def _with_a_wrong_text(operation: Operation) -> Iterator[dict[str, str]]:
+    """Yield parameters of which one is none of its kind; the last time, all are right."""
+    declared = _declared(operation)
+    for parameter in operation.parameters:
+        yield {**declared, parameter.name: "?"}
+    yield declared
+
+
+def _with_unknown_ids(operation: Operation) -> Iterator[dict[str, str]]:
+    """Yield parameters whose numbers are the greatest that are allowed."""
+    declared = _declared(operation)
+    schemas = {name: operation.kind(name).schema() for name in declared}
+    greatest = {
+        name: str(schema.get("items", schema).get("maximum", declared[name]))
+        for name, schema in schemas.items()
+    }
+    if greatest != declared:
+        yield greatest
+
+
+def _value(
     interface: Interface,
     operation: Operation,
     content: Content,
     texts: Mapping[str, str],
+    bodies: Bodies | None = None,
 ) -> Json:
-    """Return the response to a request as a JSON value; None where it is refused or has
-    no items.
+    """Return the answer to a request as a JSON value; None where it is another's.
+
+    A body is an empty object. Raises Refusal.
     """
     path = operation.path
     for name in operation.in_path:
@@ -141,17 +188,34 @@ def _response(
         for name, text in texts.items()
         if name not in operation.in_path
     )
+    request = Request(path, query, method=operation.method)
+    if bodies:
+        headers = {"content-type": JSON.media_type}
+        request = request._replace(headers=headers, length=2, body=b"{}")
     application = next(iter(interface.application_names(content)), None)
+    call = bind(request, application, interface, bodies=bodies)
+    if call.operation != operation:  # the path of the list, where an id is empty
+        return None
+    is_read = isinstance(operation.source, FromContent)
+    return value_of(call, content) if is_read else None
+
+
+def _response(
+    interface: Interface,
+    operation: Operation,
+    content: Content,
+    texts: Mapping[str, str],
+) -> Json:
+    """Return the response to a request as a JSON value; None where it is refused or has
+    no items.
+    """
     try:
-        call = bind(Request(path, query), application, interface)
-        if call.operation != operation:  # the path of the list, where an id is empty
-            return None
-        value = value_of(call, content)
+        value = _value(interface, operation, content, texts)
     except Refusal:
         return None
     items: Any = value
     for name in operation.items:
-        items = items.get(name, ())
+        items = items.get(name, ()) if items else ()
     return value if items else None
 
 

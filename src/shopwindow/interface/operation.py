@@ -224,7 +224,8 @@ class Operation:
     stands in no property of this name; contracts' paths may begin with it. ``items``:
     the properties that lead to the list of items, which a `_fields` mask applies to.
     ``by_application``: it depends on the API key's application. ``own_failures``:
-    failures have the form of single-use codes (interface 7.2). ``tagged``: it has an
+    failures have the form of single-use codes (interface 7.2); the code and
+    the reason of each that is the operation's own. ``tagged``: it has an
     ETag of what it shows, and If-Match is honored. ``lifetime``: seconds for which
     caches may store it where site.yaml does not name the operation; None: site.yaml's
     default.
@@ -253,7 +254,7 @@ class Operation:
     body_optional: bool = False
     cookie: Cookie | None = None
     order_host: bool = False
-    own_failures: bool = False
+    own_failures: tuple[tuple[str, str], ...] = ()
     safe: bool = True
     tagged: bool = False
     allowance: Allowance | CountedByAction | None = None

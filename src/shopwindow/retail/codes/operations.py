@@ -68,6 +68,16 @@ _GUESSES = (
 reached holds.
 """
 
+FAILURES = (
+    ("invalid", "INVALID_CODE"),
+    ("invalid", "SUPC_USED"),
+    ("invalid", "PROMOTION_NOT_STARTED"),
+    ("invalid", "PROMOTION_EXPIRED"),
+    ("invalid", "PROMOTION_WITHDRAWN"),
+    ("too_many", "TOO_MANY_INVALID_CODES"),
+)
+"""Why a code is not expired: the refusal's code, and the reason that the client reads."""
+
 EXPIRED = Outcome({"success": True})
 """The response to the order that has the code."""
 
@@ -218,7 +228,7 @@ OPERATIONS = (
         body="supc",
         cookie=Cookie("promoCode", "code_cookie"),
         order_host=True,
-        own_failures=True,
+        own_failures=FAILURES,
         allowance=CountedByAction("wrong codes"),
     ),
 )
