@@ -84,6 +84,7 @@ def run(strategy: Any, service: Application, statuses: dict[int, int]) -> None:
     @hypothesis.given(strategy, hypothesis.strategies.sampled_from(["application/json", "application/xml"]))
     def checked(case: Any, accept: str) -> None:
         host = {"Host": ORDERS} if case.operation.path in ON_THE_ORDER_HOST else {}
+        case.query.pop("callback", None)  # the answer is a script then, which the document has in words alone
         response = case.call(app=service, headers={**KEY, "Accept": accept, **host})
         statuses[response.status_code] = statuses.get(response.status_code, 0) + 1
         masked = [response_schema_conformance] if "_fields" in case.query else []  # exempt from `required`
