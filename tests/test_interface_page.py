@@ -176,6 +176,16 @@ def test_a_clause_has_the_properties_of_a_body(operation: Operation) -> None:
     assert body_of(operation) - set(re.findall(r"`(?:\{\")?(\w+)", text)) == set()
 
 
+@pytest.mark.parametrize(("name", "number"), [(name, number) for name, number in BODIES.items() if number != "2.7"])
+def test_a_clause_says_which_properties_are_needed(name: str, number: str) -> None:
+    schema = load(SCHEMAS / f"requests/{name}.json")
+    entry = schema["properties"].get("entry", {}).get("items", schema)
+    rows = re.findall(r"^\| (`.*?) \| (yes|no) \|", sections()[number], re.MULTILINE)
+    said = {name: needed == "yes" for cell, needed in rows for name in re.findall(r"`(\w+)`", cell)}
+    assert len(said) > 2
+    assert said == {name: name in entry["required"] for name in said}
+
+
 def test_the_page_has_the_fields_of_every_answer() -> None:
     shown = {found["file"] for found in MARK.finditer(TEXT) if found["file"]}
     assert shown == {f"responses/{path.name}" for path in (SCHEMAS / "responses").iterdir()}
