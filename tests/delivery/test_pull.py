@@ -102,7 +102,7 @@ def test_what_a_pull_left_that_was_killed_as_it_activated_is_cleared_up(
     assert [(entry["from"], entry["id"]) for entry in history(host.out)] == [
         (None, first),
         (first, second),
-        (None, first),
+        (first, first),  # it stayed current
         (first, second),
     ]
 
