@@ -38,7 +38,7 @@ def import_(sql: Path, feeds: tuple[Path, ...], content: str) -> None:
     the program and of --content. Exit status 0; 1: rows that are no documents, each
     reported, and nothing was printed; 2: wrong use.
     """
-    from shopwindow.cli.steps import row_counter
+    from shopwindow.cli.steps import progress_bar
     from shopwindow.content.check.folder import MAX_PROBLEMS
 
     try:
@@ -52,20 +52,24 @@ def import_(sql: Path, feeds: tuple[Path, ...], content: str) -> None:
     schemas = library.schemas(interface(), Path(content))
     written = bad = 0
     # Documents are printed once all rows are known to be documents.
-    with TemporaryFile() as lines, row_counter("importing") as progress:
-        for document in importing.documents(sql, feeds):
-            progress(written + bad)
-            faults = importing.faults(schemas, kind, document)
-            if not faults:
-                written += 1
-                lines.write(orjson.dumps(document) + b"\n")
-                continue
-            bad += 1
-            if bad <= MAX_PROBLEMS:
-                row = f"row {written + bad}"
-                if kind.identity in document:
-                    row += f", {kind.identity} {document[kind.identity]}"
-                click.echo(f"{sql}: {row}: {'; '.join(faults)}", err=True)
+    progress = progress_bar("importing") or (lambda done, total: None)
+    with TemporaryFile() as lines:
+        try:
+            for document in importing.documents(sql, feeds):
+                progress(written + bad, 0)
+                faults = importing.faults(schemas, kind, document)
+                if not faults:
+                    written += 1
+                    lines.write(orjson.dumps(document) + b"\n")
+                    continue
+                bad += 1
+                if bad <= MAX_PROBLEMS:
+                    row = f"row {written + bad}"
+                    if kind.identity in document:
+                        row += f", {kind.identity} {document[kind.identity]}"
+                    click.echo(f"{sql}: {row}: {'; '.join(faults)}", err=True)
+        finally:
+            progress(1, 1)
         if not bad:
             lines.seek(0)
             shutil.copyfileobj(lines, sys.stdout.buffer)

@@ -100,11 +100,14 @@ def check(
 
     gc.disable()  # for the reason that `build` names
     checked = checked_now(steps=steps.progress_bar)
-    if diff:
-        mending.print_diff(interface(), folder, checked, jobs, memory)
-        sys.exit(PROBLEMS if checked.problems else 0)
-    if fixes and mending.write_fixes(interface(), folder, checked, jobs, memory, form):
-        checked = checked_now(steps=steps.progress_bar)
+    if diff or fixes:
+        repair = library.fixes(interface(), folder, checked, jobs=jobs, memory=memory)
+        if diff:
+            mending.print_diff(folder, repair)
+            sys.exit(PROBLEMS if checked.problems else 0)
+        mending.write_fixes(folder, repair, form)
+        if repair.fixes:
+            checked = checked_now(steps=steps.progress_bar)
     steps.print_problems(checked, folder, form)
     if not steps.print_outcome(checked, content, form, strict):
         sys.exit(PROBLEMS)

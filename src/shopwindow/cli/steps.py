@@ -4,8 +4,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
@@ -30,9 +29,6 @@ LISTED_RULES = 5
 
 REDRAW_SECONDS = 0.1
 """Between two drawings of a progress bar: often enough to look like motion."""
-
-ROWS_A_LOOK = 256
-"""Rows between two looks at the clock: some milliseconds' work."""
 
 BAR_WIDTH = 30
 """Characters of a progress bar: with its words and numbers it fits on a line of 80."""
@@ -195,7 +191,7 @@ def print_placeholders(checked: Checked, content: str) -> None:
 
 def progress_bar(step: str) -> Progress | None:
     """Return what draws how far a step has come, on a terminal; None elsewhere, as in
-    CI. Of a step that nobody counts only the name is drawn.
+    CI. Where nobody knows of how many, it draws how many rows are done, or the name alone.
     """
     if not terminal.is_used(sys.stderr):
         return None
@@ -204,42 +200,15 @@ def progress_bar(step: str) -> Progress | None:
     def progress(done: int, total: int) -> None:
         nonlocal drawn
         now = time.monotonic()
-        if not total:
-            drawn = now
-            click.echo(f"\r{step} …\x1b[K", nl=False, err=True)
-        elif done >= total:
+        if total and done >= total:
             if drawn:
                 click.echo("\r\x1b[K", nl=False, err=True)
-        elif now - drawn > REDRAW_SECONDS:
+        elif not (done or total) or now - drawn > REDRAW_SECONDS:
             drawn = now
-            bar = "#" * (BAR_WIDTH * done // total)
-            counts = f"{done:,} of {total:,}"
-            click.echo(
-                f"\r{step} [{bar:<{BAR_WIDTH}}] {counts}\x1b[K", nl=False, err=True
-            )
+            state = f": {done:,} rows" if done else " …"
+            if total:
+                bar = "#" * (BAR_WIDTH * done // total)
+                state = f" [{bar:<{BAR_WIDTH}}] {done:,} of {total:,}"
+            click.echo(f"\r{step}{state}\x1b[K", nl=False, err=True)
 
     return progress
-
-
-@contextmanager
-def row_counter(step: str) -> Iterator[Callable[[int], None]]:
-    """Yield what draws how many rows a step has read, where nobody knows of how many; on
-    a terminal, and nothing elsewhere.
-    """
-    if not terminal.is_used(sys.stderr):
-        yield lambda rows: None
-        return
-    drawn = time.monotonic()
-
-    def progress(rows: int) -> None:
-        nonlocal drawn
-        # The clock costs as much as a row, so it is asked for a few of them only.
-        if rows % ROWS_A_LOOK or time.monotonic() - drawn < REDRAW_SECONDS:
-            return
-        drawn = time.monotonic()
-        click.echo(f"\r{step}: {rows:,} rows\x1b[K", nl=False, err=True)
-
-    try:
-        yield progress
-    finally:
-        click.echo("\r\x1b[K", nl=False, err=True)
