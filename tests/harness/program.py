@@ -465,7 +465,7 @@ class Shopping:
         source = call.operation.source
         assert isinstance(source, FromStore)
         run = self.database.write if source.writes else self.database.read
-        moment = Moment(at, random, address, self.secret)
+        moment = Moment(at, random, lambda: LogFile(self.release), dict, address, self.secret)
         outcome = run(lambda shop: source.action(shop, self.content, call, moment))
         if outcome.refusal:
             raise outcome.refusal

@@ -12,14 +12,11 @@ from shopwindow.interface.operation import (
     Operation,
     Outcome,
 )
-from shopwindow.interface.running import Running
 
 
-def refresh_status(
-    running: Running, content: Content, call: Call, moment: Moment
-) -> Outcome:
-    """Return how the last build ended, and when (`running.Running.status`)."""
-    return Outcome(running.status())
+def refresh_status(content: Content, call: Call, moment: Moment) -> Outcome:
+    """Return how the last build ended, and when."""
+    return Outcome(moment.status())
 
 
 OPERATIONS = (

@@ -22,7 +22,7 @@ from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, Format
 from shopwindow.interface.kinds import Callback, FieldMask, ParameterKind
 from shopwindow.interface.parameter_rules import ParameterRule
 from shopwindow.interface.request import SAFE, Request, quoted
-from shopwindow.interface.running import Running
+from shopwindow.interface.running import LogWriter
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Refusal
 
@@ -95,14 +95,18 @@ class FromContent:
 class Moment:
     """What an action knows beside its Call.
 
-    ``now``: the time (UTC). ``random``: returns so many random bytes. ``address``: the
-    client's. ``secret``: keys the digests of single-use codes; empty where the service
-    has none. ``is_trusted``: the address is a server of the shop's own, and not a
-    customer's.
+    ``now``: the time (UTC). ``random``: returns so many random bytes. ``log``: returns
+    the service's log, and raises Refusal where it has none. ``status``: returns how the
+    last build ended, as jobName, startTime, endTime and status (wire shapes §2).
+    ``address``: the client's. ``secret``: keys the digests of single-use codes; empty
+    where the service has none. ``is_trusted``: the address is a server of the shop's
+    own, and not a customer's.
     """
 
     now: datetime
     random: Callable[[int], bytes]
+    log: Callable[[], LogWriter]
+    status: Callable[[], dict[str, Any]]
     address: str = ""
     secret: bytes = b""
     is_trusted: bool = False
@@ -142,7 +146,7 @@ class FromStore:
 class FromRunning:
     """What only the running service knows, or does outside the database."""
 
-    view: Callable[[Running, Content, "Call", Moment], Outcome]
+    view: Callable[[Content, "Call", Moment], Outcome]
 
 
 OperationSource = FromContent | FromStore | FromRunning

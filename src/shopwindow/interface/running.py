@@ -1,12 +1,12 @@
-"""What only the running service knows: the argument of operations of `FromRunning`.
+"""The log that operations append lines to (`operation.Moment.log`).
 
-The service implements these protocols. They stand here because operations need them and
-must not import the service.
+The service implements the protocol. It stands here because operations need it and must
+not import the service.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,5 @@ class LogWriter(Protocol):
         """Count lines that an operation refused.
 
         ``reason`` is a word that the operation chooses, for metrics.
-        """
-        ...
-
-
-class Running(Protocol):
-    """What only the running service knows."""
-
-    @property
-    def log(self) -> LogWriter:
-        """The service's log. Raises Refusal where it has none."""
-        ...
-
-    def status(self) -> dict[str, Any]:
-        """Return the status of the build of the release that is being served.
-
-        Its keys are jobName, startTime, endTime and status (interface W2.13).
         """
         ...

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from shopwindow.content.documents.documents import Content
@@ -28,10 +28,9 @@ from shopwindow.interface.call import Call, Request
 from shopwindow.interface.digests import keyed
 from shopwindow.interface.limits import LIMITS
 from shopwindow.interface.operation import (
+    FromContent,
     FromRunning,
-    FromStore,
     Moment,
-    OperationSource,
     Outcome,
 )
 from shopwindow.interface.running import LogWriter
@@ -41,31 +40,12 @@ from shopwindow.service.allowances import Allowances, Charge, Spending, charges_
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.engine import unavailable
 from shopwindow.service.database.rates import RATES, Taken
-from shopwindow.service.database.retries import STORED_RESPONSES
+from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.service.idempotency import retry_of
 from shopwindow.service.proxies import NOBODY, Proxies
 
 ReadStatus = Callable[[], dict[str, Any]]
 """Returns how the last build ended (service.refresh)."""
-
-
-@dataclass(frozen=True)
-class RunningService:
-    """The port Running (interface.running): what only the running service knows."""
-
-    writer: LogWriter | None
-    read_status: ReadStatus
-
-    @property
-    def log(self) -> LogWriter:
-        """The mobile log. Raises Refusal where the service has none."""
-        if self.writer is None:
-            raise unavailable("this service has no mobile log")
-        return self.writer
-
-    def status(self) -> dict[str, Any]:
-        """Return how the last build ended."""
-        return self.read_status()
 
 
 @dataclass(frozen=True)
@@ -96,16 +76,8 @@ class Backstage:
         ``content`` is that of the release being served, and ``status`` returns how its
         build ended. Raises Refusal, and Failure where the operator has to act.
         """
-        outcome = self._perform(call, request, content, status)
         source = call.operation.source
-        if not isinstance(source, FromStore) or not source.complete or outcome.refusal:
-            return outcome
-        return replace(outcome, value=source.complete(outcome.value, content, call))
-
-    def _perform(
-        self, call: Call, request: Request, content: Content, status: ReadStatus
-    ) -> Outcome:
-        source = call.operation.source
+        assert not isinstance(source, FromContent), "it is no action"
         retry = retry_of(call, request)
         charges = charges_of(
             call, content, request.address, stores_response=retry is not None
@@ -113,28 +85,37 @@ class Backstage:
         if retry is None:
             self.allowances.refuse_at_once(charges)
         spending = self.allowances.begin(charges)
-        moment = self._moment(
-            request, in_database=isinstance(source, FromStore) or retry is not None
-        )
+        is_viewed = isinstance(source, FromRunning)
+        moment = self._moment(request, status, in_database=not is_viewed or bool(retry))
 
-        if isinstance(source, FromStore) and not source.writes:
-            return self._required_database.read(
-                lambda tables: source.action(tables, content, call, moment)
-            )
-        if isinstance(source, FromRunning) and retry is None:
-            self._spend(spending)
-            return self._view(source, content, call, moment, status)
-
-        viewed: list[Outcome] = []
+        if isinstance(source, FromRunning):
+            view = cache(partial(source.view, content, call, moment))
+            if retry is None:
+                self._spend(spending)
+                return view()
+            # a transaction may be tried again; what is done outside it is done once
+            return self._write(lambda tables: view(), call, retry, spending, moment.now)
 
         def act(tables: Tables) -> Outcome:
-            if isinstance(source, FromStore):
-                return source.action(tables, content, call, moment)
-            # a transaction may be tried again, but what is done outside the database is
-            # done once
-            if not viewed:
-                viewed.append(self._view(source, content, call, moment, status))
-            return viewed[0]
+            return source.action(tables, content, call, moment)
+
+        if source.writes:
+            outcome = self._write(act, call, retry, spending, moment.now)
+        else:
+            outcome = self._required_database.read(act)
+        if not source.complete or outcome.refusal:
+            return outcome
+        return replace(outcome, value=source.complete(outcome.value, content, call))
+
+    def _write(
+        self,
+        act: Callable[[Tables], Outcome],
+        call: Call,
+        retry: Retry | None,
+        spending: Spending,
+        now: datetime,
+    ) -> Outcome:
+        """Perform an action in a transaction, unless its response is stored."""
 
         def work(tables: Tables) -> Outcome:
             keyed_retry = None
@@ -142,11 +123,11 @@ class Backstage:
                 keyed_retry = replace(
                     retry, sender=keyed(retry.sender, self._key(tables))
                 )
-                stored = tables[STORED_RESPONSES].begin(keyed_retry, moment.now)
+                stored = tables[STORED_RESPONSES].begin(keyed_retry, now)
                 if stored is not None:
                     return stored
 
-            spending.spend(partial(self._take, tables, moment.now))
+            spending.spend(partial(self._take, tables, now))
             outcome = act(tables)
             if keyed_retry and outcome.refusal is None:
                 tables[STORED_RESPONSES].finish(keyed_retry, outcome)
@@ -158,7 +139,9 @@ class Backstage:
         spending.settle()
         return outcome
 
-    def _moment(self, request: Request, *, in_database: bool) -> Moment:
+    def _moment(
+        self, request: Request, status: ReadStatus, *, in_database: bool
+    ) -> Moment:
         """Return when and from where a request is performed.
 
         What is stored has the database's time, because all hosts share that.
@@ -169,6 +152,8 @@ class Backstage:
         return Moment(
             now,
             os.urandom,
+            self._required_log,
+            status,
             request.address,
             self.secret,
             self.trusted.trusts(request.address),
@@ -208,17 +193,10 @@ class Backstage:
         """
         return self.secret or tables[LIMITS].key(os.urandom)
 
-    def _view(
-        self,
-        source: OperationSource,
-        content: Content,
-        call: Call,
-        moment: Moment,
-        status: ReadStatus,
-    ) -> Outcome:
-        if not isinstance(source, FromRunning):
-            raise TypeError(f"{call.operation.name} is no action")
-        return source.view(RunningService(self.log, status), content, call, moment)
+    def _required_log(self) -> LogWriter:
+        if self.log is None:
+            raise unavailable("this service has no mobile log")
+        return self.log
 
     @property
     def _required_database(self) -> Database:

@@ -24,7 +24,7 @@ from shopwindow.interface.operation import (
     Sender,
 )
 from shopwindow.interface.parameter_rules import AnyOf
-from shopwindow.interface.running import LogKeeping, Running
+from shopwindow.interface.running import LogKeeping
 from shopwindow.interface.time_kinds import Instant
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.mobilelog import line as logline
@@ -38,23 +38,18 @@ reckoned.
 """
 
 
-def write_one(
-    running: Running, content: Content, call: Call, moment: Moment
-) -> Outcome:
+def write_one(content: Content, call: Call, moment: Moment) -> Outcome:
     """Log the entry that the query holds."""
     entry = {name: call[name] for name in call.operation.named}
-    return _log(running, content, call, moment, [entry])
+    return _log(content, call, moment, [entry])
 
 
-def write_batch(
-    running: Running, content: Content, call: Call, moment: Moment
-) -> Outcome:
+def write_batch(content: Content, call: Call, moment: Moment) -> Outcome:
     """Log the entries of the body."""
-    return _log(running, content, call, moment, call.body["entry"])
+    return _log(content, call, moment, call.body["entry"])
 
 
 def _log(
-    running: Running,
     content: Content,
     call: Call,
     moment: Moment,
@@ -70,9 +65,9 @@ def _log(
     lines = _lines(name, entries, moment, trusts_phones=trusts_phones)
     refused_for = _not_admitted(application["config"]["loggingInfo"], entries)
     if refused_for:
-        running.log.count_refused(name, refused_for, len(entries))
+        moment.log().count_refused(name, refused_for, len(entries))
     else:
-        running.log.write(lines, keeping(content))
+        moment.log().write(lines, keeping(content))
     return Outcome({"logPostResponse": {"success": not refused_for}})
 
 
