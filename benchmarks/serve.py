@@ -276,7 +276,7 @@ def edge(work: Path, out: Path, port: int) -> str:
             "nginx",
             "--out",
             out,
-            "--keys",
+            "--api-keys",
             keys,
         ),
         *("--listen", f"{ADDRESS}:{port}"),

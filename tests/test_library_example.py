@@ -132,7 +132,7 @@ def _responses(path: dict[str, dict[str, dict[str, object]]]) -> list[str]:
 
 def test_keys_of_an_interface_that_has_no_applications_are_left_out(out: Path, tmp_path: Path) -> None:
     (tmp_path / "keys.txt").write_text(f"app {'k' * 24}\n")
-    options = ("--keys", tmp_path / "keys.txt", "--content", EXAMPLE / "content", "--out", out)
+    options = ("--api-keys", tmp_path / "keys.txt", "--content", EXAMPLE / "content", "--out", out)
     ran = shopwindow("edge", "nginx", *options, env=USING)
     assert ran.status == 0
     assert "k" * 24 not in ran.out

@@ -22,7 +22,7 @@ def public(sample_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def edge_nginx(folder: Path, *more: str | Path) -> Ran:
-    return shopwindow("edge", "nginx", "--content", SAMPLE, "--out", folder / "dist", "--keys", KEYS, *more)
+    return shopwindow("edge", "nginx", "--content", SAMPLE, "--out", folder / "dist", "--api-keys", KEYS, *more)
 
 
 def test_the_command_writes_limits_unless_told_otherwise(public: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_template_of_the_content_is_not_used(public: Path, tmp_path: Path) -> 
     content, marker = tmp_path / "content", tmp_path / "ran"
     (content / "templates").mkdir(parents=True)
     (content / "templates/nginx.conf").write_text(ATTACK % marker)
-    ran = shopwindow("edge", "nginx", "--content", content, "--out", public / "dist", "--keys", KEYS)
+    ran = shopwindow("edge", "nginx", "--content", content, "--out", public / "dist", "--api-keys", KEYS)
     assert ran.status == 0, ran
     assert ran.out == edge_nginx(public).out
     assert "is not used" in ran.err

@@ -175,6 +175,7 @@ def test_the_command_writes_what_it_prints(sample_out: Path, tmp_path: Path) -> 
     [
         (("worker", "--templates", "."), 2, "there is no worker.js in it"),
         (("worker", "--rate", "5"), 2, "--rate is of nginx, and a worker has none"),
+        (("worker", "--api-keys", "f"), 2, "--api-keys is of nginx, and a worker has none"),
         (("varnish",), 2, "'varnish' is not one of 'nginx', 'worker'"),
         (("worker", "--write", "."), 4, ". is not a file"),
         (("worker", "--write", "none/x"), 4, "none/x cannot be written: there is no folder "),

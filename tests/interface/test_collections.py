@@ -283,7 +283,7 @@ def test_show_openapi_and_nginx_know_the_routes(content: Path, tmp_path: Path) -
     assert {"/v1/banners", "/v1/banners/{bannerId}"} <= document["paths"].keys()
     names = [each["name"] for each in document["paths"]["/v1/banners"]["get"]["parameters"] if each["in"] == "query"]
     assert names == ["placement", "tags", "_fields", "callback"]
-    nginx = shopwindow("edge", "nginx", "--content", elsewhere, "--out", out, "--keys", keys).out
+    nginx = shopwindow("edge", "nginx", "--content", elsewhere, "--out", out, "--api-keys", keys).out
     assert 'location = "/v1/banners"' in nginx
     assert 'location ^~ "/v1/banners/"' in nginx
     assert "placement=home" in nginx

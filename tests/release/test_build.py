@@ -786,7 +786,7 @@ def test_a_build_says_which_configured_edges_must_be_written_again_until_they_ar
     built(content, out)
     target, keys = tmp_path / "an edge.conf", tmp_path / "keys.txt"
     keys.write_text("")
-    nginx = ("edge", "nginx", "--out", out, "--content", content, "--keys", keys, "--write", target)
+    nginx = ("edge", "nginx", "--out", out, "--content", content, "--api-keys", keys, "--write", target)
     assert shopwindow(*nginx).status == 0
     assert shopwindow("edge", "worker", "--out", out, "--content", content).status == 0
     before = build(content, out)

@@ -1010,7 +1010,7 @@ def test_a_keys_file_may_begin_with_a_byte_order_mark(tmp_path: Path, sample_out
     ran = []
     for encoding in ("utf-8", "utf-8-sig"):
         keys.write_text("\n".join(lines), encoding=encoding)
-        ran.append(shopwindow("edge", "nginx", "--content", SAMPLE, "--out", sample_out, "--keys", keys))
+        ran.append(shopwindow("edge", "nginx", "--content", SAMPLE, "--out", sample_out, "--api-keys", keys))
     assert (ran[0].status, ran[0].err, ran[1]) == (0, "", ran[0])
 
 

@@ -103,7 +103,7 @@ def test_it_writes_the_configuration_of_the_edge(installed: Path, tmp_path: Path
     copied(SAMPLE, tmp_path / "content")
     run(installed / "shopwindow", "build", "--at", AT, cwd=tmp_path)
     keys = tmp_path / "content" / "sample-keys.txt"
-    assert "server {" in run(installed / "shopwindow", "edge", "nginx", "--keys", keys, cwd=tmp_path)
+    assert "server {" in run(installed / "shopwindow", "edge", "nginx", "--api-keys", keys, cwd=tmp_path)
 
 
 @pytest.mark.alone

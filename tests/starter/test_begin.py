@@ -57,7 +57,7 @@ def test_the_demonstration_key_is_that_of_the_minimal_app(tmp_path: Path) -> Non
     init(tmp_path)
     ran = shopwindow("build", cwd=tmp_path)
     assert ran.status == 0
-    configured = shopwindow("edge", "nginx", "--keys", "content/sample-keys.txt", cwd=tmp_path)
+    configured = shopwindow("edge", "nginx", "--api-keys", "content/sample-keys.txt", cwd=tmp_path)
     assert configured.status == 0
 
 

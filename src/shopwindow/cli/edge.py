@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @CONTENT_DIR
 @OUT
 @click.option(
-    "--keys",
+    "--api-keys",
     metavar="FILE",
     help="A file with a line `<application> <key>` for each API key; keep it out of git. "
     "Needed unless the interface asks for no keys.",
@@ -77,7 +77,7 @@ def edge(
     kind: str,
     content: str,
     out: str,
-    keys: str | None,
+    api_keys: str | None,
     templates: str | None,
     target: str | None,
     **options: Any,
@@ -89,7 +89,7 @@ def edge(
     --write, or make sure that nobody else can read what it is printed to.
 
     The worker runs on Cloudflare's Workers and in workerd. It holds digests of API keys
-    only, and takes none of nginx's options: --keys to --requests.
+    only, and takes none of nginx's options: --api-keys to --requests.
     """
     from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
 
@@ -97,13 +97,15 @@ def edge(
     where = (interface(), Path(content), Path(out))
     if kind == "nginx":
         _warn_of_unused(content, templates)
-        text = _nginx(where, Path(keys) if keys else None, folder, **options)
+        text = _nginx(where, Path(api_keys) if api_keys else None, folder, **options)
         mode, load = OWNERS_MODE, "nginx takes it with `nginx -t && nginx -s reload`"
     else:
         source_of = click.get_current_context().get_parameter_source
-        for name in ("keys", *options):
+        for name in ("api_keys", *options):
             if source_of(name) is ParameterSource.COMMANDLINE:
-                raise Misuse(name, "is of nginx, and a worker has none")
+                raise Misuse(
+                    name.replace("_", "-"), "is of nginx, and a worker has none"
+                )
         text = library.worker_module(*where, templates=folder)
         mode, load = PUBLIC_MODE, "Cloudflare takes it with `wrangler deploy`"
     if target is None:

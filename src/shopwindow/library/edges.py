@@ -89,7 +89,8 @@ def nginx_configuration(
     folders = _edge_templates(interface, nginx.NGINX_TEMPLATE, templates)
     if keys is None and interface.applications:
         raise Misuse(
-            "keys", "is needed: a file with a line `<application> <key>` for each key"
+            "api-keys",
+            "is needed: a file with a line `<application> <key>` for each key",
         )
     current = _current_release(interface, content, out)
     try:
