@@ -7,6 +7,7 @@ import { buffer } from "node:stream/consumers";
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.js";
 import { calls } from "./calls.js";
+import { Client } from "./core.js";
 
 const [address, orderHost, header, key] = process.argv.slice(2);
 const headers = { [header]: key };
@@ -56,8 +57,28 @@ const refused = async (): Promise<string | undefined> => {
   return error?.errorDetail[0];
 };
 
+/** The same types over the small core: how many pieces are in a bag, and whether an app has its configuration. */
+const core = async (): Promise<[number, boolean]> => {
+  const texts = new Map<string, string>();
+  const copies = {
+    getItem: async (name: string) => texts.get(name) ?? null,
+    setItem: async (name: string, text: string) => void texts.set(name, text),
+  };
+  const shop = new Client<paths>(address, key, copies);
+  const begun = await shop.write("post", "/order/v1/bags", { item: [{ upcId: 7001001, quantity: 2 }] });
+  const { bagGUID: bagGuid } = begun.value.bag;
+  const set = await shop.write(
+    "patch",
+    "/order/v1/bags/{bagGuid}/items",
+    { item: [{ sequenceNumber: 1, upcId: 7001001, quantity: 5 }] },
+    { path: { bagGuid }, ifMatch: begun.etag },
+  );
+  const configuration = await shop.read("/v2/utility/mobileapp");
+  return [set.value.bag.bagSummary.itemCount, configuration.value.configVersion !== undefined];
+};
+
 const called = await Promise.all(calls(client, orders));
 const failed = called
   .filter((each) => each.response.status !== 200 || each.data === undefined)
   .map((each) => [each.response.url, each.response.status, each.error]);
-console.log(JSON.stringify({ called: called.length, failed, bag: await bag(), refused: await refused() }));
+console.log(JSON.stringify({ called: called.length, failed, bag: await bag(), refused: await refused(), core: await core() }));

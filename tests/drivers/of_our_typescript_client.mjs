@@ -1,46 +1,46 @@
 // Does with the client in clients/typescript what tests/slow/test_our_clients.py does with the one in Python, and prints it.
-// Arguments: the folder of the compiled client, the service's address, the key, an address where nobody listens.
+// Arguments: the folder of the compiled client, the address of a server that misbehaves when it is told to, how it does.
 
-const [folder, address, key, nowhere] = process.argv.slice(2);
-const { Client, Refused, Unreachable, memory } = await import(`${folder}/index.js`);
+const [folder, address, steps] = process.argv.slice(2);
+const { Client, Refused, Unreachable } = await import(`${folder}/index.js`);
 
+const texts = new Map();
+const copies = {
+  getItem: async (name) => texts.get(name) ?? null,
+  setItem: async (name, text) => void texts.set(name, text),
+};
+let now = 1_000_000_000_000;
+const client = new Client(address, "a-key", copies, undefined, () => now);
+
+const behave = (mode) => fetch(`${address}/behave/${mode}`);
 const outcome = async (work) => {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Refused) return [error.status, error.code, error.requestId !== ""];
+    if (error instanceof Refused) return [error.status, error.code, error.message, error.retryAfter ?? null];
     if (error instanceof Unreachable) return "unreachable";
     throw error;
   }
 };
+const read = () =>
+  outcome(async () => {
+    const answer = await client.read("/v1/things/{id}", { path: { id: "a b" }, query: { tag: "x,y" } });
+    return [answer.value.name, answer.etag, answer.isCopy];
+  });
+const write = (method) => outcome(async () => (await client.write(method, "/v1/things", { name: "new" })).value.name);
 
-const copies = memory();
-const client = new Client(address, key, { copies });
-const away = new Client(nowhere, key, { timeout: 500 });
-const first = await client.configuration();
-const again = await client.configuration();
-const path = "poorNetwork/poorWifiMaxSecsLatency";
-
-const added = await client.bags.add(new Map([[7001001, 2]]));
-const more = await client.bags.add(new Map([[7001001, 1]]), added.guid, added.etag);
-const set = await client.bags.setQuantity(more, more.items[0], 5, more.etag);
-const late = await outcome(() => client.bags.setQuantity(more, more.items[0], 1, more.etag));
-const removed = await client.bags.remove(set, set.items[0]);
-
-const log = client.logger({ deviceId: "7c1e0b52-phone", platform: "iPhone" });
-log.log("ERROR", "one");
-log.log("ERROR", "two");
-const stored = await log.flush();
-
-console.log(
-  JSON.stringify({
-    configuration: [first.at(path), first.isCopy, again.isCopy, again.etag === first.etag, first.at("none")],
-    stores: (await client.read("store/v2/stores", { storeNumber: 4001 })).stores.store.map((store) => store.storeNumber),
-    refused: await outcome(() => client.read("store/v1/events")),
-    key: await outcome(() => new Client(address, "none").configuration()),
-    away: await outcome(() => away.configuration()),
-    bag: [added, more, set, removed].map((bag) => [bag.items.map((item) => item.quantity), bag.guid === added.guid]),
-    late,
-    log: [stored, log.dropped, await log.flush()],
-  }),
-);
+const printed = { reads: [], writes: [] };
+for (const [mode, seconds] of JSON.parse(steps)) {
+  await behave(mode);
+  now += seconds * 1000;
+  printed.reads.push(await read());
+}
+for (const [mode, method] of [["lost", "post"], ["busy", "post"], ["refuses", "post"], ["lost", "put"]]) {
+  await behave(mode);
+  printed.writes.push(await write(method));
+}
+for (let number = 0; number < 21; number += 1) client.log("ERROR", `${number}`, { deviceId: "a-phone", platform: "iPhone" });
+await behave("lost");
+printed.log = [await client.flush(), client.dropped];
+printed.seen = await (await fetch(`${address}/seen`)).json();
+console.log(JSON.stringify(printed));

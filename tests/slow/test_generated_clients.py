@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.browser import npm_installed
-from harness.content import Json
+from harness.content import ROOT, Json
 from harness.generators import DRIVERS, HEADER, Described, body, described_service, driven, example, installed, key
 
 PYTHON_CLIENT = "openapi-python-client==0.29.1"
@@ -73,6 +73,7 @@ def test_openapi_typescript_and_openapi_fetch_call_every_operation(described: De
     subprocess.run([str(commands / "openapi-typescript"), "openapi.json", "-o", "api.ts"], cwd=tmp_path, check=True)
     (tmp_path / "calls.ts").write_text(calls(described.document))
     (tmp_path / "main.ts").write_text((DRIVERS / "of_openapi_fetch.ts").read_text())
+    (tmp_path / "core.ts").write_text((ROOT / "clients/typescript/src/index.ts").read_text())
     options = ["--strict", "--module", "nodenext", "--target", "es2022", "--skipLibCheck"]
     compile_all = [str(commands / "tsc"), *options, "main.ts"]
     compiled = subprocess.run(compile_all, cwd=tmp_path, capture_output=True, text=True)
@@ -87,4 +88,5 @@ def test_openapi_typescript_and_openapi_fetch_call_every_operation(described: De
         "failed": [],
         "bag": [2, 5, 0],
         "refused": "item: is missing",
+        "core": [5, True],
     }

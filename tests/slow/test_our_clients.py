@@ -1,18 +1,21 @@
-"""The clients in clients/ against the running service: both do the same, also where the service is away or repeats."""
+"""The cores in clients/ against a server that misbehaves: both do the same."""
 
 import json
+import re
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
 import pytest
 
 from harness.browser import npm_installed
-from harness.content import SAMPLE
-from harness.program import shopwindow
-from harness.servers import ADDRESS, Server, free_port, own_server
+from harness.servers import ADDRESS
 from harness.waits import PATIENCE
 from shopwindow_client import Client, Refused, Unreachable
 
@@ -21,107 +24,207 @@ CLIENTS = Path(__file__).parents[2] / "clients"
 TYPESCRIPT = "typescript@5.9.3"
 """From npm: what package.json of the client names."""
 
-PATH = "poorNetwork/poorWifiMaxSecsLatency"
+FRESH = {"ETag": '"1"', "Cache-Control": "max-age=60"}
+LOGIN = (b"<html>Sign in to the wireless network</html>", "text/html")
+REFUSAL = {"errorCode": 400, "message": "The request is not valid", "errorDetail": ["name: is missing"]}
+NO_KEY = {"errorCode": 401, "message": "The API key is missing", "errorDetail": ["x-svc-webservice-client-id: no key"]}
+BUSY = {"errorCode": 202, "message": "The service is not available", "errorDetail": []}
 
 
-@pytest.fixture(scope="module")
-def server(sample_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("service")
-    assert shopwindow("migrate", "--database", f"sqlite:///{folder}/store.sqlite").status == 0
-    with own_server(folder, sample_out, "--workers", "1") as running:
-        yield running
+class Misbehaving(BaseHTTPRequestHandler):
+    """Answers as the server's ``mode`` says; ``lost`` and ``busy`` are over once a request has met them."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path.startswith("/behave/"):
+            self.server.mode = self.path.rpartition("/")[2]  # type: ignore[attr-defined]
+            return self.says(200, {})
+        if self.path == "/seen":
+            return self.says(200, self.server.seen)  # type: ignore[attr-defined]
+        headers = {name: self.headers[name] for name in ("If-None-Match", "Idempotency-Key") if self.headers[name]}
+        count = len(json.loads(body).get("entry", ())) if body else 0
+        self.server.seen.append([self.command, self.path, headers, count])  # type: ignore[attr-defined]
+        return self.misbehaves(self.server.mode)  # type: ignore[attr-defined]
+
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def do_PUT(self) -> None:
+        self.do_GET()
+
+    def misbehaves(self, mode: str) -> None:
+        if mode in ("lost", "busy"):
+            self.server.mode = "good"  # type: ignore[attr-defined]
+        if mode == "login":
+            self.sends(200, *LOGIN)
+        elif mode == "redirected":
+            self.sends(302, *LOGIN, {"Location": "/login"})
+        elif mode == "broken":
+            self.sends(500, *LOGIN)
+        elif mode == "list":
+            self.says(200, ["another form"])
+        elif mode == "half":
+            self.sends(200, b'{"name": "ha', "application/json", length=100)
+            self.close_connection = True
+        elif mode == "lost":
+            self.close_connection = True
+        elif mode == "hanging":
+            self.sends(200, b'{"name": "ha', "application/json", length=100)
+            self.wfile.flush()
+            self.server.ended.wait()  # type: ignore[attr-defined]
+        elif mode == "no_key":
+            self.says(401, NO_KEY)
+        elif mode == "refuses":
+            self.says(400, REFUSAL)
+        elif mode == "busy":
+            self.says(503, BUSY, **{"Retry-After": "1"})
+        elif self.headers["If-None-Match"] == '"1"':
+            self.sends(304, b"", "application/json", FRESH)
+        else:
+            self.says(200, {"name": "good", "logPostResponse": {"success": True}}, **FRESH)
+
+    def says(self, status: int, value: Any, **headers: str) -> None:
+        self.sends(status, json.dumps(value).encode(), "application/json", headers)
+
+    def sends(
+        self,
+        status: int,
+        body: bytes,
+        media_type: str,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        length: int | None = None,
+    ) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": media_type, **headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Say nothing."""
 
 
-@pytest.fixture(scope="module")
-def address(server: Server) -> str:
-    return f"http://{ADDRESS}:{server.port}"
+@pytest.fixture
+def address() -> Iterator[str]:
+    """The address of a server that misbehaves as it is told to at /behave/MODE; /seen has the requests."""
+    server = ThreadingHTTPServer((ADDRESS, 0), Misbehaving)
+    server.mode, server.seen, server.ended = "good", [], threading.Event()  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://{ADDRESS}:{server.server_port}"
+    server.ended.set()  # type: ignore[attr-defined]
+    server.shutdown()
+    thread.join()
+    server.server_close()
 
 
-def key() -> str:
-    return (SAMPLE / "sample-keys.txt").read_text().split()[1]
+DAY = 24 * 3600
+STEPS = [
+    ("no_key", 0),  # with no copy yet
+    ("good", 0),
+    ("broken", 59),  # the copy needs no request
+    ("login", 1),
+    ("redirected", 1),
+    ("half", 1),
+    ("list", 1),
+    ("hanging", 1),
+    ("refuses", 1),
+    ("busy", 1),  # is the service's own word, and no answer
+    ("lost", 7 * DAY - 70),
+    ("login", DAY),  # the copy is too old
+    ("good", 1),
+]
+"""How the server behaves, and after how many seconds it is asked."""
 
+COPY = ["good", '"1"', True]
+ANSWER = ["good", '"1"', False]
+"""Name, ETag, and whether it is a copy."""
 
-class Answers(httpx.BaseTransport):
-    """Sends requests on, but loses or replaces the first answers."""
-
-    def __init__(self, *first: httpx.Response | None) -> None:
-        self.first = list(first)
-        self.sent: list[httpx.Request] = []
-        self.network = httpx.HTTPTransport()
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self.sent.append(request)
-        if self.first and self.first[0] is not None:
-            answer = self.first.pop(0)
-            assert answer is not None
-            return answer
-        response = self.network.handle_request(request)
-        response.read()
-        if self.first:
-            self.first.pop(0)
-            raise httpx.ReadError("the answer is lost")
-        return response
-
-
+READS = [
+    [401, 401, "x-svc-webservice-client-id: no key", None],
+    ANSWER,
+    ANSWER,
+    COPY,
+    COPY,
+    COPY,
+    COPY,
+    COPY,
+    [400, 400, "name: is missing", None],
+    COPY,
+    COPY,
+    "unreachable",
+    ANSWER,
+]
+PATH = "/v1/things/a%20b?tag=x%2Cy"
+FIRST, AGAIN = ["GET", PATH, {}, 0], ["GET", PATH, {"If-None-Match": '"1"'}, 0]
+LOG = "/v2/utility/mobilelog"
 EXPECTED: dict[str, Any] = {
-    "configuration": [True, False, False, True, None],
-    "stores": [4001],
-    "refused": [400, 400, True],
-    "key": [401, 401, True],
-    "away": "unreachable",
-    "bag": [[[2], True], [[3], True], [[5], True], [[], True]],
-    "late": [412, 412, True],
-    "log": [2, 0, 0],
+    "reads": READS,
+    "writes": ["good", "good", [400, 400, "name: is missing", None], "unreachable"],
+    "log": [21, 0],
+    "seen": [
+        *[FIRST] * 2,
+        *[AGAIN] * 10,
+        *[["POST", "/v1/things", {"Idempotency-Key": key}, 0] for key in "AABBC"],
+        ["PUT", "/v1/things", {}, 0],
+        *[["POST", LOG, {"Idempotency-Key": key}, count] for key, count in (("D", 20), ("D", 20), ("E", 1))],
+    ],
 }
-"""What both clients find; of the configuration's value only whether it is the served one."""
+"""What both clients do, in whichever language. The copy of `broken`, which is fresh, takes no request."""
 
 
-def outcome(work: Any) -> Any:
+def lettered(seen: list[Any]) -> list[Any]:
+    """The requests, with a letter for each Idempotency-Key."""
+    keys = list(dict.fromkeys(headers["Idempotency-Key"] for _, _, headers, _ in seen if "Idempotency-Key" in headers))
+    letters = {key: chr(ord("A") + number) for number, key in enumerate(keys)}
+    return [
+        [method, path, {name: letters.get(value, value) for name, value in headers.items()}, count]
+        for method, path, headers, count in seen
+    ]
+
+
+def outcome(work: Callable[[], Any]) -> Any:
     try:
         return work()
     except Refused as refusal:
-        return [refusal.status, refusal.code, refusal.request_id != ""]
+        return [refusal.status, refusal.code, refusal.message, refusal.retry_after]
     except Unreachable:
         return "unreachable"
 
 
-def latency(address: str) -> Any:
-    """The value of the configuration, as the service has it."""
-    response = httpx.get(f"{address}/v2/utility/mobileapp", headers={"x-svc-webservice-client-id": key()})
-    return response.json()["poorNetwork"]["poorWifiMaxSecsLatency"]
+def test_the_python_client_survives_a_server_that_misbehaves(address: str, tmp_path: Path) -> None:
+    now = [1_000_000_000.0]
+    client = Client(address, "a-key", tmp_path, clock=lambda: now[0])
 
+    def behave(mode: str) -> None:
+        httpx.get(f"{address}/behave/{mode}")
 
-def test_the_python_client_reads_changes_and_logs(address: str, tmp_path: Path) -> None:
-    with Client(address, key(), copies=tmp_path) as client:
-        first, again = client.configuration(), client.configuration()
-        added = client.bags.add({7001001: 2})
-        more = client.bags.add({7001001: 1}, added.guid, etag=added.etag)
-        changed = client.bags.set_quantity(more, more.items[0], 5, etag=more.etag)
-        late = outcome(lambda: client.bags.set_quantity(more, more.items[0], 1, etag=more.etag))
-        removed = client.bags.remove(changed, changed.items[0])
-        log = client.logger("7c1e0b52-phone", "iPhone")
-        log.log("ERROR", "one")
-        log.log("ERROR", "two")
-        stores = client.read("store/v2/stores", {"storeNumber": 4001})["stores"]["store"]
-        assert {
-            "configuration": [
-                first[PATH] == latency(address),
-                first.is_copy,
-                again.is_copy,
-                first.etag == again.etag,
-                outcome(lambda: first.value.get("none")),
-            ],
-            "stores": [store["storeNumber"] for store in stores],
-            "refused": outcome(lambda: client.read("store/v1/events")),
-            "key": outcome(lambda: Client(address, "none").configuration()),
-            "away": outcome(lambda: Client(f"http://{ADDRESS}:{free_port()}", key()).configuration()),
-            "bag": [
-                [[item.quantity for item in bag.items], bag.guid == added.guid]
-                for bag in (added, more, changed, removed)
-            ],
-            "late": late,
-            "log": [log.flush(), log.dropped, log.flush()],
-        } == EXPECTED
+    def read() -> Any:
+        answer = client.read("v1/things/a%20b", {"tag": "x,y"})
+        return [answer.value["name"], answer.etag, answer.is_copy]
+
+    def write(method: str) -> Any:
+        return client.write(method, "v1/things", {"name": "new"}).value["name"]
+
+    reads = []
+    for mode, seconds in STEPS:
+        behave(mode)
+        now[0] += seconds
+        reads.append(outcome(read))
+    writes = []
+    for mode, method in [("lost", "POST"), ("busy", "POST"), ("refuses", "POST"), ("lost", "PUT")]:
+        behave(mode)
+        writes.append(outcome(partial(write, method)))
+    for number in range(21):
+        client.log("ERROR", str(number), "a-phone", "iPhone")
+    behave("lost")
+    log = [client.flush(), client.dropped]
+    seen = httpx.get(f"{address}/seen").json()
+    client.close()
+    assert {"reads": reads, "writes": writes, "log": log, "seen": lettered(seen)} == EXPECTED
 
 
 def test_the_typescript_client_does_the_same(address: str, tmp_path: Path) -> None:
@@ -131,71 +234,41 @@ def test_the_typescript_client_does_the_same(address: str, tmp_path: Path) -> No
     assert (compiled.returncode, compiled.stdout) == (0, "")
     (tmp_path / "dist" / "package.json").write_text('{"type": "module"}')
     driver = Path(__file__).parent.parent / "drivers" / "of_our_typescript_client.mjs"
-    command = ["node", str(driver), str(tmp_path / "dist"), address, key(), f"http://{ADDRESS}:{free_port()}"]
+    command = ["node", str(driver), str(tmp_path / "dist"), address, json.dumps(STEPS)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 0, ran.stderr
     printed = json.loads(ran.stdout)
-    printed["configuration"][0] = printed["configuration"][0] == latency(address)
-    assert printed == EXPECTED
+    assert {**printed, "seen": lettered(printed["seen"])} == EXPECTED
 
 
-def test_the_copy_of_the_configuration_is_read_where_the_service_is_away(address: str, tmp_path: Path) -> None:
-    unavailable = [httpx.Response(503, json={"errorCode": 202, "message": "The service is not available"})] * 3
-    answers = Answers()
-    with Client(address, key(), copies=tmp_path, transport=answers) as client:
-        first = client.configuration()
-        answers.first = list(unavailable)
-        copy = client.configuration()
-    assert (copy.value, copy.is_copy, first.is_copy, len(answers.sent)) == (first.value, True, False, 4)
+def test_a_form_that_is_not_the_promised_one_is_no_answer(address: str, tmp_path: Path) -> None:
+    client = Client(address, "a-key", tmp_path)
+    with pytest.raises(Unreachable, match="there is no copy"):
+        client.read("v1/things", form=lambda value: value["storeEvents"])
+    assert list(tmp_path.iterdir()) == []
+    client.close()
 
 
 def test_a_damaged_copy_is_no_copy(address: str, tmp_path: Path) -> None:
-    with Client(address, key(), copies=tmp_path) as client:
-        first = client.configuration()
-        (file,) = tmp_path.iterdir()
-        file.write_text('{"etag"')
-        assert client.configuration() == first
+    client = Client(address, "a-key", tmp_path)
+    client.read("v1/things")
+    (file,) = tmp_path.iterdir()
+    file.write_text('{"etag"')
+    assert client.read("v1/things").is_copy is False
+    client.close()
 
 
-def test_an_addition_whose_answer_is_lost_is_done_once(address: str) -> None:
-    answers = Answers(None)
-    with Client(address, key(), transport=answers) as client:
-        bag = client.bags.add({7001001: 2})
-    keys = {request.headers["Idempotency-Key"] for request in answers.sent}
-    assert ([item.quantity for item in bag.items], len(answers.sent), len(keys)) == ([2], 2, 1)
+def test_entries_that_the_service_does_not_want_do_not_hold_up_the_others(address: str, tmp_path: Path) -> None:
+    client = Client(address, "a-key", tmp_path)
+    client.log("ERROR", "of no phone", "", "iPhone")
+    httpx.get(f"{address}/behave/refuses")
+    with pytest.raises(Refused):
+        client.flush()
+    assert (client.dropped, client.flush()) == (1, 0)
+    client.close()
 
 
-def test_a_change_without_a_key_is_not_repeated(address: str) -> None:
-    answers = Answers()
-    with Client(address, key(), transport=answers) as client:
-        bag = client.bags.add({7001001: 2})
-        answers.first = [None]
-        sent = len(answers.sent)
-        with pytest.raises(Unreachable):
-            client.bags.set_quantity(bag, bag.items[0], 3)
-        assert ([item.quantity for item in client.bags.get(bag.guid).items], len(answers.sent) - sent) == ([3], 2)
-
-
-def test_entries_wait_where_the_service_is_away_and_are_stored_once(address: str, server: Server) -> None:
-    away = [httpx.Response(503, json={})] * 3
-    answers = Answers(*away)
-    with Client(address, key(), transport=answers) as client:
-        log = client.logger("a-phone-that-waits", "iPhone")
-        log.log("ERROR", "waited")
-        with pytest.raises(Refused):
-            log.flush()
-        answers.first = [None]  # stored, and the answer is lost
-        assert (log.flush(), log.dropped) == (1, 0)
-    lines = (server.out.parent / "log" / "mobile.log").read_text().splitlines()
-    assert [line.rpartition("|")[2] for line in lines if "a-phone-that-waits" in line.replace("\\u0020", " ")] == [
-        "logMessage=waited"
-    ]
-
-
-def test_an_entry_that_the_service_refuses_does_not_hold_up_the_others(address: str) -> None:
-    with Client(address, key()) as client:
-        log = client.logger("", "iPhone")
-        log.log("ERROR", "from no phone")
-        with pytest.raises(Refused) as refused:
-            log.flush()
-        assert (refused.value.status, log.dropped, log.flush()) == (400, 1, 0)
+@pytest.mark.parametrize("path", ["python/src/shopwindow_client/__init__.py", "typescript/src/index.ts"])
+def test_a_core_is_at_most_250_lines_of_code(path: str) -> None:
+    text = re.sub(r'"""[^"]*"""|/\*\*.*?\*/', "", (CLIENTS / path).read_text(), flags=re.S)
+    assert len([line for line in text.splitlines() if line.strip()]) <= 250
