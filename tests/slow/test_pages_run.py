@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -28,7 +29,7 @@ from sybil.parsers.markdown import CodeBlockParser
 
 from harness.content import AT
 from harness.servers import ADDRESS, free_port
-from harness.waits import PATIENCE
+from harness.waits import PATIENCE, awaited
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -71,6 +72,17 @@ shopwindow() {{
 """
 
 
+def running_in(group: int) -> list[str]:
+    """The processes of a group that have not ended: their numbers."""
+    running = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its_group = stat.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state != "Z":
+                running.append(stat.parent.name)
+    return running
+
+
 class Terminal:
     """One shell for all commands of a page, so that `cd` and variables hold."""
 
@@ -105,6 +117,7 @@ class Terminal:
         assert self.shell.stdin is not None
         self.shell.stdin.close()
         self.shell.wait(PATIENCE)
+        awaited(lambda: not running_in(self.shell.pid))  # what a page left in the background ends too
 
     def _send(self, text: str) -> None:
         assert self.shell.stdin is not None
