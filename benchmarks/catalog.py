@@ -32,15 +32,22 @@ import orjson
 
 from benchmarks import catalog_again
 from benchmarks.measure import Run, watched
-from shopwindow.catalog.index.indexing import write
+from shopwindow.catalog.index.indexing import complete
+from shopwindow.catalog.index.lines import Feeds
 from shopwindow.catalog.index.opened import OpenedCatalog, open_index
-from shopwindow.catalog.index.sources import Sources
-from shopwindow.catalog.kinds import CATEGORY, INVENTORY, PRODUCT, REVIEW
+from shopwindow.catalog.index.taking import take
+from shopwindow.catalog.kinds import INVENTORY, PRODUCT, REVIEW
+from shopwindow.catalog.known_lines import CheckedLines
 from shopwindow.catalog.protocol import ProductQuery
-from shopwindow.content.check.records import Records
-from shopwindow.content.documents.documents import Content
+from shopwindow.catalog.rules import Referable
+from shopwindow.content.check import records
+from shopwindow.content.check.feeds import Unstreamed
+from shopwindow.content.check.memory import Memory
+from shopwindow.content.check.records import FeedBlock
+from shopwindow.content.documents.documents import Content, Document, Documents
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.listing import Source, shipped
+from shopwindow.content.rules.case import Case
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answer import answer
 from shopwindow.interface.bind import bind
@@ -244,26 +251,37 @@ def review(
     }  # fmt: skip
 
 
-def feed(folder: Path, name: str, kind: Kind) -> Records:
-    """The documents of a feed, which several processes can read."""
+def blocks(folder: Path, name: str, kind: Kind) -> list[FeedBlock]:
+    """The parts of a feed, which several processes can read."""
     path = folder / f"{name}.jsonl"
     status = path.stat()
     source = Source(path.name, kind, status.st_size, status.st_mtime_ns, status.st_ino)
-    return Records(folder, [source], {})
+    return records.blocks([source])
 
 
 def build(folder: Path, out: Path, jobs: int | None) -> None:
-    """What is timed, in a process of its own."""
-    sources = Sources(
-        SITE,
-        feed(folder, "categories", CATEGORY),
-        (),
-        feed(folder, "products", PRODUCT),
-        feed(folder, "inventory", INVENTORY),
-        feed(folder, "reviews", REVIEW),
-        stores=range(1, STORES + 1),
+    """What is timed, in a process of its own: each line is checked by itself."""
+    around = Unstreamed(
+        folder=folder,
+        schemas=Schemas([shipped("schemas")]),
+        names={},
+        case=Case(Documents(Document("site", {}, ()), {}), (), [], frozenset()),
+        limit=1,
+        jobs=jobs,
+        progress=None,
+        memory=Memory(),
     )
-    write(out, sources, jobs)
+    parts = {
+        "product": blocks(folder, "products", PRODUCT),
+        "inventory": blocks(folder, "inventory", INVENTORY),
+        "review": blocks(folder, "reviews", REVIEW),
+    }
+    reader = CheckedLines(around, Referable(None, None, None))
+    lines = (folder / "categories.jsonl").read_bytes().splitlines()
+    of_categories = [*map(orjson.loads, lines)]
+    stores = range(1, STORES + 1)
+    take(out, Feeds(parts, reader, of_categories, stores), jobs=jobs)
+    complete(out, of_categories, (), (), stores, SITE["catalog"]["brand_url"])
 
 
 # -- building --------------------------------------------------------------------------

@@ -62,7 +62,7 @@ KNOWN |= {
     ".cache/reads",
     ".cache/catalog",
     ".cache/contracts",
-    ".cache/catalog-chunks",
+    ".cache/catalog-lines",
     ".trash",
     "last-build.json",
 }

@@ -2,8 +2,11 @@
 
 import gzip
 import json
+import sqlite3
 from array import array
+from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +33,7 @@ from harness.program import Checked, Schemas, shopwindow
 from shopwindow.catalog import categories
 from shopwindow.catalog import rules as catalog_rules
 from shopwindow.catalog.check import CheckedCatalog
-from shopwindow.catalog.columns import ColumnWriter, NumberColumns
-from shopwindow.catalog.index.lines import blocks
+from shopwindow.catalog.numbers_by_block import NumbersByBlock
 from shopwindow.content.check import records
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE
@@ -254,10 +256,10 @@ def test_a_small_catalog_is_handed_out_as_it_is_written(small: Path, schemas: Sc
         {"id": 4, "name": "Sale", "url": f"{url}/sale", "type": "GoTo", "overrideUrl": f"{url}/all"},
     ]
     assert made.brands == [{"name": "Cobbold", "id": 7, "url": f"{url}/cobbold"}]
-    assert [product["id"] for product in made.products] == [501, 502]
-    assert list(made.inventory) == [{"upc": "4006381333931", "site": 3, "stores": {"100": 2}}]
-    assert list(made.reviews) == [json.loads(REVIEW)]
-    assert list(made.recommendations) == [{"product": 501, "products": [502]}]
+    assert [product["id"] for product in made.documents("product")] == [501, 502]
+    assert list(made.documents("inventory")) == [{"upc": "4006381333931", "site": 3, "stores": {"100": 2}}]
+    assert list(made.documents("review")) == [json.loads(REVIEW)]
+    assert list(made.documents("recommendation")) == [{"product": 501, "products": [502]}]
 
 
 def test_without_a_catalog_there_is_none(minimal: Path, schemas: Schemas) -> None:
@@ -325,7 +327,8 @@ def test_a_category_that_leads_back_to_itself_is_told_with_the_way(small: Path, 
 
 def test_expressions_are_evaluated_in_yaml_and_a_name_that_is_missing_is_told(small: Path, schemas: Schemas) -> None:
     edit(small, (FILES["products"], "name: Paddock Boot", 'name: Paddock Boot\n  url: "{{ www }}/paddock"'))
-    assert next(iter(catalog(small, schemas).products))["url"] == "https://www.example/paddock"
+    (paddock, _) = catalog(small, schemas).documents("product")
+    assert paddock["url"] == "https://www.example/paddock"
     (place,) = edit(small, (FILES["products"], '"{{ www }}/paddock"', '‸"{{ wwww }}/paddock"'))
     assert found(small, schemas) == [f"{place} expression 0/url"]
 
@@ -398,11 +401,13 @@ def test_a_feed_is_read_alike_however_it_is_packed_and_shared(
     assert len(data) > 2 * records.BLOCK
     (small / FILES["reviews"]).unlink()
     write_files(small, {f"catalog/reviews.jsonl{ending}": packed(data, ending)})
-    reviews = catalog(small, schemas, jobs=3).reviews
-    assert list(reviews) == documents
-    parts = blocks(reviews, tmp_path, "review")
-    assert len(parts) > 2
-    assert [json.loads(line) for part in parts for line in part.lines()] == documents
+    made = catalog(small, schemas, jobs=3)
+    assert list(made.documents("review")) == documents
+    rows = tmp_path / "rows"
+    made.lines.write(rows, None, None)
+    with closing(sqlite3.connect(rows)) as database:
+        stored = database.execute("SELECT document FROM review ORDER BY rowid").fetchall()
+    assert [json.loads(document) for (document,) in stored] == documents
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
@@ -429,7 +434,7 @@ def test_faults_deep_in_a_feed_have_their_lines(small: Path, schemas: Schemas, e
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"  \r\n"])
 def test_a_feed_may_be_empty(small: Path, schemas: Schemas, data: bytes) -> None:
     write_files(small, {FILES["reviews"]: data})
-    assert list(catalog(small, schemas).reviews) == []
+    assert list(catalog(small, schemas).documents("review")) == []
 
 
 def test_a_line_that_is_too_long_is_told_and_the_next_one_is_read(small: Path, schemas: Schemas) -> None:
@@ -560,31 +565,26 @@ def test_the_check_digit_does_not_depend_on_zeros_in_front(digits: str) -> None:
 numbers = st.lists(st.lists(st.integers(0, 2**62) | st.integers(0, 30), max_size=20), max_size=5)
 
 
-@given(numbers, numbers, st.integers(1, 3))
-def test_columns_tell_what_is_twice_what_is_missing_and_where(
-    tmp_path_factory: pytest.TempPathFactory, blocks: list[list[int]], known: list[list[int]], writers: int
+@given(numbers, numbers)
+def test_collected_numbers_say_what_is_twice_what_is_missing_and_where(
+    tmp_path_factory: pytest.TempPathFactory, blocks: list[list[int]], others: list[list[int]]
 ) -> None:
-    folder = tmp_path_factory.mktemp("columns")
-    made = [ColumnWriter(folder, str(number)) for number in range(writers)]
-    for place in range(max(len(blocks), len(known))):
-        writer = made[place % writers]
-        for column, numbers in (("a", blocks), ("b", known)):
-            writer.extend(column, array("q", numbers[place] if place < len(numbers) else ()))
-        writer.close_block(place)
-    columns = NumberColumns(folder, [writer.close() for writer in made])
-    ours, theirs = [n for block in blocks for n in block], {n for block in known for n in block}
-    twice = {number for number in ours if ours.count(number) > 1}
-    assert columns.twice("a", 10**6) == twice
-    assert columns.missing(["a"], "b", 10**6) == set(ours) - theirs
-    assert columns.absent(ours, "b") == set(ours) - theirs
-    counts = {place: sum(number in twice for number in block) for place, block in enumerate(blocks)}
-    by_block = {block: found.total() for block, found in columns.where("a", twice).items()}
-    assert by_block == {place: count for place, count in counts.items() if count}
+    with closing(NumbersByBlock(tmp_path_factory.mktemp("numbers"))) as collected:
+        for name, of_name in (("a", blocks), ("b", others)):
+            for place, of_block in enumerate(of_name):
+                collected.add(place, {name: array("q", of_block)})
+        ours, theirs = [n for block in blocks for n in block], {n for block in others for n in block}
+        twice = {number for number in ours if ours.count(number) > 1}
+        assert collected.twice("a", 10**6) == twice
+        assert collected.missing("a", "b", 10**6) == set(ours) - theirs
+        assert collected.absent(ours, "b") == set(ours) - theirs
+        counts = {place: Counter(number for number in block if number in twice) for place, block in enumerate(blocks)}
+        assert collected.where("a", twice) == {block: count for block, count in counts.items() if count}
 
 
 def test_the_sample_catalog_has_what_a_department_store_has(sample: Path, schemas: Schemas) -> None:
     made = catalog(sample, schemas)
-    products = list(made.products)
+    products = list(made.documents("product"))
     assert len(products) >= 200
     assert len({product["name"] for product in products}) == len(products)
     assert len({product["description"] for product in products}) == len(products)
@@ -599,8 +599,8 @@ def test_the_sample_catalog_has_what_a_department_store_has(sample: Path, schema
         "featured": [each for each in products if each.get("featured")],
     }
     assert [name for name, found_ones in of.items() if len(found_ones) < 3] == []
-    assert sum(len(product.get("upcs", ())) for product in products) == len(list(made.inventory))
-    assert len(list(made.reviews)) > 100
+    assert sum(len(product.get("upcs", ())) for product in products) == len(list(made.documents("inventory")))
+    assert len(list(made.documents("review"))) > 100
     assert {source.path.partition(".")[2] for source in made.sources} == {"yaml", "jsonl", "jsonl.gz"}
 
 

@@ -49,7 +49,7 @@ PRODUCTS = [
     product(40, "Old Shirt", active=False, categories=[4], featured=True, upcs=[{"upc": "00000000000024", "sku": 99}]),
 ]
 CATALOG: dict[str, Any] = {
-    "site": SITE,
+    "settings": SITE["catalog"],
     "categories": [category(1, categories=[category(2, "Clothes", categories=[category(4, "Shirts")])]), TREE[4]],
     "brands": [{"name": "Larkspur", "id": 77, "url": f"{URL}larkspur"}],
     "inventory": [{"upc": UPC, "site": 0, "stores": {"212": 2, "7": 9, "9": 0}}],

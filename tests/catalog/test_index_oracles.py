@@ -132,7 +132,7 @@ def test_stores_and_the_site_have_what_the_inventory_says(
             document,
             categories=[category(1)],
             inventory=inventory,
-            site={"catalog": {"limited_quantity": limit}},
+            settings={"limited_quantity": limit},
         )
         online = [number not in stock or stock[number][0] != 0 for number in range(1, 7)]
         assert found.availability(upcs, locations) == expected

@@ -8,7 +8,7 @@ import pytest
 
 from harness.content import ROOT, Shape, check, declared
 from harness.program import Schemas, program_schemas
-from shopwindow.content.check.records import Records
+from shopwindow.content.check.records import streamed
 from shopwindow.content.reading.yaml import at
 from shopwindow.problems import Pointer
 from shopwindow.shop import INTERFACE
@@ -56,9 +56,11 @@ def documents() -> Iterator[tuple[str, Any]]:
     checked = check(sample, known.schemas, known.interface)
     assert checked.documents is not None
     for kind in INTERFACE.kinds:
-        streamed = [source for source in checked.sources if source.kind.name == kind.name and kind.streamed]
+        files = [source for source in checked.sources if source.kind.name == kind.name and kind.streamed]
+        names = checked.documents.site.value["names"]
+        of_files = (document.value for file in files for document, _ in streamed(sample, file, names))
         values = [document.value for document in checked.documents.of(kind.name)]
-        for value in (*values, *Records(sample, streamed, checked.documents.site.value["names"])):
+        for value in (*values, *of_files):
             yield kind.schema, value
 
 

@@ -16,9 +16,11 @@ from harness.content import write as write_documents
 from harness.program import PHONE
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.catalog.index.explaining import explain
-from shopwindow.catalog.index.indexing import write
+from shopwindow.catalog.index.indexing import complete
+from shopwindow.catalog.index.lines import Feeds, Line
 from shopwindow.catalog.index.opened import OpenedCatalog, open_index
-from shopwindow.catalog.index.sources import Sources
+from shopwindow.catalog.index.rows import LIMITED_QUANTITY
+from shopwindow.catalog.index.taking import take
 from shopwindow.catalog.protocol import SORTS, Catalog, Facet, Page, ProductQuery, Reviews
 from shopwindow.catalog.rules import check_digit
 from shopwindow.content.documents.documents import Content
@@ -249,9 +251,35 @@ def indexed(content: Content, folder: Path, **more: Json) -> Catalog:
     """The catalog as a release of ``content`` has it. ``more``: other documents than the ones above, by kind."""
     given: dict[str, Json] = {name.removesuffix(".yaml"): documents for name, documents in FILES.items()} | more
     path = folder / "catalog.sqlite"
-    site = {"catalog": content.setting("catalog") or {}}
-    write(path, Sources(site=site, stores=_stores(given["inventory"]), **given), jobs=1)
+    written(path, stores=_stores(given["inventory"]), settings=content.setting("catalog") or {}, **given)
     return open_index(path)
+
+
+class AsTheyAre:
+    """Reads lists of documents, which nobody checks: a test may leave out what the schemas want."""
+
+    def lines(self, part: list[Json]) -> Iterator[Line]:
+        return (Line(orjson.dumps(document), document) for document in part)
+
+    def documents(self, part: list[Json], lines: Sequence[Line]) -> Iterator[Json]:
+        return (line.record for line in lines)
+
+
+def written(path: Path, stores: Iterable[int] = (), settings: Json = None, **given: Iterable[Json]) -> None:
+    """Write the index of some documents, by the names of their feeds."""
+    names = {"product": "products", "inventory": "inventory", "review": "reviews", "recommendation": "recommendations"}
+    parts = {kind: [list(given.get(name, ()))] for kind, name in names.items()}
+    limited = (settings or {}).get("limited_quantity", LIMITED_QUANTITY)
+    feeds = Feeds(parts, AsTheyAre(), list(given.get("categories", ())), list(stores), limited)
+    take(path, feeds, jobs=1)
+    complete(
+        path,
+        given.get("categories", ()),
+        given.get("brands", ()),
+        given.get("synonyms", ()),
+        sorted(stores),
+        (settings or {}).get("brand_url"),
+    )
 
 
 # -- small catalogs for tests, and what a plain program would answer about them ----------------------------------------
@@ -305,7 +333,7 @@ def index(folder: Path, *products: Document, **more: Any) -> OpenedCatalog:
     path = folder / f"catalog-{len(list(folder.iterdir()))}.sqlite"
     stores = _stores(more.get("inventory", ()))
     given = {"categories": [category(1)], "products": products, "stores": stores, **more}
-    write(path, Sources(**given), jobs=1)
+    written(path, **given)
     return open_index(path)
 
 

@@ -113,16 +113,16 @@ MUTANTS = (
         "tests/catalog/test_index_oracles.py::test_browse_answers_as_a_plain_program_does",
     ),
     Mutant(
-        "catalog/index/indexing.py",
+        "catalog/index/taking.py",
         "        self._delete(kind, known.gone())\n",
         "",
         "tests/catalog/test_edited_catalog.py",
     ),
     Mutant(
-        "catalog/index/indexing.py",
-        '{"stores": self._stores(), "limited": self._limited()}',
-        '{"limited": self._limited()}',
-        "tests/catalog/test_edited_catalog.py",
+        "catalog/index/lines.py",
+        "beside += [self.numbered_stores(), self.limited]",
+        "beside += [self.limited]",
+        "tests/catalog/test_known_lines.py",
     ),
     Mutant(
         "catalog/index/wording.py",

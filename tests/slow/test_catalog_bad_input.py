@@ -170,7 +170,7 @@ def test_an_index_of_another_program_is_built_from_the_start_and_the_build_says_
 # -- a disk that is full -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("share", [0.01, 0.5, 0.95])
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.8])
 def test_a_disk_that_is_full_half_way_through_an_index_is_a_sentence(
     shop: EditedCatalog, content: Path, out: Path, share: float
 ) -> None:

@@ -14,11 +14,13 @@ from playwright.sync_api import Browser, Route, expect
 from harness.browser import Preview, browser, first_held, opened, preview, save
 from harness.catalogs import CATALOG
 from harness.content import documents, live
-from harness.program import shopwindow
+from harness.program import aged, shopwindow
 from harness.waits import PATIENCE, awaited
+from shopwindow import library
 from shopwindow.preview.index_builds import FILES_KEPT, NAME_DIGITS, IndexBuilds, IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS
 from shopwindow.problems import Failure
+from shopwindow.shop import INTERFACE
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 PRODUCTS = "catalog/products/active.yaml"
@@ -258,8 +260,14 @@ def test_a_build_that_fails_is_one_sentence_and_old_files_go(tmp_path: Path) -> 
         assert outcome(builds, documents(folder).feeds["catalog"], live(folder)).opened is not None
     assert len(list(cache.iterdir())) == FILES_KEPT
 
-    feeds, content = documents(folder).feeds["catalog"], live(folder)
+    save(folder / PRODUCTS, "name: Stride", "name: Gallop")
+    content, remembered = live(aged(folder)), tmp_path / "memory"
+    for _ in range(2):  # the second check knows that nothing is wrong, and the rows of lines are damaged
+        checked = library.check(INTERFACE, folder, memory=library.memory_of(INTERFACE, folder, remembered))
+        (remembered / "catalog-lines").write_bytes(b"")
+    assert checked.documents is not None
     (folder / PRODUCTS).write_text("- {")
-    failed = outcome(builds, feeds, content)
-    assert failed == IndexOfTree(failure=str(Failure(f"{PRODUCTS}: was changed while it was read; try again")))
+    failed = outcome(builds, checked.documents.feeds["catalog"], content)
+    changed = "the feeds of the catalog were changed while they were read; try again"
+    assert failed == IndexOfTree(failure=str(Failure(changed)))
     assert len(list(cache.iterdir())) == FILES_KEPT

@@ -1,30 +1,33 @@
-"""The check of the catalog: its files are read as streams, and handed on as streams.
+"""The check of the catalog: its files are read as streams, and handed on as rows.
 
 How the check works. The small kinds come first: categories, brands and synonyms are
-read whole (`catalog.small`), because the large ones refer to them. The large ones are
-then read by several processes (`catalog.large`). That takes long, so the state of everything
-that it reads (`_state`) is noted once there was no problem, and the next check with the
-same state leaves it out.
+read whole (`catalog.small`), because the large ones refer to them. The lines of the
+large ones are then checked and become rows in one pass (`catalog.known_lines`). Only
+where something is wrong in one of them, all are read for everything that is
+(`catalog.large`).
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 
 import orjson
 
 from shopwindow.catalog.entries import RecordEntry, RecordPlaces
+from shopwindow.catalog.index.lines import Faulty, Feeds
+from shopwindow.catalog.index.rows import LIMITED_QUANTITY
 from shopwindow.catalog.kinds import CATEGORY, KINDS
+from shopwindow.catalog.known_lines import CheckedLines, KnownLines
 from shopwindow.catalog.large import LargeCheck
 from shopwindow.catalog.rules import Referable, inside
 from shopwindow.catalog.small import Categories, once, small_of
 from shopwindow.content.check import gone, records
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.check.memory import state_of
-from shopwindow.content.check.records import Records
+from shopwindow.content.check.records import FeedBlock
 from shopwindow.content.documents.finding import Finding, shown
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Json
@@ -32,9 +35,6 @@ from shopwindow.problems import nearest
 
 SMALL = ("category", "brand", "synonym")
 """Kinds with so few records that all of them are in memory at once."""
-
-NOTE = "catalog"
-"""The note of the state of feeds in which nothing was wrong."""
 
 READ_AT_ONCE = 1 << 20
 """Bytes that are read from a file at a time."""
@@ -44,48 +44,64 @@ READ_AT_ONCE = 1 << 20
 class CheckedCatalog:
     """A catalog without problems, from which the index is built.
 
-    ``categories`` are flat, in their order: each has its `parent`, and not those within
-    it. ``stores`` are the location numbers of all stores, and ``names`` those that
-    expressions in YAML files may use.
+    Attributes:
+        folder: the content folder.
+        sources: its files.
+        names: those that expressions in YAML files may use.
+        categories: flat, in their order: each has its `parent`, and not those within it.
+        stores: the location numbers of all stores.
+        lines: the rows of all lines of the other files.
+        digests: of what the documents of each kind follow from (`digests_of`).
     """
 
     folder: Path
     sources: tuple[Source, ...]
+    names: Mapping[str, str | None]
     categories: list[Json]
     brands: list[Json]
-    products: Records
-    inventory: Records
-    reviews: Records
-    recommendations: Records
     synonyms: list[list[str]]
     stores: frozenset[int]
-    names: Mapping[str, str | None]
+    lines: KnownLines
+    digests: Callable[[], Mapping[str, str]]
 
-    @cached_property
-    def digests(self) -> Mapping[str, str]:
-        """A digest of what the documents of each kind follow from, by the kind's name: its
-        files, and the names where one of them is YAML. It is the same on any machine.
-
-        All files are read for it: 0.15 s of the 6 s of a build of 100,000 products with
-        one changed price. To remember the digests of files by size, time and inode
-        would save 0.05 s, for the file with the products is another one.
-        """
-        digests = {kind.name: sha256() for kind in KINDS}
-        names = orjson.dumps(sorted(self.names.items()))
+    def documents(self, kind: str) -> Iterator[Json]:
+        """Yield the documents of a kind, as the files have them now."""
         for source in self.sources:
-            digest = digests[source.kind.name]
-            if not source.is_feed:
-                digest.update(names)
-            digest.update(f"{source.path}\0{source.size}\0".encode())
-            with open(self.folder / source.path, "rb") as file:
-                while data := file.read(READ_AT_ONCE):
-                    digest.update(data)
-        return {name: digest.hexdigest() for name, digest in digests.items()}
+            if source.kind.name == kind:
+                for document, _ in records.streamed(self.folder, source, self.names):
+                    yield document.value
 
     def digest(self) -> str:
         """Return a digest of what all documents follow from, the same on any machine."""
-        follows_from = [sorted(self.digests.items()), sorted(self.stores)]
+        follows_from = [sorted(self.digests().items()), sorted(self.stores)]
         return sha256(orjson.dumps(follows_from)).hexdigest()
+
+
+def digests_of(
+    folder: Path, sources: Iterable[Source], names: Mapping[str, str | None]
+) -> Mapping[str, str]:
+    """Return a digest of what the documents of each kind follow from, by the kind's name:
+    its files, and the names that expressions may use where one of them is YAML. It is
+    the same on any machine.
+
+    All files are read for it: 0.15 s of the 6 s of a build of 100,000 products with one
+    changed price. To remember the digests of files by size, time and inode would save
+    0.05 s, for the file with the products is another one.
+    """
+    digests = {kind.name: sha256() for kind in KINDS}
+    used = orjson.dumps(sorted(names.items()))
+    for source in sources:
+        digest = digests[source.kind.name]
+        if not source.is_feed:
+            digest.update(used)
+        digest.update(f"{source.path}\0{source.size}\0".encode())
+        if source.unsaved is not None:
+            digest.update(source.unsaved)
+            continue
+        with open(folder / source.path, "rb") as file:
+            while data := file.read(READ_AT_ONCE):
+                digest.update(data)
+    return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
 def check(
@@ -110,39 +126,87 @@ def check(
     _check_names_of_categories(categories, around, report)
 
     referable = _referable(categories, around)
-    state = _state(sources, around, referable)
-    if not state or state != around.memory.noted(NOTE):
-        large = [
-            source
-            for kind in KINDS
-            if kind.name not in SMALL
-            for source in sources_of[kind.name]
-        ]
-        LargeCheck(records.blocks(large), around, referable, report).run()
-
-    is_good = report.extent() == (0, 0, 0) and not report.findings
-    if not sources or not is_good or around.names is None:
-        return None, report
-
-    around.memory.note(NOTE, state)
-    streams = {
-        kind: Records(around.folder, kind_sources, around.names)
-        for kind, kind_sources in sources_of.items()
+    digests = cache(partial(digests_of, around.folder, sources, around.names or {}))
+    parts = {
+        kind.name: records.blocks(sources_of[kind.name])
+        for kind in KINDS
+        if kind.name not in SMALL
     }
+    lines = _known_lines(parts, categories.flat, digests, around, referable, sources)
+    if not sources or not _is_good(lines, report, referable, around):
+        large = [block for blocks in parts.values() for block in blocks]
+        LargeCheck(large, around, referable, report).run()
+
+    if not sources or _has_problems(report) or around.names is None:
+        return None, report
     catalog = CheckedCatalog(
         around.folder,
         tuple(sources),
+        around.names,
         categories.flat,
         [entry.value for entry in brands],
-        streams["product"],
-        streams["inventory"],
-        streams["review"],
-        streams["recommendation"],
         [entry.value for entry in synonyms],
         frozenset(map(int, referable.stores or ())),
-        around.names,
+        lines,
+        digests,
     )
     return catalog, report
+
+
+def _known_lines(
+    parts: Mapping[str, Sequence[FeedBlock]],
+    categories: Sequence[Json],
+    digests: Callable[[], Mapping[str, str]],
+    around: Unstreamed,
+    referable: Referable,
+    sources: Sequence[Source],
+) -> KnownLines:
+    """Return the lines of the large kinds, to be checked."""
+
+    def feeds() -> Feeds:
+        names = sorted((around.names or {}).items())
+        return Feeds(
+            parts,
+            CheckedLines(around, referable),
+            categories,
+            frozenset(map(int, referable.stores or ())),
+            _limited(around),
+            digests(),
+            [around.memory.program, around.schemas.digest, names],
+        )
+
+    state = _state(sources, around, referable)
+    return KnownLines(feeds, around, referable, state)
+
+
+def _is_good(
+    lines: KnownLines, report: FeedReport, referable: Referable, around: Unstreamed
+) -> bool:
+    """Return whether nothing is wrong with the lines of the large kinds.
+
+    False: something may be. What they refer to may not be known, or no disk takes their
+    rows.
+    """
+    ids = (referable.categories, referable.promotions, referable.stores)
+    if None in ids or around.names is None or _has_problems(report):
+        return False
+    try:
+        return lines.check()
+    except Faulty:
+        return False
+
+
+def _has_problems(report: FeedReport) -> bool:
+    return report.extent() != (0, 0, 0) or bool(report.findings)
+
+
+def _limited(around: Unstreamed) -> int:
+    """Return the stock up to which a store has few."""
+    for site in around.case.having("site", ("catalog", "limited_quantity")):
+        settings = site.value.get("catalog") or {}
+        limited: int = settings.get("limited_quantity", LIMITED_QUANTITY)
+        return limited
+    return LIMITED_QUANTITY
 
 
 def _check_brands(
@@ -261,6 +325,6 @@ def _state(sources: Sequence[Source], around: Unstreamed, referable: Referable) 
     ]
     id_sets = (referable.categories, referable.promotions, referable.stores)
     ids = [None if part is None else sorted(map(str, part)) for part in id_sets]
-    program = [around.memory.program, around.schemas.digest]
+    program = [around.memory.program, around.schemas.digest, _limited(around)]
     names = sorted((around.names or {}).items())
     return state_of(sources, time.time_ns(), promotions, ids, program, names)

@@ -15,7 +15,6 @@ from typing import Any
 import orjson
 
 from shopwindow.catalog import rules
-from shopwindow.catalog.checked_chunks import NumberedLine
 from shopwindow.catalog.rules import Sound
 from shopwindow.content.check import tree
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
@@ -37,6 +36,9 @@ from shopwindow.content.schemas.lines import (
 )
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Place, Pointer, Problem
+
+NumberedLine = tuple[int, bytes | Malformed]
+"""The number of a line, and its text, or what is wrong if it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class RecordEntry:
     @property
     def sound(self) -> Sound:
         """Returns whether the schema finds nothing wrong with a part of the record."""
-        return partial(sound, self.findings) if self.findings else _always
+        return partial(sound, self.findings) if self.findings else rules.always
 
     def pointer_in_file(self, pointer: Pointer) -> Pointer:
         """Return the pointer of a part of the record, from the beginning of the file.
@@ -74,10 +76,6 @@ class RecordEntry:
         In a feed that is the beginning of its line.
         """
         return pointer if self.index is None else (self.index, *pointer)
-
-
-def _always(pointer: Pointer) -> bool:
-    return True
 
 
 # -- reading ---------------------------------------------------------------------------

@@ -1,42 +1,34 @@
-"""The check of those kinds of the catalog that may have millions of records.
+"""What is wrong with those kinds of the catalog that may have millions of records.
 
-How the check works. Several processes share the blocks of the files
-(`block_checks`). Each checks its records by themselves, and writes the
-numbers that all records must agree on into columns on disk (`rules.values`); a chunk of
-lines that the last check found good is not checked again, and its numbers come from a
-cache (`checked_chunks`). This process then
-compares the columns. If some numbers are at fault, it reads the blocks that hold them
-once more to find their places, until there are as many problems as are listed. So
-memory is bounded, whatever the number of records and of problems.
+How the check works. Several processes share the blocks of the files (`block_checks`).
+Each checks its records by themselves, and returns the numbers that all records must
+agree on (`rules.values`). This process collects these on disk and compares them
+(`NumbersByBlock`). If some are at fault, it reads the blocks that hold them once more to
+find their places, until there are as many problems as are listed. So memory is bounded,
+whatever the number of records and of problems.
 """
-
-from __future__ import annotations  # array[int]
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from shopwindow.catalog import rules
-from shopwindow.catalog.block_checks import BlockCheck, CheckedBlock, chunks_path
-from shopwindow.catalog.checked_chunks import (
-    CheckedBy,
-    CheckedChunks,
-    save,
-)
-from shopwindow.catalog.columns import ColumnShare, NumberColumns
+from shopwindow.catalog.agreement import Membership, named_by_promotions, rings
+from shopwindow.catalog.block_checks import BlockCheck, CheckedBlock
 from shopwindow.catalog.entries import (
     RecordEntry,
     RecordPlaces,
     entries_of,
     repeated,
 )
+from shopwindow.catalog.index.file import room_for
+from shopwindow.catalog.numbers_by_block import NumbersByBlock
 from shopwindow.catalog.rules import Referable
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.check.records import FeedBlock, FeedLines
-from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.processes import shared
 from shopwindow.content.reading.scratch import scratch
@@ -49,9 +41,6 @@ from shopwindow.content.schemas.lines import (
     cause,
 )
 from shopwindow.problems import Absent, Pointer, Problem
-
-CHUNKS_FILE = "catalog-chunks"
-"""The name of the cache of checked chunks, in the memory of the folder."""
 
 MAX_LOOKED_FOR = 100_000
 """Numbers at fault that are looked for in each column, unless more problems are listed.
@@ -131,53 +120,34 @@ class LargeCheck:
         self.lines = 0
         """Lines of the last of these."""
 
-        program = f"{around.memory.program} {around.schemas.digest}"
-        ids = (referable.categories, referable.promotions, referable.stores)
-        self.checked_by = CheckedBy(program, ids)
-        self.cache_path = around.memory.file(CHUNKS_FILE)
-
     def run(self) -> None:
         """Check the records, each by itself and all together."""
-        with scratch() as folder:
-            columns = NumberColumns(folder, self._read(folder))
-            self._check_promotions(columns)
+        with (
+            scratch() as folder,
+            room_for(folder),
+            closing(NumbersByBlock(folder)) as numbers,
+        ):
+            self._read(numbers)
+            self._check_promotions(numbers)
             disagreements = [
                 disagreement
-                for disagreement in self._disagreements(columns)
+                for disagreement in self._disagreements(numbers)
                 if disagreement.bad
             ]
             if disagreements:
-                self._find_places(columns, disagreements)
+                self._find_places(numbers, disagreements)
 
     # -- each by itself
 
-    def _read(self, folder: Path) -> list[ColumnShare]:
-        """Read and check every block. Return the shares of the columns, which are below
-        ``folder`` then.
-        """
-        if not self.blocks:
-            return []
-        work = BlockCheck(
-            folder,
-            self.around,
-            self.referable,
-            CheckedChunks(rules.ALL_COLUMNS, self.cache_path, self.checked_by),
-            adds_chunks=self.cache_path is not None,
-        )
-        numbered = list(enumerate(self.blocks))
-        shares: list[ColumnShare] = []
-        with shared(work, numbered, self.around.jobs) as results:
+    def _read(self, numbers: NumbersByBlock) -> None:
+        """Read and check every block, and collect its numbers."""
+        work = BlockCheck(self.around, self.referable)
+        with shared(work, self.blocks, self.around.jobs) as results:
             for number, checked in enumerate(results):
                 self._merge(self.blocks[number], checked)
-                if checked.share is not None:
-                    shares.append(checked.share)
+                numbers.add(number, checked.numbers)
                 if self.around.progress:
                     self.around.progress(number + 1, len(self.blocks))
-
-        if self.cache_path:
-            parts = [chunks_path(folder, share.name) for share in shares]
-            save(self.cache_path, self.checked_by, parts)
-        return shares
 
     def _merge(self, block: FeedBlock, checked: CheckedBlock) -> None:
         """Merge the report of the next block, with lines as its file counts them."""
@@ -207,54 +177,48 @@ class LargeCheck:
 
     # -- all together
 
-    def _check_promotions(self, columns: NumberColumns) -> None:
+    def _check_promotions(self, numbers: NumbersByBlock) -> None:
         """Check that the products and categories exist that promotions name."""
         if rules.PRODUCT not in self.report.lost:
-            promotions, ids = self._named_by_promotions("products")
-            missing = columns.absent(ids, rules.PRODUCT)
-            self._add_unknown(promotions, "products", "product", missing)
+            named = named_by_promotions(self.around.case, "products")
+            missing = numbers.absent(named, rules.PRODUCT)
+            self._add_unknown("products", "product", missing)
         if self.referable.categories is not None:
-            promotions, ids = self._named_by_promotions("categoryIds")
-            missing = ids - self.referable.categories
-            self._add_unknown(promotions, "categoryIds", "category", missing)
+            named = named_by_promotions(self.around.case, "categoryIds")
+            missing = named - self.referable.categories
+            self._add_unknown("categoryIds", "category", missing)
 
-    def _named_by_promotions(self, part: str) -> tuple[list[Document], set[int]]:
-        promotions = self.around.case.having("promotion", (part,))
-        ids = {id for promotion in promotions for id in promotion.value.get(part, ())}
-        return promotions, ids
-
-    def _add_unknown(
-        self, promotions: Sequence[Document], part: str, kind: str, missing: set[int]
-    ) -> None:
-        for promotion in promotions if missing else ():
+    def _add_unknown(self, part: str, kind: str, missing: set[int]) -> None:
+        promotions = self.around.case.having("promotion", (part,)) if missing else ()
+        for promotion in promotions:
             for index, id in enumerate(promotion.value.get(part, ())):
                 if id in missing:
                     finding = rules.unknown((part, index), kind, "id", id, ())
                     self.report.findings.append((promotion, finding))
 
-    def _disagreements(self, columns: NumberColumns) -> Iterator[_Disagreement]:
-        """Yield what the columns disagree about; some of it may be empty.
+    def _disagreements(self, numbers: NumbersByBlock) -> Iterator[_Disagreement]:
+        """Yield what the records disagree about; some of it may be empty.
 
         A column of which numbers are lost cannot say what does not exist.
         """
         limit = self._most_looked_for()
         for column, (name, kind) in rules.UNIQUE.items():
-            bad = columns.twice(column, limit)
+            bad = numbers.twice(column, limit)
             finding = partial(self._repeated, {}, kind, name)
             yield _Disagreement(column, bad, finding, is_repeated=True)
         if rules.PRODUCT not in self.report.lost:
-            bad = columns.missing([rules.PRODUCT_NAMED], rules.PRODUCT, limit)
+            bad = numbers.missing(rules.PRODUCT_NAMED, rules.PRODUCT, limit)
             yield _Disagreement(
                 rules.PRODUCT_NAMED, bad, _no_product, absent=("product", "id")
             )
         if rules.UPC not in self.report.lost:
-            bad = columns.missing([rules.INVENTORY], rules.UPC, limit)
+            bad = numbers.missing(rules.INVENTORY, rules.UPC, limit)
             yield _Disagreement(
                 rules.INVENTORY, bad, _no_upc, absent=("product", "UPC")
             )
-        rings = _rings(columns)
-        members = {member for _, member in rings}
-        yield _Disagreement(rules.MEMBER, members, partial(_in_ring, rings))
+        memberships = rings(numbers.inner_memberships())
+        members = {member for _, member in memberships}
+        yield _Disagreement(rules.MEMBER, members, partial(_in_ring, memberships))
 
     def _most_looked_for(self) -> int:
         return max(MAX_LOOKED_FOR, self.around.limit)
@@ -281,7 +245,7 @@ class LargeCheck:
         return None
 
     def _find_places(
-        self, columns: NumberColumns, disagreements: Sequence[_Disagreement]
+        self, numbers: NumbersByBlock, disagreements: Sequence[_Disagreement]
     ) -> None:
         """Report the numbers at fault: how many there are, and the first with places.
 
@@ -294,7 +258,7 @@ class LargeCheck:
         for disagreement in disagreements:
             bad = disagreement.bad
             tally = _Tally(disagreement, first_uses=len(bad))
-            for block, by_value in columns.where(disagreement.column, bad).items():
+            for block, by_value in numbers.where(disagreement.column, bad).items():
                 blocks.add(block)
                 path = self.blocks[block].source.path
                 tally.uses[path] += by_value.total()
@@ -383,68 +347,6 @@ def _no_product(entry: RecordEntry, number: int, pointer: Pointer) -> Finding:
 
 def _no_upc(entry: RecordEntry, number: int, pointer: Pointer) -> Finding:
     return rules.unknown(pointer, "product", "UPC", entry.value["upc"], ())
-
-
-# -- collections within themselves -----------------------------------------------------
-
-Membership = tuple[int, int]
-"""A collection and one of its members, as ids."""
-
-
-def _rings(columns: NumberColumns) -> set[Membership]:
-    """Return the memberships by which a collection stands within itself."""
-    members = _members_by_collection(columns)
-    _drop_leaves(members)
-    return {
-        (collection, member)
-        for collection, held in members.items()
-        for member in held
-        if _leads(member, collection, members)
-    }
-
-
-def _members_by_collection(columns: NumberColumns) -> dict[int, set[int]]:
-    """Return those members of collections that are collections themselves."""
-    collections = {id for ids in columns.values(rules.COLLECTION) for id in ids}
-    members: dict[int, set[int]] = defaultdict(set)
-    both = zip(
-        columns.values(rules.COLLECTION), columns.values(rules.MEMBER), strict=True
-    )
-    for collection_ids, member_ids in both:
-        for collection, member in zip(collection_ids, member_ids, strict=True):
-            if member in collections:
-                members[collection].add(member)
-    return members
-
-
-def _drop_leaves(members: dict[int, set[int]]) -> None:
-    """Remove collections that hold no other ones, again and again.
-
-    What is left is in a ring, or holds something that is. In most catalogs that is
-    nothing, and no way needs to be followed.
-    """
-    while True:
-        held_somewhere = {member for held in members.values() for member in held}
-        leaves = held_somewhere - members.keys()
-        if not leaves:
-            return
-        for collection in [key for key, held in members.items() if held & leaves]:
-            members[collection] -= leaves
-            if not members[collection]:
-                del members[collection]
-
-
-def _leads(start: int, end: int, members: Mapping[int, set[int]]) -> bool:
-    """Return whether a collection is, or holds at any depth, the collection ``end``."""
-    seen, left = {start}, [start]
-    while left:
-        collection = left.pop()
-        if collection == end:
-            return True
-        held = members.get(collection, set())
-        left += held - seen
-        seen |= held
-    return False
 
 
 def _in_ring(

@@ -46,9 +46,6 @@ UNIQUE = {
 the kind of record that has it.
 """
 
-ALL_COLUMNS = (*UNIQUE, PRODUCT_NAMED, COLLECTION, MEMBER)
-"""All columns, in the order that the cache of checked chunks relies on."""
-
 MAX_CATEGORY_DEPTH = 8
 """Levels of categories: as many as the category index shows (interface W2.3)."""
 
@@ -186,14 +183,20 @@ def _promotions(
     existing = referable.promotions
     if existing is None:
         return
-    for pointer, id in _promotions_named(product, sound):
+    for pointer, id in promotions_named(product, sound):
         if id not in existing:
             yield unknown(pointer, "promotion", "promoId", id, existing)
 
 
-def _promotions_named(
-    product: Mapping[str, Any], sound: Sound
+def always(pointer: Pointer) -> bool:
+    """Return that a part is sound, as all parts of a valid record are."""
+    return True
+
+
+def promotions_named(
+    product: Mapping[str, Any], sound: Sound = always
 ) -> Iterator[tuple[Pointer, int]]:
+    """Yield the places in a product that name a promotion, each with its id."""
     for index, id in _items(product, "promotions", sound):
         yield ("promotions", index), id
 

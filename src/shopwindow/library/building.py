@@ -87,7 +87,7 @@ def build(
     started = datetime.now(UTC)
     program = program_digest(interface, content / COLLECTIONS, without=(content, out))
     if fresh:
-        memory = Memory()
+        memory = Memory(None, program)
     elif memory is None or memory.folder is None:
         memory = Memory(out / ".cache", program)
     options = CheckOptions(jobs=jobs, progress=steps("checking"), memory=memory, at=at)

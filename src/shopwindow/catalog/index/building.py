@@ -5,8 +5,6 @@ stands in the module that it calls, which is loaded then: most commands build no
 and open none.
 """
 
-import errno
-import resource
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -19,7 +17,12 @@ from typing import TYPE_CHECKING, Literal
 
 from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.check import check as check_feeds
-from shopwindow.catalog.index.file import INDEX_FORMAT, reading, sqlite_that_wrote
+from shopwindow.catalog.index.file import (
+    INDEX_FORMAT,
+    reading,
+    room_for,
+    sqlite_that_wrote,
+)
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.documents.documents import Content
@@ -71,31 +74,19 @@ class CatalogIndex:
 
         Raises OSError if the disk does not take the file.
         """
-        from shopwindow.catalog.index.indexing import write
-        from shopwindow.catalog.index.sources import Sources
+        from shopwindow.catalog.index.indexing import complete
 
-        sources = Sources(
-            content.site,
-            feeds.categories,
-            feeds.brands,
-            feeds.products,
-            feeds.inventory,
-            feeds.reviews,
-            feeds.recommendations,
-            feeds.synonyms,
-            feeds.stores,
-            feeds.digests,
-        )
-        try:
-            return write(
+        settings = content.setting("catalog") or {}
+        with room_for(path):
+            feeds.lines.write(path.resolve(), jobs, progress)
+            return complete(
                 path.resolve(),
-                sources,
-                jobs=jobs,
-                progress=progress,
-                previous=previous,
+                feeds.categories,
+                feeds.brands,
+                feeds.synonyms,
+                sorted(feeds.stores),
+                settings.get("brand_url"),
             )
-        except sqlite3.Error as error:
-            raise OSError(_errno(error), str(error), str(path)) from error
 
     def obstacle(self, previous: Path) -> str | None:
         """Return that another version of SQLite wrote a catalog; None: this one did.
@@ -171,18 +162,6 @@ responses alone.
 
 COMPARED_KINDS: tuple[Literal["category", "product"], ...] = ("category", "product")
 """The kinds that a difference names. Responses show the others as parts of these."""
-
-
-def _errno(error: sqlite3.Error) -> int:
-    """Return the system's number for what kept SQLite from writing.
-
-    SQLite says only that the file did not grow. If the process has a limit for the size
-    of files, that limit is taken for the reason, and a full disk otherwise.
-    """
-    if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
-        return errno.EIO
-    limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
-    return errno.EFBIG if limited else errno.ENOSPC
 
 
 def sorted_together(

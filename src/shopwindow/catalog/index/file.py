@@ -2,10 +2,15 @@
 opened.
 """
 
+import errno
 import fcntl
-import shutil
+import os
+import resource
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 INDEX_FORMAT = 7
 """The format of catalog.sqlite; a reader refuses any other."""
@@ -50,13 +55,18 @@ def writing(path: Path, script: str) -> sqlite3.Connection:
     return connection
 
 
-def copied(source: Path, target: Path) -> None:
-    """Copy a file. A file system that can shares the bytes of both until one changes."""
-    with open(source, "rb") as old, open(target, "xb") as new:
+def copied(source: BinaryIO, target: Path) -> None:
+    """Copy an open file. A file system that can shares the bytes of both until one
+    changes.
+    """
+    with open(target, "xb") as new:
         try:
-            fcntl.ioctl(new.fileno(), CLONE, old.fileno())
+            fcntl.ioctl(new.fileno(), CLONE, source.fileno())
         except OSError:  # the file system cannot, or the two lie on different ones
-            shutil.copyfileobj(old, new, COPIED_AT_ONCE)
+            position = 0  # not that of the file, which others may read
+            while data := os.pread(source.fileno(), COPIED_AT_ONCE, position):
+                new.write(data)
+                position += len(data)
 
 
 def reading(path: Path) -> sqlite3.Connection:
@@ -73,3 +83,24 @@ def sqlite_that_wrote(path: Path) -> str:
     with open(path, "rb") as file:
         number = int.from_bytes(file.read(100)[_VERSION], "big")
     return f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}"
+
+
+@contextmanager
+def room_for(path: Path) -> Iterator[None]:
+    """Raise OSError, as other files do, where SQLite cannot write one."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise OSError(_errno(error), str(error), str(path)) from error
+
+
+def _errno(error: sqlite3.Error) -> int:
+    """Return the system's number for what kept SQLite from writing.
+
+    SQLite says only that the file did not grow. If the process has a limit for the size
+    of files, that limit is taken for the reason, and a full disk otherwise.
+    """
+    if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
+        return errno.EIO
+    limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
+    return errno.EFBIG if limited else errno.ENOSPC

@@ -1,89 +1,87 @@
-"""The lines of feeds: each is a document in JSON, and is known by its digest.
+"""The lines of feeds: each is a document in JSON, and is known by its digest."""
 
-A feed that is not plain, because it is compressed or YAML, is written as plain lines
-first. So every feed can be read in blocks by several processes, each a few thousand
-lines, whatever it is made of.
-"""
-
-from collections.abc import Iterable, Iterator
-from hashlib import blake2b
-from pathlib import Path
-from typing import NamedTuple
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b, sha256
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-from shopwindow.content.check.records import Records
-from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json
-
-BLOCK = 2 * 1024 * 1024
-"""Bytes of a feed that go to one process together, and whose rows come back together.
-
-Rows take about as much memory as the lines that they come from. The catalog's rows do
-not depend on this number, and larger or smaller ones work as well.
-"""
-
-DIGEST_BYTES = 16
-"""Bytes of a digest: 128 bits tell apart all lines that there will be."""
+from shopwindow.catalog.index.file import INDEX_FORMAT
+from shopwindow.catalog.index.rows import DIGEST_BYTES, LIMITED_QUANTITY
+from shopwindow.content.reading.yaml import Json
 
 
-class LineBlock(NamedTuple):
-    """The lines of a file that begin at the byte ``start`` or later, before ``end``.
+class Faulty(Exception):
+    """A line is at fault, or lines do not agree with each other."""
 
-    ``name``: what editors know the file by.
+
+class Line(NamedTuple):
+    """A line of a feed, or a document of a YAML file.
+
+    ``data``: the document in JSON. ``record``: what its reader knows it by.
     """
 
-    name: str
-    path: Path
-    start: int
-    end: int
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield the lines, each a document; empty ones are left out."""
-        with open(self.path, "rb") as file:
-            if self.start:  # a line that begins earlier belongs to the block before
-                file.seek(self.start - 1)
-                file.readline()
-            position = file.tell()
-            while position < self.end and (line := file.readline()):
-                position += len(line)
-                if stripped := line.removeprefix(BYTE_ORDER_MARK).strip():
-                    yield stripped
+    data: bytes
+    record: Any
 
 
-def digest_of(line: bytes) -> bytes:
+class LineReader(Protocol):
+    """Reads the parts of feeds, and checks their lines. Used by several processes."""
+
+    def lines(self, part: Any) -> Iterator[Line]:
+        """Yield the lines of a part. Raises Faulty where it cannot be read."""
+        ...
+
+    def documents(self, part: Any, lines: Sequence[Line]) -> Iterator[Json]:
+        """Yield the documents of some lines of a part. Raises Faulty where one is at
+        fault.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Feeds:
+    """What the rows of lines follow from.
+
+    Attributes:
+        parts: of the feeds of each kind, in their order.
+        reader: reads the parts.
+        categories: trees, or a list of which each names its `parent`.
+        stores: the location numbers of all stores that may have stock.
+        limited: stock up to which a store has few.
+        digests: of the files of a kind, by its name: equal ones mean equal lines. A kind
+            that is not among them is read.
+        checked_by: what the check of a line reads beside it, as JSON.
+    """
+
+    parts: Mapping[str, Sequence[Any]]
+    reader: LineReader
+    categories: Sequence[Json] = ()
+    stores: Collection[int] = ()
+    limited: int = LIMITED_QUANTITY
+    digests: Mapping[str, str] = field(default_factory=dict)
+    checked_by: Json = None
+
+    def basis(self, kind: str) -> str:
+        """Return a digest of all that the check of a line of a kind and its rows follow
+        from beside the line.
+        """
+        beside = [self.checked_by, INDEX_FORMAT, sqlite3.sqlite_version]
+        if kind == "inventory":
+            beside += [self.numbered_stores(), self.limited]
+        return sha256(orjson.dumps(beside)).hexdigest()
+
+    def numbered_stores(self) -> list[int]:
+        """Return all stores in the order of their places in the stock of a UPC.
+
+        That is the order of their numbers, so it does not depend on which feed is read
+        first.
+        """
+        return sorted(self.stores)
+
+
+def digest_of(data: bytes) -> bytes:
     """Return what a line is known by."""
-    return blake2b(line, digest_size=DIGEST_BYTES).digest()
-
-
-def blocks(documents: Iterable[Json], folder: Path, kind: str) -> list[LineBlock]:
-    """Return all documents of a kind as blocks of lines.
-
-    Files of them that are plain are read in place. ``folder`` takes the lines of all
-    others.
-    """
-    parts = []
-    for number, (name, lines) in enumerate(_by_file(documents, kind)):
-        if isinstance(lines, Path):
-            path = lines
-        else:
-            path = folder / f"{kind}-{number}"
-            with open(path, "wb") as file:
-                file.writelines(line.strip() + b"\n" for line in lines)
-        size = path.stat().st_size
-        starts = range(0, size, BLOCK)
-        parts += [
-            LineBlock(name, path, start, min(start + BLOCK, size)) for start in starts
-        ]
-    return parts
-
-
-def _by_file(
-    documents: Iterable[Json], kind: str
-) -> Iterator[tuple[str, Path | Iterator[bytes]]]:
-    """Yield the name of each file with its path, or with its lines; documents that stand
-    in no file count as one.
-    """
-    if isinstance(documents, Records):
-        yield from documents.by_file()
-    else:
-        yield kind, map(orjson.dumps, documents)
+    return blake2b(data, digest_size=DIGEST_BYTES).digest()

@@ -14,12 +14,17 @@ from typing import Any
 
 import orjson
 
-from shopwindow.catalog.index.lines import DIGEST_BYTES, digest_of
 from shopwindow.catalog.index.packing import Packing
 from shopwindow.catalog.index.words import indexed
 from shopwindow.catalog.protocol import PRICE
-from shopwindow.catalog.rules import ends
+from shopwindow.catalog.rules import ends, promotions_named
 from shopwindow.content.reading.yaml import Json
+
+DIGEST_BYTES = 16
+"""Bytes of a digest: 128 bits tell apart all lines that there will be."""
+
+LIMITED_QUANTITY = 3
+"""Stock up to which a store's status is LIMITED, unless site.yaml says otherwise."""
 
 IndexRow = tuple[Any, ...]
 Rows = Iterator[tuple[str, IndexRow]]
@@ -32,7 +37,7 @@ TABLES = """
 CREATE TABLE product (id INTEGER PRIMARY KEY, line BLOB, digest BLOB, document BLOB);
 CREATE TABLE listed (id INTEGER PRIMARY KEY, active INTEGER, best INTEGER, cents INTEGER, high INTEGER, days INTEGER,
                      updated INTEGER, featured INTEGER, pictured INTEGER, name TEXT, brand TEXT, categories TEXT,
-                     colors TEXT, sizes TEXT, attributes TEXT);
+                     colors TEXT, sizes TEXT, attributes TEXT, promotions TEXT);
 CREATE TABLE words (id INTEGER PRIMARY KEY, name TEXT, brand TEXT, type TEXT, attributes TEXT, description TEXT,
                     categories TEXT);
 CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, active INTEGER, handed_out INTEGER);
@@ -80,15 +85,15 @@ class RowMaker:
     ) -> None:
         self.packing, self.places, self.limited = packing, places, limited
 
-    def rows(self, kind: str, line: bytes) -> Rows:
-        """Yield the rows of a line. Raises ValueError where it is no JSON."""
+    def rows(self, kind: str, digest: bytes, document: Json) -> Rows:
+        """Yield the rows of a line, by its digest and the document in it."""
         of_kind: Mapping[str, Callable[[bytes, Json], Rows]] = {
             "product": self._product,
             "inventory": self._stock,
             "review": self._review,
             "recommendation": self._recommendation,
         }
-        return of_kind[kind](digest_of(line), orjson.loads(line))
+        return of_kind[kind](digest, document)
 
     def _product(self, digest: bytes, product: Json) -> Rows:
         id, active = product["id"], product.get("active", True)
@@ -164,6 +169,7 @@ def _listed(product: Json, active: bool) -> IndexRow:
         _json(product["categories"]),
         *map(_json, normal),
         _json({name: sorted(values) for name, values in sorted(attributes.items())}),
+        _json(sorted({id for _, id in promotions_named(product)})),
     )
 
 

@@ -66,27 +66,44 @@ them: it has the place of each name in their order.
 """
 
 
-def write(
-    out: sqlite3.Connection, tree: Mapping[int, Category], reviews_changed: bool
-) -> dict[str, Any]:
-    """Write what follows from the rows of all lines.
+def write_ratings(out: sqlite3.Connection) -> None:
+    """Write how many reviews of each product give how many stars."""
+    stars = ", ".join(f"sum(rating = {stars})" for stars in range(1, 6))
+    out.execute("DELETE FROM rating")
+    out.execute(
+        f"INSERT INTO rating SELECT product, {stars} FROM review"
+        " GROUP BY product ORDER BY product"
+    )
+
+
+def write_categories(
+    out: sqlite3.Connection,
+    tree: Mapping[int, Category],
+    products: Mapping[int, Column] | None = None,
+) -> None:
+    """Write all categories. ``products``: the ranks of those that each holds, by id."""
+    ranks = {id: column.tobytes() for id, column in (products or {}).items()}
+    out.execute("DELETE FROM category")
+    out.executemany(
+        "INSERT INTO category VALUES (?, ?, ?, ?)",
+        (
+            (id, orjson.dumps(one.document), one.words, ranks.get(id))
+            for id, one in sorted(tree.items())
+        ),
+    )
+
+
+def write(out: sqlite3.Connection, tree: Mapping[int, Category]) -> dict[str, Any]:
+    """Write what follows from the rows of all lines, and from ratings.
 
     Args:
-        out: the catalog, with the rows of all lines.
+        out: the catalog, with these rows.
         tree: all categories by id, in their order.
-        reviews_changed: whether ratings are others than the catalog has.
 
     Returns the rows of `meta` that belong to it.
     """
-    if reviews_changed:
-        stars = ", ".join(f"sum(rating = {stars})" for stars in range(1, 6))
-        out.execute("DELETE FROM rating")
-        out.execute(
-            f"INSERT INTO rating SELECT product, {stars} FROM review"
-            " GROUP BY product ORDER BY product"
-        )
     products = _Products(out)
-    for table in ("col", "facet", "category"):
+    for table in ("col", "facet"):
         out.execute(f"DELETE FROM {table}")
     columns = products.columns()
     for number, (name, combinations, column) in enumerate(products.facets()):
@@ -95,13 +112,7 @@ def write(
         columns[f"facet {name}"] = column
     stored = ((name, column.tobytes()) for name, column in columns.items())
     out.executemany("INSERT INTO col VALUES (?, ?)", stored)
-    out.executemany(
-        "INSERT INTO category VALUES (?, ?, ?, ?)",
-        (
-            (id, orjson.dumps(tree[id].document), tree[id].words, ranks.tobytes())
-            for id, ranks in products.by_category(tree)
-        ),
-    )
+    write_categories(out, tree, dict(products.by_category(tree)))
     featured = out.execute(
         "SELECT id FROM listed WHERE active AND featured ORDER BY id"
     )

@@ -25,6 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 from zlib import crc32
 
@@ -156,21 +157,48 @@ class Memory:
             self._notes[name] = state
             self._write(name, state.encode("ascii"))
 
-    def _write(self, name: str, data: bytes) -> None:
-        """Write a file of the memory. Where that cannot be, the next check is slower."""
+    def draft(self, name: str) -> Path | None:
+        """Return where a file of this name is to be written, before it is renamed; None
+        where nothing can be stored.
+
+        Drafts that a process left which was killed are deleted.
+        """
         path = self.file(name)
         if path is None:
-            return
-        draft = path.with_name(f"{name}.{os.getpid()}")
-        with suppress(OSError):
+            return None
+        try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             for left in path.parent.glob(f"{name}.*"):
-                if left.stat().st_mtime < time.time() - DRAFT_SECONDS:
+                if _is_left(left):
                     left.unlink()
+        except OSError:
+            return None
+        return path.with_name(f"{name}.{os.getpid()}-{get_ident()}")
+
+    def _write(self, name: str, data: bytes) -> None:
+        """Write a file of the memory. Where that cannot be, the next check is slower."""
+        path, draft = self.file(name), self.draft(name)
+        if path is None or draft is None:
+            return
+        with suppress(OSError):
             draft.write_bytes(data)
             draft.replace(path)
         with suppress(OSError):
             draft.unlink()
+
+
+def _is_left(draft: Path) -> bool:
+    """Return whether nobody writes a draft any more: its process is gone, or it is old.
+
+    A process of another container is taken for gone: it then does without the memory.
+    """
+    try:
+        os.kill(int(draft.suffix[1:].partition("-")[0]), 0)
+    except ProcessLookupError:
+        return True
+    except (ValueError, OSError):
+        pass
+    return draft.stat().st_mtime < time.time() - DRAFT_SECONDS
 
 
 def state_of(sources: Iterable[Source], read_at: int, *beside: Any) -> str:

@@ -25,7 +25,7 @@ from shopwindow.content.reading.files import MAX_EMPTY_LINES, MAX_LINE
 from shopwindow.content.reading.listing import COMPRESSED, Source
 from shopwindow.content.reading.text import text_of
 from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
-from shopwindow.problems import Failure, Place
+from shopwindow.problems import Place
 
 BLOCK = 4 * 1024 * 1024
 """Bytes of a plain feed that go to one process together."""
@@ -317,53 +317,3 @@ def streamed(
             index, line = (None, number or 0) if source.is_feed else (number, 0)
             layer = Layer(source.path, index, value)
             yield Document(source.kind.name, value, (layer,)), line
-
-
-@dataclass(frozen=True)
-class Records:
-    """The checked documents of one kind, which are read again each time they are
-    needed.
-    """
-
-    folder: Path
-    sources: Sequence[Source]
-    names: expressions.Names
-
-    def __iter__(self) -> Iterator[Json]:
-        """Yield all of them, in the order of the files."""
-        for source in self.sources:
-            yield from self._read(source)
-
-    def by_file(self) -> Iterator[tuple[str, Path | Iterator[bytes]]]:
-        """Yield the name of each file with its path, if it is plain lines, and else with
-        the lines that it stands for: JSON, one document each.
-        """
-        for source in self.sources:
-            if source.path.endswith(".jsonl"):
-                yield source.path, self.folder / source.path
-            elif source.is_feed:
-                yield source.path, self._unpacked(source)
-            else:
-                yield source.path, map(orjson.dumps, self._read(source))
-
-    def _read(self, source: Source) -> Iterator[Json]:
-        """Yield the documents of a file.
-
-        Raises Failure where the file was changed since it was checked.
-        """
-        for _, value in _values(self.folder, FeedBlock(source), self.names):
-            if isinstance(value, Exception):
-                raise _changed(source)
-            yield value
-
-    def _unpacked(self, source: Source) -> Iterator[bytes]:
-        """Yield the lines of a compressed feed, as `_read` yields documents."""
-        for _, line in FeedLines(self.folder, FeedBlock(source)):
-            if isinstance(line, Malformed):
-                raise _changed(source)
-            # What `feed.load` found no fault with is plain JSON.
-            yield line.removeprefix(BYTE_ORDER_MARK)
-
-
-def _changed(source: Source) -> Failure:
-    return Failure(f"{source.path}: was changed while it was read; try again")

@@ -43,7 +43,8 @@ def discard_index(visit: Visit, name: str, file: Path) -> None:
 
 
 def _has_many_products(feeds: Any) -> bool:
-    beyond = islice(feeds.products, MAX_PRODUCTS, MAX_PRODUCTS + 1)
+    products = feeds.documents("product")
+    beyond = islice(products, MAX_PRODUCTS, MAX_PRODUCTS + 1)
     return next(beyond, None) is not None
 
 

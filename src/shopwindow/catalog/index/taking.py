@@ -1,0 +1,315 @@
+"""The pass over the lines of feeds: each is checked and becomes rows, once.
+
+A line is known by its digest. How the pass works: a copy of the rows of an earlier pass
+is opened, or a new file. Each feed is cut into parts, which several processes share.
+They first look up the digest of every line: a line that the earlier pass has is *known*,
+so it was checked, and its rows are there. The rows of lines that are gone are deleted.
+Then the parts with new lines are read again; these are checked, and become rows (`rows`)
+and words (`wording`). This process writes the rows in the order of the parts, so they do
+not depend on which process made them. A pass from nothing is a pass after an empty file;
+there is no second way.
+
+The pass ends at the first line that is at fault (`Faulty`): whoever called it then looks
+for everything that is wrong. Ids that a line refers to are no part of what is known,
+because they may be gone though the line is the same. All lines are compared once they
+are written.
+"""
+
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from shopwindow.catalog.index import rows, sums, wording
+from shopwindow.catalog.index.covered import kind_digest
+from shopwindow.catalog.index.file import copied, writing
+from shopwindow.catalog.index.lines import Faulty, Feeds, Line, LineReader, digest_of
+from shopwindow.catalog.index.packing import SAMPLES, Packing, trained
+from shopwindow.catalog.index.rows import (
+    BY_PRODUCT,
+    DIGEST_BYTES,
+    KINDS,
+    IndexRow,
+    RowMaker,
+)
+from shopwindow.catalog.index.tree import categories
+from shopwindow.catalog.index.wording import Texts, Wording, texts_of
+from shopwindow.content.reading.processes import Progress, shared
+
+SCHEMA = f"""
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE brand (name TEXT PRIMARY KEY, id INTEGER, url TEXT) WITHOUT ROWID;
+{rows.TABLES}{wording.TABLES}{sums.TABLES}
+"""
+
+
+def take(
+    path: Path,
+    feeds: Feeds,
+    start: BinaryIO | None = None,
+    agree: Callable[[sqlite3.Connection], bool] = lambda out: True,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write the rows of all lines into a file.
+
+    Args:
+        path: of the file, which must not exist.
+        feeds: the lines.
+        start: the intact file of an earlier pass, open.
+        agree: returns whether the lines agree with each other, once they are written.
+        jobs: worker processes; None: one for each processor.
+        progress: is called with (parts done, all parts).
+
+    Raises Faulty where a line is at fault, and sqlite3.Error or OSError where the disk
+    does not take the file.
+    """
+    if start:
+        copied(start, path)
+    with closing(writing(path, "" if start else SCHEMA)) as out:
+        _Pass(out, feeds, jobs, progress).run()
+        if not agree(out):
+            raise Faulty
+        out.execute("COMMIT")
+
+
+class _Pass:
+    """One pass, which writes to ``out``."""
+
+    def __init__(
+        self,
+        out: sqlite3.Connection,
+        feeds: Feeds,
+        jobs: int | None,
+        progress: Progress | None,
+    ) -> None:
+        self.out, self.feeds = out, feeds
+        self.jobs, self.progress = jobs, progress
+        self.tree = categories(feeds.categories)
+        self.words = {id: category.words for id, category in self.tree.items()}
+        self.wording = Wording(out, self.words)
+        self.meta: dict[str, Any] = dict(out.execute("SELECT name, value FROM meta"))
+
+    def run(self) -> None:
+        """Give all lines the rows that they have now."""
+        digests_before = self._stored("fed")
+        basis_before = self._stored("basis")
+        digests = self.feeds.digests
+        basis = {kind: self.feeds.basis(kind) for kind in KINDS}
+        changed = {
+            kind: self.feeds.parts.get(kind, ())
+            for kind in KINDS
+            if kind not in digests
+            or digests[kind] != digests_before.get(kind)
+            or basis[kind] != basis_before.get(kind)
+        }
+        if "dictionary" not in self.meta:
+            self.meta["dictionary"] = trained(self._samples(changed["product"]))
+        self.parts_done, self.all_parts = 0, sum(map(len, changed.values()))
+        maker = self._row_maker()
+        for kind, parts in changed.items():
+            knows = basis_before.get(kind) == basis[kind]
+            self._take(kind, parts, maker, knows_lines=knows)
+        self.wording.close()
+        sums.write_categories(self.out, self.tree)
+        for statement in rows.INDEXES.split(";"):
+            self.out.execute(statement)
+        if "review" in changed:
+            sums.write_ratings(self.out)
+        covered = {kind: kind_digest(self.out, kind) for kind in changed}
+        self.meta |= {
+            "fed": orjson.dumps(dict(sorted(digests.items()))),
+            "basis": orjson.dumps(basis),
+            "digests": orjson.dumps(
+                dict(sorted((self._stored("digests") | covered).items()))
+            ),
+        }
+        write_meta(self.out, self.meta)
+
+    def _stored(self, name: str) -> dict[str, Any]:
+        stored: dict[str, Any] = orjson.loads(self.meta.get(name, b"{}"))
+        return stored
+
+    def _samples(self, of_products: Sequence[Any]) -> Iterator[bytes]:
+        """Yield the products that a dictionary is trained on: the first of each part."""
+        each = -(-SAMPLES // max(1, len(of_products)))
+        lines = (islice(self.feeds.reader.lines(part), each) for part in of_products)
+        return (line.data for line in islice(chain.from_iterable(lines), SAMPLES))
+
+    def _row_maker(self) -> RowMaker:
+        stores = self.feeds.numbered_stores()
+        places = {str(number): place for place, number in enumerate(stores)}
+        return RowMaker(Packing(self.meta["dictionary"]), places, self.feeds.limited)
+
+    # -- the lines of a kind ---------------------------------------------------------------
+
+    def _take(
+        self, kind: str, parts: Sequence[Any], maker: RowMaker, knows_lines: bool
+    ) -> None:
+        """Give the lines of a kind the rows that they have now.
+
+        ``knows_lines``: what their check and rows follow from is what it was before.
+        """
+        known = _KnownLines(self.out, KINDS[kind], self.feeds.reader)
+        if not knows_lines:
+            known.forget()
+        new = parts
+        if len(known.digests):
+            with shared(known.look_up, parts, self.jobs) as results:
+                looked_up = zip(parts, results, strict=True)
+                new = [part for part, found in looked_up if known.keep(found)]
+        self._delete(kind, known.gone())
+        self._advance(len(parts) - len(new))
+
+        work = partial(_made, kind, self.feeds.reader, maker, known.digests, self.words)
+        with shared(work, new, self.jobs) as results:
+            for made in results:
+                for table, of_table in made.rows.items():
+                    self._insert(table, of_table, made.texts)
+                self._advance(1)
+
+    def _delete(self, kind: str, keys: Sequence[int]) -> None:
+        """Delete the rows of lines that are gone, by their rowids."""
+        tables = BY_PRODUCT if kind == "product" else {KINDS[kind]: "rowid"}
+        for table, column in tables.items():
+            self.out.executemany(
+                f"DELETE FROM {table} WHERE {column} = ?", ((key,) for key in keys)
+            )
+
+    def _insert(self, table: str, of_table: Sequence[IndexRow], texts: Texts) -> None:
+        """Insert rows. Raises Faulty where one has the key of another."""
+        if table == "words":
+            self.wording.enter(of_table, texts)
+            return
+        marks = ", ".join("?" * len(of_table[0]))
+        inserted = self.out.executemany(
+            f"INSERT OR IGNORE INTO {table} VALUES ({marks})", of_table
+        )
+        if inserted.rowcount < len(of_table):
+            raise Faulty
+
+    def _advance(self, count: int) -> None:
+        self.parts_done += count
+        if self.progress and count:
+            self.progress(self.parts_done, self.all_parts)
+
+
+def write_meta(out: sqlite3.Connection, meta: Mapping[str, Any]) -> None:
+    """Write what stands once in a catalog."""
+    out.executemany("REPLACE INTO meta VALUES (?, ?)", sorted(meta.items()))
+
+
+# -- which lines are known -------------------------------------------------------------
+
+Digests = npt.NDArray[np.bytes_]
+
+
+class _KnownLines:
+    """The lines of a kind that an earlier pass has.
+
+    They are arrays, for processes share these without a copy.
+
+    Attributes:
+        digests: those of the lines, in order.
+    """
+
+    def __init__(self, out: sqlite3.Connection, table: str, reader: LineReader) -> None:
+        found = out.execute(f"SELECT line, rowid FROM {table} ORDER BY line")
+        digests, keys = bytearray(), array("q")
+        for digest, key in found:
+            digests += digest
+            keys.append(key)
+        self.digests: Digests = np.frombuffer(bytes(digests), f"S{DIGEST_BYTES}")
+        self._keys = np.array(keys, np.int64)
+        self._uses = np.zeros(len(keys), np.int32)
+        self._reader = reader
+
+    def forget(self) -> None:
+        """Let no line be known, because all rows are to be made again."""
+        self.digests = self.digests[:0]
+
+    def look_up(
+        self, parts: Sequence[Any]
+    ) -> Iterator[tuple[npt.NDArray[np.intp], bool]]:
+        """Yield, for each part, the places of its known lines, and whether it has new
+        ones.
+        """
+        for part in parts:
+            places = _places(self.digests, _digests(self._reader.lines(part)))
+            yield places[places >= 0], bool((places < 0).any())
+
+    def keep(self, found: tuple[npt.NDArray[np.intp], bool]) -> bool:
+        """Note the known lines of a part. Return whether it has new ones.
+
+        Raises Faulty where a line stands there twice.
+        """
+        places, has_new = found
+        np.add.at(self._uses, places, 1)
+        if (self._uses[places] > 1).any():
+            raise Faulty
+        return has_new
+
+    def gone(self) -> list[int]:
+        """Return the rowids of the lines that no part has."""
+        gone: list[int] = self._keys[self._uses == 0].tolist()
+        return gone
+
+
+def _digests(lines: Iterator[Line]) -> Digests:
+    digests = b"".join(digest_of(line.data) for line in lines)
+    return np.frombuffer(digests, f"S{DIGEST_BYTES}")
+
+
+def _places(known: Digests, digests: Digests) -> npt.NDArray[np.intp]:
+    """Return the places of digests among known ones, which are in order; -1: it is new."""
+    if not len(known):
+        return np.full(len(digests), -1)
+    places = np.searchsorted(known, digests).clip(max=len(known) - 1)
+    return np.where(known[places] == digests, places, -1)
+
+
+# -- what new lines become -------------------------------------------------------------
+
+
+@dataclass
+class _Made:
+    """What the new lines of a part become: rows by table, and what the products among
+    them are found by.
+    """
+
+    rows: dict[str, list[IndexRow]] = field(default_factory=dict)
+    texts: Texts = field(default_factory=Texts)
+
+
+def _made(
+    kind: str,
+    reader: LineReader,
+    maker: RowMaker,
+    known: Digests,
+    of_categories: Mapping[int, str],
+    parts: Sequence[Any],
+) -> Iterator[_Made]:
+    """Yield what the new lines of each part become. Runs in several processes.
+
+    Raises Faulty where a line is at fault.
+    """
+    for part in parts:
+        made = _Made()
+        lines = list(reader.lines(part))
+        is_new = (_places(known, _digests(iter(lines))) < 0).tolist()
+        new = [line for line, is_one in zip(lines, is_new, strict=True) if is_one]
+        documents = reader.documents(part, new)
+        for line, document in zip(new, documents, strict=True):
+            for table, row in maker.rows(kind, digest_of(line.data), document):
+                made.rows.setdefault(table, []).append(row)
+        made.texts = texts_of(made.rows.get("words", ()), of_categories)
+        yield made
