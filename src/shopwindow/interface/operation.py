@@ -97,7 +97,7 @@ class Moment:
 
     ``now``: the time (UTC). ``random``: returns so many random bytes. ``log``: returns
     the service's log, and raises Refusal where it has none. ``status``: returns how the
-    last build ended, as jobName, startTime, endTime and status (wire shapes §2).
+    last build ended, as jobName, startTime, endTime and status (interface W2.13).
     ``address``: the client's. ``secret``: keys the digests of single-use codes; empty
     where the service has none. ``is_trusted``: the address is a server of the shop's
     own, and not a customer's.
