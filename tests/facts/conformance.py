@@ -1319,7 +1319,7 @@ def _origins() -> Iterator[Case]:
     for origin in (PAGE, MOBILE_PAGE):
         readable = {
             "access-control-allow-origin": origin,
-            "access-control-expose-headers": "ETag, Retry-After, X-Request-Id",
+            "access-control-expose-headers": "ETag, Idempotent-Replayed, Retry-After, X-Request-Id",
         }
         preflight = {
             "allow": METHODS,

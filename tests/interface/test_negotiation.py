@@ -18,7 +18,10 @@ ASKED: dict[str | None, Format | None] = {
     "application/xml": XML,
     "text/html": None,
     "text/*": None,
-    "text/xml": None,
+    "text/xml": XML,
+    "text/xml;q=0.9, application/json;q=0.8": XML,
+    "application/json, text/xml": JSON,
+    "text/xml;q=0": None,
     "application/atom+xml": None,
     "image/*, text/plain": None,
     # case and blanks do not count

@@ -53,6 +53,7 @@ ACCEPTS = (
     *(format.media_type for format in RESPONSE_FORMATS),
     *(f"{format.media_type}, */*" for format in RESPONSE_FORMATS),  # HTTPie, the older
     *(f"{format.media_type},*/*" for format in RESPONSE_FORMATS),  # Kotlin's Ktor
+    "text/xml",
     # Written by hand, against RFC 9110's advice.
     *(f"{format.media_type}; charset=utf-8" for format in RESPONSE_FORMATS),
     *(f"{format.media_type};charset=utf-8" for format in RESPONSE_FORMATS),

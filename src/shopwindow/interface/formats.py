@@ -369,6 +369,9 @@ REQUEST_FORMATS: Mapping[str, Format] = {
 }
 """The formats of bodies by their media types."""
 
+OTHER_XML = ["text", "xml"]
+"""What clients call XML beside its own media type (RFC 7303 §9.2)."""
+
 # -- for people to read ----------------------------------------------------------------
 
 
@@ -452,6 +455,9 @@ def negotiate(accept: str | None, *, script: bool = False) -> Format | None:
     best: tuple[float, Format] | None = None
     for candidate in RESPONSE_FORMATS:
         quality = _quality(candidate.media_type, ranges)
+        if candidate is XML:  # by its other name alone: text/* asks for a page
+            weights = [weight for *name, weight in ranges if name == OTHER_XML]
+            quality = max([quality, *weights])
         if script and candidate is JSON:
             of_scripts = [_quality(media_type, ranges) for media_type in SCRIPTS]
             quality = max(quality, *of_scripts)
