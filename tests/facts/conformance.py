@@ -1136,7 +1136,7 @@ def _negotiated() -> Iterator[Case]:
             "application/xml;q=2",
         ),
         XML: ("APPLICATION/XML", "application/xml;q=0.9, application/json;q=0.8", "application/json;q=0, */*"),
-        "neither": ("text/html", "text/xml", "application/json;q=0", "image/png, application/pdf", "*/*;q=0"),
+        "neither": ("text/html", "text/x-json", "application/json;q=0", "image/png, application/pdf", "*/*;q=0"),
     }
     asked[JSON] += ("application/json, application/xml", "application/json;q=0.5, application/xml;q=0.5")
     asked[JSON] += ("application/json;charset=utf-8", "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2")

@@ -110,3 +110,13 @@ def test_a_key_of_one_application_is_not_anothers(shop: Service) -> None:
     assert post(shop, OPT_INS, choice("d1"))[0] == 200
     answer = shop.post(OPT_INS, choice("d1", "OUT"), x_svc_webservice_client_id=TABLET, idempotency_key="same")
     assert answer.status == 200
+
+
+def test_an_answer_that_is_given_again_is_marked(shop: Service) -> None:
+    asked = ((BAGS, {"item": {"quantity": 1, "upcId": 1}}), (OPT_INS, choice("d1")))
+    for target, body in asked:
+        first, second = [shop.post(target, body, idempotency_key="same") for _ in range(2)]
+        assert (first.status, second.status, first.body) == (200, 200, second.body)
+        assert [answer.headers.get("idempotent-replayed") for answer in (first, second)] == [None, "true"]
+    again = shop.post(OPT_INS, choice("d1"))
+    assert "idempotent-replayed" not in again.headers

@@ -63,6 +63,10 @@ CHALLENGE = ("WWW-Authenticate", f'ApiKey header="{API_KEY_HEADER}"')
 """What a 401 must say (RFC 9110 §11.6.1). No scheme is registered for keys in a header;
 this one names the header.
 """
+REPLAYED_HEADER = "Idempotent-Replayed"
+"""Marks a stored answer to a repeated request. The draft of the Idempotency-Key header
+names no mark; Stripe and others send this one.
+"""
 ERROR_SCHEMA = "responses/error.json"
 FAILURE_SCHEMA = "responses/supc_failure.json"
 
@@ -112,9 +116,12 @@ def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Respons
     if outcome.refusal:
         raise outcome.refusal
     response = _respond(call, outcome.value, schemas, None)
-    if outcome.etag is None:
-        return response
-    return response._replace(headers=(*response.headers, ("ETag", outcome.etag)))
+    headers = list(response.headers)
+    if outcome.etag is not None:
+        headers.append(("ETag", outcome.etag))
+    if outcome.is_replayed:
+        headers.append((REPLAYED_HEADER, "true"))
+    return response._replace(headers=tuple(headers))
 
 
 def selected(call: Call, value: Json) -> Json:

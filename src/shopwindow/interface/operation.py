@@ -118,11 +118,14 @@ class Outcome:
 
     ``refusal``: the request is refused, and yet what was written stays, such as the
     count of an attempt. A Refusal that the action raises takes back what it wrote.
+    ``is_replayed``: it is the stored one of an earlier request under its
+    Idempotency-Key.
     """
 
     value: Json = None
     etag: str | None = None
     refusal: Refusal | None = None
+    is_replayed: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 
 from collections.abc import Mapping
 
-from shopwindow.interface.answer import API_KEY_HEADER, Response
+from shopwindow.interface.answer import API_KEY_HEADER, REPLAYED_HEADER, Response
 from shopwindow.interface.call import Request
 from shopwindow.interface.routes import METHODS
 from shopwindow.service import requestid
@@ -15,7 +15,7 @@ PREFLIGHT_SECONDS = 600
 allows.
 """
 
-EXPOSED_HEADERS = f"ETag, Retry-After, {requestid.HEADER}"
+EXPOSED_HEADERS = f"ETag, {REPLAYED_HEADER}, Retry-After, {requestid.HEADER}"
 """Headers that a page's script may read, beside the few that the Fetch standard allows
 all.
 """

@@ -107,7 +107,7 @@ class Retries:
             )
             raise Refusal("repeated_otherwise", (fault,))
         value: dict[str, Json] = orjson.loads(outcome)
-        return Outcome(value["value"], value["etag"])
+        return Outcome(value["value"], value["etag"], is_replayed=True)
 
     def finish(self, retry: Retry, outcome: Outcome) -> None:
         """Store the answer of a request for which `begin` returned None."""
