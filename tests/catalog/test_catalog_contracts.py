@@ -20,7 +20,7 @@ reads:
   - request: v3/catalog/product/525100,526100
     fields:
       - path: product[].summary.brand
-        type: text
+        type: string
       - path: product[].summary.name
         enum: [NAMES]
 """
@@ -56,7 +56,7 @@ def rename(folder: Path) -> str:
     file.write_text(file.read_text().replace(f"  name: {name}\n", "  name: Nobody's Soap\n", 1))
     return (
         f"{BEAUTY}:{line}: product 525100: this breaks iphone 6.0: product[].summary.name of"
-        ' v3/catalog/product/525100,526100 is "Nobody\'s Soap", which the app does not know'
+        ' v3/catalog/product/525100,526100: "Nobody\'s Soap" is not one of the allowed values'
         " (contracts/iphone-6.0.yaml:8); allowed: "
     )
 

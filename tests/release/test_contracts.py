@@ -151,10 +151,9 @@ WAYS: dict[str, Way] = {
         lambda files: config(files)["appLayout"].append("bag"),
         [
             (
-                "apps/phone.yaml:18: contract.enum: the 2nd entry "
-                "of config/appLayout of app phone: this breaks phone 2.0: appLayout[] "
-                "of v2/utility/mobileapp is 'bag', which the app does not know (contracts/phone.yaml:8) "
-                "(Name of a section); allowed: shop, offers"
+                "apps/phone.yaml:18: contract.broken: the 2nd entry of config/appLayout of app phone: this "
+                "breaks phone 2.0: appLayout[] of v2/utility/mobileapp: 'bag' is not one of the allowed values "
+                "(contracts/phone.yaml:8) (Name of a section); allowed: shop, offers"
             )
         ],
     ),
@@ -163,10 +162,10 @@ WAYS: dict[str, Way] = {
         lambda files: config(files)["loggingInfo"].update(remoteEnabled="TRUE"),
         [
             (
-                "apps/phone.yaml:184: contract.enum: config/loggingInfo/remoteEnabled: this breaks phone "
-                "2.0: loggingInfo.remoteEnabled of v2/utility/mobileapp is 'TRUE', which the app does not "
-                "know (contracts/phone.yaml:8) (Whether the app sends its log to the service: TRUE or "
-                "FALSE); allowed: FALSE"
+                "apps/phone.yaml:184: contract.broken: config/loggingInfo/remoteEnabled: this breaks phone 2.0: "
+                "loggingInfo.remoteEnabled of v2/utility/mobileapp: 'TRUE' is not one of the allowed values "
+                "(contracts/phone.yaml:8) (Whether the app sends its log to the service: TRUE or FALSE); "
+                "allowed: FALSE"
             )
         ],
     ),
@@ -175,12 +174,12 @@ WAYS: dict[str, Way] = {
         lambda files: config(files)["featureConfig"]["scan"].update(landingUrl="shop://camera"),
         [
             (
-                "apps/phone.yaml:84: contract.enum: config/featureConfig/scan/landingUrl: this breaks phone "
-                "2.0: featureConfig.*.landingUrl of v2/utility/mobileapp is 'shop://camera', which the app "
-                "does not know (contracts/phone.yaml:8) (Where the feature opens: a page of the website, or "
-                "a screen of the app by its own scheme); allowed: shop://shop, shop://scan, shop://registry, "
-                "shop://categories, shop://offers, shop://checkout, shop://bag, shop://search, "
-                "shop://stores, shop://myAccount; did you mean shop://scan?"
+                "apps/phone.yaml:84: contract.broken: config/featureConfig/scan/landingUrl: this breaks phone "
+                "2.0: featureConfig.*.landingUrl of v2/utility/mobileapp: 'shop://camera' is not one of the "
+                "allowed values (contracts/phone.yaml:8) (Where the feature opens: a page of the website, or a "
+                "screen of the app by its own scheme); allowed: shop://shop, shop://scan, shop://registry, "
+                "shop://categories, shop://offers, shop://checkout, shop://bag, shop://search, shop://stores, "
+                "shop://myAccount; did you mean shop://scan?"
             )
         ],
     ),
@@ -190,9 +189,8 @@ WAYS: dict[str, Way] = {
         base_of_both,
         [
             (
-                "apps/_base.yaml:13: contract.enum: the 2nd entry "
-                "of config/appLayout: this breaks phone 2.0 and tablet "
-                "2.0: appLayout[] of v2/utility/mobileapp is 'bag', which the app does not know "
+                "apps/_base.yaml:13: contract.broken: the 2nd entry of config/appLayout: this breaks phone 2.0 "
+                "and tablet 2.0: appLayout[] of v2/utility/mobileapp: 'bag' is not one of the allowed values "
                 "(contracts/phone.yaml:8, contracts/tablet.yaml:8) (Name of a section); allowed: shop; "
                 "apps/phone.yaml, apps/tablet.yaml build on this"
             )
@@ -205,10 +203,10 @@ WAYS: dict[str, Way] = {
         lambda files: files["promotions/coupon.yaml"]["coupon"].update(couponNumber="4003"),
         [
             (
-                "promotions/coupon.yaml:22: contract.enum: coupon/couponNumber: this breaks phone 2.0: "
-                "promotionDetailsResponse[].coupon.couponNumber of v3/promotions?show=coupons is '4003', "
-                "which the app does not know (contracts/phone.yaml:8) (Number below the bar code, in quotes; "
-                "no other coupon has it); allowed: 4001; did you mean 4001?"
+                "promotions/coupon.yaml:22: contract.broken: coupon/couponNumber: this breaks phone 2.0: "
+                "promotionDetailsResponse[].coupon.couponNumber of v3/promotions?show=coupons: '4003' is not one"
+                " of the allowed values (contracts/phone.yaml:8) (Number below the bar code, in quotes; no other"
+                " coupon has it); allowed: 4001; did you mean 4001?"
             )
         ],
     ),
@@ -217,9 +215,9 @@ WAYS: dict[str, Way] = {
         lambda files: files["promotions/a.yaml"].pop("legalDisclaimer"),
         [
             (
-                "promotions/a.yaml:1: contract.gone: this breaks phone 2.0: "
-                "promotionDetailsResponse[].legalDisclaimer of v3/promotions?promoid=11 is gone "
-                "(contracts/phone.yaml:8); allowed: a value"
+                "promotions/a.yaml:1: contract.broken: this breaks phone 2.0: "
+                "promotionDetailsResponse[].legalDisclaimer of v3/promotions?promoid=11: 'legalDisclaimer' is "
+                "missing (contracts/phone.yaml:8); allowed: a value"
             )
         ],
     ),
@@ -228,9 +226,8 @@ WAYS: dict[str, Way] = {
         setting("count", to="three"),
         [
             (
-                "notices/1.yaml:5: contract.type: value/count: this breaks phone 2.0: notices[].value.count "
-                "of v1/notices is 'three', not a whole number (contracts/phone.yaml:8); allowed: a whole "
-                "number"
+                "notices/1.yaml:5: contract.broken: value/count: this breaks phone 2.0: notices[].value.count of"
+                " v1/notices: 'three' is not a whole number (contracts/phone.yaml:8); allowed: a whole number"
             )
         ],
     ),
@@ -239,8 +236,8 @@ WAYS: dict[str, Way] = {
         setting("count", to=3.5),
         [
             (
-                "notices/1.yaml:5: contract.type: value/count: this breaks phone 2.0: notices[].value.count "
-                "of v1/notices is 3.5, not a whole number (contracts/phone.yaml:8); allowed: a whole number"
+                "notices/1.yaml:5: contract.broken: value/count: this breaks phone 2.0: notices[].value.count of"
+                " v1/notices: 3.5 is not a whole number (contracts/phone.yaml:8); allowed: a whole number"
             )
         ],
     ),
@@ -249,18 +246,19 @@ WAYS: dict[str, Way] = {
         setting("count", to=3.0),
         [
             (
-                "notices/1.yaml:5: contract.type: value/count: this breaks phone 2.0: notices[].value.count "
-                "of v1/notices is 3.0, not a whole number (contracts/phone.yaml:8); allowed: a whole number"
+                "notices/1.yaml:5: contract.broken: value/count: this breaks phone 2.0: notices[].value.count of"
+                " v1/notices: 3.0 has a fraction (contracts/phone.yaml:8); allowed: a whole number without a "
+                "fraction: 3"
             )
         ],
     ),
     "a number where text was": (
-        of_notice("value.text", type="text"),
+        of_notice("value.text", type="string"),
         setting("text", to=5),
         [
             (
-                "notices/1.yaml:4: contract.type: value/text: this breaks phone 2.0: notices[].value.text of "
-                "v1/notices is 5, not text (contracts/phone.yaml:8); allowed: text"
+                "notices/1.yaml:4: contract.broken: value/text: this breaks phone 2.0: notices[].value.text of "
+                "v1/notices: 5 is not text (contracts/phone.yaml:8); allowed: text"
             )
         ],
     ),
@@ -269,8 +267,9 @@ WAYS: dict[str, Way] = {
         setting("open", to="yes"),
         [
             (
-                "notices/1.yaml:7: contract.type: value/open: this breaks phone 2.0: notices[].value.open of "
-                "v1/notices is 'yes', not true or false (contracts/phone.yaml:8); allowed: true or false"
+                "notices/1.yaml:7: contract.broken: value/open: this breaks phone 2.0: notices[].value.open of "
+                "v1/notices: 'yes' is not true or false (contracts/phone.yaml:8); allowed: true or false: `open:"
+                " true`"
             )
         ],
     ),
@@ -279,8 +278,8 @@ WAYS: dict[str, Way] = {
         setting("ratio", to=True),
         [
             (
-                "notices/1.yaml:6: contract.type: value/ratio: this breaks phone 2.0: notices[].value.ratio "
-                "of v1/notices is true, not a number (contracts/phone.yaml:8); allowed: a number"
+                "notices/1.yaml:6: contract.broken: value/ratio: this breaks phone 2.0: notices[].value.ratio of"
+                " v1/notices: true is not a number (contracts/phone.yaml:8); allowed: a number"
             )
         ],
     ),
@@ -289,18 +288,20 @@ WAYS: dict[str, Way] = {
         lambda files: files[NOTICE_FILE].update(value=[1]),
         [
             (
-                "notices/1.yaml:3: contract.type: value: this breaks phone 2.0: notices[].value of "
-                "v1/notices is a list, not an object (contracts/phone.yaml:8); allowed: an object"
+                "notices/1.yaml:3: contract.broken: value: this breaks phone 2.0: notices[].value of v1/notices:"
+                " a list is not an object (contracts/phone.yaml:8); allowed: an object: lines of `key: value` "
+                "below, indented"
             )
         ],
     ),
     "an object where a list was": (
-        of_notice("value.rows", type="list"),
+        of_notice("value.rows", type="array"),
         setting("rows", to={"a": 1}),
         [
             (
-                "notices/1.yaml:8: contract.type: value/rows: this breaks phone 2.0: notices[].value.rows of "
-                "v1/notices is an object, not a list (contracts/phone.yaml:8); allowed: a list"
+                "notices/1.yaml:8: contract.broken: value/rows: this breaks phone 2.0: notices[].value.rows of "
+                "v1/notices: an object is not a list (contracts/phone.yaml:8); allowed: a list: entries in "
+                "brackets, `[a, b]`, or below with `- `"
             )
         ],
     ),
@@ -310,23 +311,24 @@ WAYS: dict[str, Way] = {
         [
             (
                 "contracts/phone.yaml:9: contract.path: the path of the 1st field of the 1st read: "
-                "notices[].value.rows in "
-                "answers of v1/notices is no list (The way to the value in the JSON answer); "
-                "allowed: a path without it"
+                "notices[].value.rows in answers of v1/notices has no '[]' (The way to the value in the JSON "
+                "answer); allowed: [] behind a list; nothing behind a value"
             )
         ],
     ),
     "text in the items of a list": (
-        of_notice("value.tags[]", type="text"),
+        of_notice("value.tags[]", type="string"),
         setting("tags", to=[1, 2]),
         [
             (
-                "notices/1.yaml:17: contract.type: the 1st entry of value/tags of notice 1: this breaks phone 2.0: "
-                "notices[].value.tags[] of v1/notices is 1, not text (contracts/phone.yaml:8); allowed: text"
+                "notices/1.yaml:17: contract.broken: the 1st entry of value/tags of notice 1: this breaks phone "
+                "2.0: notices[].value.tags[] of v1/notices: 1 is not text (contracts/phone.yaml:8); allowed: "
+                "text"
             ),
             (
-                "notices/1.yaml:18: contract.type: the 2nd entry of value/tags of notice 1: this breaks phone 2.0: "
-                "notices[].value.tags[] of v1/notices is 2, not text (contracts/phone.yaml:8); allowed: text"
+                "notices/1.yaml:18: contract.broken: the 2nd entry of value/tags of notice 1: this breaks phone "
+                "2.0: notices[].value.tags[] of v1/notices: 2 is not text (contracts/phone.yaml:8); allowed: "
+                "text"
             ),
         ],
     ),
@@ -335,9 +337,9 @@ WAYS: dict[str, Way] = {
         setting("rows", to=[{"n": 1}, {}]),
         [
             (
-                "notices/1.yaml:12: contract.gone: the 2nd entry of value/rows of notice 1: this breaks phone 2.0: "
-                "notices[].value.rows[].n of v1/notices is gone (contracts/phone.yaml:8); allowed: a whole "
-                "number"
+                "notices/1.yaml:12: contract.broken: the 2nd entry of value/rows of notice 1: this breaks phone "
+                "2.0: notices[].value.rows[].n of v1/notices: 'n' is missing (contracts/phone.yaml:8); allowed: "
+                "a value"
             )
         ],
     ),
@@ -347,19 +349,18 @@ WAYS: dict[str, Way] = {
         [
             (
                 "contracts/phone.yaml:9: contract.path: the path of the 1st field of the 1st read: "
-                "notices[].value.rows[] in "
-                "answers of v1/notices is no object, so it has no 'n' (The way to the value in the JSON "
+                "notices[].value.rows[] in answers of v1/notices has no 'n' (The way to the value in the JSON "
                 "answer); allowed: [] behind a list; nothing behind a value"
             )
         ],
     ),
     "a value is gone": (
-        of_notice("value.text", type="text"),
+        of_notice("value.text", type="string"),
         without("text"),
         [
             (
-                "notices/1.yaml:3: contract.gone: value: this breaks phone 2.0: notices[].value.text of "
-                "v1/notices is gone (contracts/phone.yaml:8); allowed: text"
+                "notices/1.yaml:3: contract.broken: value: this breaks phone 2.0: notices[].value.text of "
+                "v1/notices: 'text' is missing (contracts/phone.yaml:8); allowed: a value"
             )
         ],
     ),
@@ -368,8 +369,8 @@ WAYS: dict[str, Way] = {
         without("count"),
         [
             (
-                "notices/1.yaml:3: contract.gone: value: this breaks phone 2.0: notices[].value.count of "
-                "v1/notices is gone (contracts/phone.yaml:8); allowed: a value"
+                "notices/1.yaml:3: contract.broken: value: this breaks phone 2.0: notices[].value.count of "
+                "v1/notices: 'count' is missing (contracts/phone.yaml:8); allowed: a value"
             )
         ],
     ),
@@ -378,8 +379,8 @@ WAYS: dict[str, Way] = {
         lambda files: files[NOTICE_FILE].pop("value"),
         [
             (
-                "notices/1.yaml:1: contract.gone: this breaks phone 2.0: notices[].value.text of v1/notices "
-                "is gone (contracts/phone.yaml:8); allowed: a value"
+                "notices/1.yaml:1: contract.broken: this breaks phone 2.0: notices[].value.text of v1/notices: "
+                "'value' is missing (contracts/phone.yaml:8); allowed: a value"
             )
         ],
     ),
@@ -388,39 +389,39 @@ WAYS: dict[str, Way] = {
         lambda files: files[NOTICE_FILE]["labels"]["c"].clear(),
         [
             (
-                "notices/1.yaml:25: contract.gone: labels/c: this breaks phone 2.0: notices[].labels.*.size "
-                "of v1/notices is gone (contracts/phone.yaml:8); allowed: a whole number"
+                "notices/1.yaml:25: contract.broken: labels/c: this breaks phone 2.0: notices[].labels.*.size of"
+                " v1/notices: 'size' is missing (contracts/phone.yaml:8); allowed: a value"
             )
         ],
     ),
     "a name with a dot": (
-        of_notice('labels."a.b".size', enum=["1"]),
+        of_notice('labels."a.b".size', enum=[1]),
         lambda files: files[NOTICE_FILE]["labels"]["a.b"].update(size=7),
         [
             (
-                "notices/1.yaml:23: contract.enum: labels/a.b/size: this breaks phone 2.0: "
-                'notices[].labels."a.b".size of v1/notices is 7, which the app does not know '
+                "notices/1.yaml:23: contract.broken: labels/a.b/size: this breaks phone 2.0: "
+                'notices[].labels."a.b".size of v1/notices: 7 is not one of the allowed values '
                 "(contracts/phone.yaml:8); allowed: 1"
             )
         ],
     ),
     "a number that the app does not know": (
-        of_notice("value.count", enum=["3", "4"]),
+        of_notice("value.count", enum=[3, 4]),
         setting("count", to=5),
         [
             (
-                "notices/1.yaml:5: contract.enum: value/count: this breaks phone 2.0: notices[].value.count "
-                "of v1/notices is 5, which the app does not know (contracts/phone.yaml:8); allowed: 3, 4"
+                "notices/1.yaml:5: contract.broken: value/count: this breaks phone 2.0: notices[].value.count of"
+                " v1/notices: 5 is not one of the allowed values (contracts/phone.yaml:8); allowed: 3, 4"
             )
         ],
     ),
     "true where 1 is listed": (
-        of_notice("value.count", enum=["1", "3"]),
+        of_notice("value.count", enum=[1, 3]),
         setting("count", to=True),
         [
             (
-                "notices/1.yaml:5: contract.enum: value/count: this breaks phone 2.0: notices[].value.count "
-                "of v1/notices is true, which the app does not know (contracts/phone.yaml:8); allowed: 1, 3"
+                "notices/1.yaml:5: contract.broken: value/count: this breaks phone 2.0: notices[].value.count of"
+                " v1/notices: true is not one of the allowed values (contracts/phone.yaml:8); allowed: 1, 3"
             )
         ],
     ),
@@ -430,9 +431,9 @@ WAYS: dict[str, Way] = {
         [
             (
                 "contracts/phone.yaml:6: contract.refused: the request of the 1st read: this breaks phone 2.0: "
-                "v1/notices/1 is refused with 404: noticeId: there is no notice with this noticeId (A read, "
-                "by its path and query below base_url, as `shopwindow show` takes it); allowed: an answer; "
-                "without the request, if the app sends it no more"
+                "v1/notices/1 is refused with 404: noticeId: there is no notice with this noticeId (A read, by "
+                "its path and query below base_url, as `shopwindow show` takes it); allowed: an answer; without "
+                "the request, if the app sends it no more"
             )
         ],
     ),
@@ -442,9 +443,9 @@ WAYS: dict[str, Way] = {
         [
             (
                 "contracts/phone.yaml:6: contract.refused: the request of the 1st read: this breaks phone 2.0: "
-                "v1/notices/1 is refused with 404: noticeId: there is no notice with this noticeId (A read, "
-                "by its path and query below base_url, as `shopwindow show` takes it); allowed: an answer; "
-                "without the request, if the app sends it no more"
+                "v1/notices/1 is refused with 404: noticeId: there is no notice with this noticeId (A read, by "
+                "its path and query below base_url, as `shopwindow show` takes it); allowed: an answer; without "
+                "the request, if the app sends it no more"
             )
         ],
     ),
@@ -453,9 +454,10 @@ WAYS: dict[str, Way] = {
         lambda files: files[NOTICE_FILE].pop("labels"),
         [
             (
-                "contracts/phone.yaml:8: contract.gone: the 1st field of the 1st read: this breaks phone 2.0: "
-                "notices[].labels of v1/notices?_fields=labels is gone (One value of the answer, or all "
-                "values that a path with [] or * leads to); allowed: a value"
+                "contracts/phone.yaml:8: contract.broken: the 1st field of the 1st read: this breaks phone 2.0: "
+                "notices[].labels of v1/notices?_fields=labels: 'labels' is missing (One value of the answer, or"
+                " all values that a path with [] or * leads to, with keywords of JSON Schema for them); allowed:"
+                " a value"
             )
         ],
     ),
@@ -475,14 +477,14 @@ def test_what_breaks_a_shipped_app_is_a_problem_at_the_value_s_place(tmp_path: P
 # -- what breaks nobody --------------------------------------------------------------------------------------------
 
 HARMLESS: dict[str, tuple[Files, Edit]] = {
-    "a field that nobody reads": (of_notice("value.text", type="text"), setting("more", to="new")),
+    "a field that nobody reads": (of_notice("value.text", type="string"), setting("more", to="new")),
     "another type of what nobody reads": (of_notice("value.text"), setting("count", to="three")),
     "items in another order": (
         of_config("appLayout[]", enum=["shop", "bag"]),
         lambda files: config(files).update(appLayout=["bag", "shop"]),
     ),
     "keys in another order": (
-        of_notice("value.text", type="text"),
+        of_notice("value.text", type="string"),
         lambda files: files[NOTICE_FILE].update(value=dict(reversed(value(files).items()))),
     ),
     "a value that another app does not know": (
@@ -494,12 +496,16 @@ HARMLESS: dict[str, tuple[Files, Edit]] = {
         lambda files: config(files)["appLayout"].append("bag"),
     ),
     "a value that is gone, and that the app does without": (
-        of_notice("value.text", type="text", required=False),
+        of_notice("value.text", type="string", required=False),
         without("text"),
     ),
-    "what is around a value that the app does without": (
-        of_notice("value.text", required=False),
-        lambda files: files[NOTICE_FILE].pop("value"),
+    "a list that is left out when it is empty": (
+        of_config("promotionDetailsResponse[].promoId", request="v3/promotions?show=coupons"),
+        lambda files: files["promotions/coupon.yaml"].update(publish={"until": "2026-11-01"}),
+    ),
+    "null where the contract has it": (
+        of_notice("value.text", type=["string", "null"]),
+        without("count"),
     ),
     "what the app does without, with what is in it": (
         {
@@ -513,14 +519,14 @@ HARMLESS: dict[str, tuple[Files, Edit]] = {
         lambda files: files[NOTICE_FILE].pop("value"),
     ),
     "a list that is empty": (
-        of_config("appLayout[]", type="text"),
+        of_config("appLayout[]", type="string"),
         lambda files: config(files).update(appLayout=[]),
     ),
     "another text, and another number": (
         {
             PHONE: contract(
                 "phone",
-                {"path": "notices[].value.text", "type": "text"},
+                {"path": "notices[].value.text", "type": "string"},
                 {"path": "notices[].value.ratio", "type": "number"},
                 request=NOTICES,
             )
@@ -528,11 +534,11 @@ HARMLESS: dict[str, tuple[Files, Edit]] = {
         lambda files: value(files).update(text="blue " * 20, ratio=7),
     ),
     "another document": (
-        of_notice("value.text", type="text"),
+        of_notice("value.text", type="string"),
         lambda files: files.update({"notices/2.yaml": {**NOTICE, "noticeId": 2}}),
     ),
     "a document of a list is gone": (
-        of_notice("value.text", type="text"),
+        of_notice("value.text", type="string"),
         lambda files: files[NOTICE_FILE].update(publish={"from": "2027-01-01"}),
     ),
 }
@@ -547,13 +553,77 @@ def test_what_a_contract_does_not_name_may_change(tmp_path: Path, change: tuple[
     assert checked(folder_of(tmp_path, files)) == []
 
 
-def test_a_version_that_is_not_supported_holds_nobody_and_is_a_warning(tmp_path: Path) -> None:
-    old = contract("phone", {"path": "appLayout[]", "enum": ["nothing"]}, version="2.1")
-    assert checked(folder_of(tmp_path, files_of(**{PHONE: old}))) == [
-        "contracts/phone.yaml:3: contract.version: version: phone 2.1 is not supported, so nobody is held to this"
+def test_a_version_that_is_not_supported_any_more_is_a_problem_with_its_way_out(tmp_path: Path) -> None:
+    files = files_of(**{PHONE: contract("phone", {"path": "appLayout[]"})})
+    versions = config(files)["appVersionInfo"]
+    versions["supportedVersions"] = ["2.1", "2.0"]
+    assert checked(folder_of(tmp_path, files)) == []
+    versions.update(appVersionNumber="2.1", supportedVersions=["2.1"])
+    assert checked(folder_of(tmp_path, files)) == [
+        "contracts/phone.yaml:3: contract.version: version: phone 2.0 is not supported, and its contract is here"
         " (The version of the application, in quotes when it looks like a number. The contract counts while this"
-        " version is supported); allowed: 2.0; delete the contract of a version that is gone; did you mean 2.0?"
+        " version is supported); allowed: 2.1; or delete this file; did you mean 2.1?"
     ]
+    (tmp_path / PHONE).unlink()
+    assert checked(tmp_path) == []
+
+
+@pytest.mark.parametrize("field", [{"type": "text"}, {"type": "list"}, {"type": "integer", "nullable": True}])
+def test_a_contract_of_the_earlier_form_is_one_problem_that_says_how_to_record_it_anew(
+    tmp_path: Path, field: Json
+) -> None:
+    fields = [{"path": "configVersion", "type": "text"}, {"path": "appLayout", **field}] * 2
+    files = files_of(**{PHONE: contract("phone", *fields, request="v2/store/event?storeId=1")})
+    assert checked(folder_of(tmp_path, files)) == [
+        "contracts/phone.yaml:4: contract.form: reads: this contract is of an earlier form (The requests that the"
+        " application sends, and the fields of each answer that it needs); allowed: keywords of JSON Schema: delete"
+        " this file, and record the contract anew with `shopwindow new contract phone --version 2.0"
+        " 'v2/store/event?storeId=1'`"
+    ]
+
+
+KEYWORDS: dict[str, tuple[Json, Edit, str]] = {
+    "not": (
+        {"path": "notices[].value.text", "not": {"const": "TBD"}},
+        setting("text", to="TBD"),
+        "'TBD' may not stand here (contracts/phone.yaml:8); allowed: anything but 'TBD'",
+    ),
+    "contains": (
+        {"path": "notices[].value.tags", "contains": {"const": "a"}},
+        setting("tags", to=["b"]),
+        "no entry of the list fits (contracts/phone.yaml:8); allowed: at least one entry like 'a'",
+    ),
+    "minItems": (
+        {"path": "notices[].value.tags", "minItems": 2},
+        setting("tags", to=["b"]),
+        "a list of 1 is too short (contracts/phone.yaml:8); allowed: at least 2",
+    ),
+    "pattern": (
+        {"path": "notices[].value.text", "pattern": "^re"},
+        setting("text", to="blue"),
+        "'blue' does not have the right form (contracts/phone.yaml:8); allowed: text of the form ^re",
+    ),
+    "oneOf": (
+        {"path": "notices[].value", "oneOf": [{"required": ["text"]}, {"type": "null"}]},
+        without("text"),
+        'an object does not fit (contracts/phone.yaml:8); allowed: one of [{"required":["text"]},{"type":"null"}]',
+    ),
+    "properties": (
+        {"path": "notices[].value", "properties": {"text": {"const": "red"}}},
+        setting("text", to="blue"),
+        "'blue' is not one of the allowed values (contracts/phone.yaml:8); allowed: red",
+    ),
+}
+
+
+@pytest.mark.parametrize("keyword", KEYWORDS)
+def test_a_keyword_of_json_schema_holds_what_a_path_leads_to(tmp_path: Path, keyword: str) -> None:
+    field, edit, expected = KEYWORDS[keyword]
+    files = files_of(**{PHONE: contract("phone", field, request=NOTICES)})
+    assert checked(folder_of(tmp_path, files)) == []
+    edit(files)
+    (only,) = checked(folder_of(tmp_path, files))
+    assert only.endswith(f"of v1/notices: {expected}")
 
 
 # -- contracts that are wrong --------------------------------------------------------------------------------------
@@ -585,27 +655,33 @@ WRONG: dict[str, tuple[Json, str]] = {
     ),
     "an operation that writes": (
         with_request("v2/utility/mobileoptinout"),
-        f"6: contract.request: the request of the 1st read: POST v2/utility/mobileoptinout writes {REQUEST}; {READS}",
+        (
+            "6: contract.request: the request of the 1st read: v2/utility/mobileoptinout is no read, or only"
+            " the running service has it (A read, by its path and query below base_url, as `shopwindow show`"
+            " takes it); allowed: a read that the content answers, as `shopwindow build --list` names them"
+        ),
     ),
     "a GET that writes": (
         with_request("v2/utility/mobilelog"),
-        f"6: contract.request: the request of the 1st read: GET v2/utility/mobilelog writes {REQUEST}; {READS}",
+        (
+            "6: contract.request: the request of the 1st read: v2/utility/mobilelog is no read, or only the "
+            "running service has it (A read, by its path and query below base_url, as `shopwindow show` "
+            "takes it); allowed: a read that the content answers, as `shopwindow build --list` names them"
+        ),
     ),
     "an operation that needs the database": (
         with_request("order/v1/bags?bagGuid=1"),
-        f"6: contract.request: the request of the 1st read: GET order/v1/bags is answered by the running service alone"
-        f" {REQUEST}; {READS}",
+        (
+            "6: contract.request: the request of the 1st read: order/v1/bags is no read, or only the running"
+            " service has it (A read, by its path and query below base_url, as `shopwindow show` takes it); "
+            "allowed: a read that the content answers, as `shopwindow build --list` names them"
+        ),
     ),
     "a parameter that is missing": (
         with_request("store/v1/events"),
         "6: contract.request: the request of the 1st read: "
         "storeId: one of storeId, storeNumber, locationNumber is required"
         f" {REQUEST}; allowed: a request that the interface admits",
-    ),
-    "a callback": (
-        with_request("v2/utility/mobileapp?callback=receive"),
-        "6: contract.request: the request of the 1st read: a script is no answer that a contract could look into"
-        f" {REQUEST}; allowed: the request without callback",
     ),
     "a whole address": (
         with_request("https://api.shop.example/v2/utility/mobileapp"),
@@ -627,27 +703,70 @@ WRONG: dict[str, tuple[Json, str]] = {
     ),
     "items of what is no list": (
         with_path("configVersion[]"),
-        "9: contract.path: the path of the 1st field of the 1st read: "
-        "configVersion in answers of v2/utility/mobileapp is no list"
-        f" {PATH}; allowed: a path without it",
+        (
+            "9: contract.path: the path of the 1st field of the 1st read: configVersion in answers of "
+            "v2/utility/mobileapp has no '[]' (The way to the value in the JSON answer); allowed: [] behind "
+            "a list; nothing behind a value"
+        ),
     ),
     "values of what is no object": (
         with_path("appLayout.*"),
-        "9: contract.path: the path of the 1st field of the 1st read: "
-        "appLayout in answers of v2/utility/mobileapp is no object"
-        f" {PATH}; allowed: a path without it",
+        (
+            "9: contract.path: the path of the 1st field of the 1st read: appLayout in answers of "
+            "v2/utility/mobileapp has no '*' (The way to the value in the JSON answer); allowed: [] behind a"
+            " list; nothing behind a value"
+        ),
     ),
     "a name within a list": (
         with_path("appLayout.shop"),
-        "9: contract.path: the path of the 1st field of the 1st read: "
-        "appLayout in answers of v2/utility/mobileapp is no object, so it"
-        f" has no 'shop' {PATH}; allowed: [] behind a list; nothing behind a value",
+        (
+            "9: contract.path: the path of the 1st field of the 1st read: appLayout in answers of "
+            "v2/utility/mobileapp has no 'shop' (The way to the value in the JSON answer); allowed: [] "
+            "behind a list; nothing behind a value"
+        ),
     ),
     "an unknown type": (
         contract("phone", {"path": "appLayout[]", "type": "txt"}),
-        "10: schema.enum: the type of the 1st field of the 1st read: "
-        "'txt' is not one of the allowed values (What the value is; left out:"
-        " anything); allowed: text, integer, number, boolean, object, list; did you mean text?",
+        (
+            "10: contract.keyword: the type of the 1st field of the 1st read: 'txt' is not valid under any "
+            "of the given schemas (under type) (What the value is, in JSON Schema's words: string, integer, "
+            "number, boolean, object, array or null, or a list of these); allowed: object, array, string, "
+            "integer, number, boolean, null, or a list of these"
+        ),
+    ),
+    "a keyword that JSON Schema does not have": (
+        contract("phone", {"path": "appLayout", "minItem": 1}),
+        (
+            "10: schema.additionalProperties: the minItem of the 1st field of the 1st read: 'minItem' is not"
+            " known here (One value of the answer, or all values that a path with [] or * leads to, with "
+            "keywords of JSON Schema for them); allowed: path, required, type, enum, const, not, pattern, "
+            "format, minLength, maxLength, minimum, maximum, minItems, maxItems, uniqueItems, contains, "
+            "items, properties, anyOf, oneOf, allOf, nullable; did you mean minItems?"
+        ),
+    ),
+    "a schema within that is none": (
+        contract("phone", {"path": "appLayout", "contains": {"minimum": "one"}}),
+        (
+            "11: contract.keyword: contains/minimum of the 1st field of the 1st read: 'one' is not of type "
+            "'number' (under minimum) (What at least one entry of the list fits, as a schema); allowed: a "
+            "number"
+        ),
+    ),
+    "a pattern that no linear engine runs": (
+        contract("phone", {"path": "appLayout[]", "pattern": "^(?=a)"}),
+        (
+            "10: contract.keyword: the pattern of the 1st field of the 1st read: the pattern '^(?=a)' cannot"
+            " be read (A regular expression that the text satisfies); allowed: a regular expression without "
+            "(?=…), (?!…), (?<…) and \\1, whose time grows with the text alone"
+        ),
+    ),
+    "a reference": (
+        contract("phone", {"path": "appLayout", "contains": {"$ref": "#"}}),
+        (
+            "8: contract.keyword: the 1st field of the 1st read: a $ref, which is not read here (One value "
+            "of the answer, or all values that a path with [] or * leads to, with keywords of JSON Schema "
+            "for them); allowed: the schema itself"
+        ),
     ),
     "no request": (
         {"app": "phone", "version": "2.0", "reads": []},

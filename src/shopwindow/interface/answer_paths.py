@@ -3,20 +3,20 @@
 A path is names with dots between them: `config.poorNetwork.poorWifiMaxSecsLatency`. `[]`
 stands for every item of a list, `*` for every value of an object: `events[].id`,
 `featureConfig.*.landingUrl`. A name that has a dot, a bracket, a quote, a star or a space in it
-stands in quotes, and a backslash before a quote or a backslash there: `prices."4.99".text`.
+is a string of JSON, in quotes: `prices."4.99".text`.
 
 There are no positions of lists: an order may change without breaking anybody. So a path
 means a set of values, and two lists with the same items give the same set.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import Enum
-from typing import NamedTuple
+
+import orjson
 
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.shape import Shape
-from shopwindow.problems import Pointer
 
 
 class Every(Enum):
@@ -32,18 +32,17 @@ PathStep = str | Every
 PathSteps = tuple[PathStep, ...]
 
 MOST_STEPS = 40
-"""PathSteps of a path. The deepest answer of the department store needs 8."""
+"""Steps of a path. The deepest answer of the department store needs 8."""
 
 PATH_FORM = 'names with dots between them, [] for items, * for values: events[].id, sections.*.title, "a.b".c'
 """What a path looks like, for messages."""
 
-_BARE = r'[^\s.\[\]*"]+'
-_QUOTED_NAME = r'"(?:[^"\\]|\\["\\])+"'
-_PATH_STEP = re.compile(
-    rf"(?P<dot>\.)?(?:(?P<name>{_BARE}|{_QUOTED_NAME})|(?P<value>\*))|\[\]"
-)
-_ESCAPED = re.compile(r'\\(["\\])')
-_ENTIRELY_BARE = re.compile(_BARE)
+_NAME = r'[^\s.\[\]*"]+|"(?:[^"\\]|\\.)+"'
+_PATH_STEP = re.compile(rf"{_NAME}|\*|\[\]")
+_PATH = re.compile(rf"(?:(?:{_NAME}|\*|\[\])(?:\.(?:{_NAME}|\*)|\[\])*)?")
+_BARE = re.compile(r'[^\s.\[\]*"]+')
+
+_EVERY = frozenset(step.value for step in Every)
 
 _OPEN_KEYWORDS = frozenset(("allOf", "anyOf", "oneOf", "if", "patternProperties"))
 """Keywords under which a place may have more properties than it lists."""
@@ -54,30 +53,23 @@ def parse(text: str) -> PathSteps:
 
     Raises ValueError, whose message continues a sentence that begins with the path.
     """
-    steps: list[PathStep] = []
-    at = 0
-    while at < len(text):
-        match = _PATH_STEP.match(text, at)
-        # A name or a star stands behind a dot, except in the beginning.
-        is_step = match is not None and (
-            match[0] == "[]" or bool(match["dot"]) == bool(steps)
-        )
-        if match is None or not is_step:
-            raise ValueError(f"cannot be read from character {at + 1} on")
-        if match["name"]:
-            steps.append(_unquoted(match["name"]))
-        else:
-            steps.append(Every.VALUE if match["value"] else Every.ITEM)
-        at = match.end()
+    match = _PATH.match(text)
+    end = match.end() if match else 0
+    if end < len(text):
+        raise ValueError(f"cannot be read from character {end + 1} on")
+    steps = tuple(map(_step, _PATH_STEP.findall(text)))
     if not steps:
         raise ValueError("has no step")
     if len(steps) > MOST_STEPS:
         raise ValueError(f"has {len(steps)} steps, and at most {MOST_STEPS} are read")
-    return tuple(steps)
+    return steps
 
 
-def _unquoted(name: str) -> str:
-    return _ESCAPED.sub(r"\1", name[1:-1]) if name.startswith('"') else name
+def _step(text: str) -> PathStep:
+    if text.startswith('"'):
+        name: str = orjson.loads(text)
+        return name
+    return Every(text) if text in _EVERY else text
 
 
 def text_of(steps: Iterable[PathStep]) -> str:
@@ -94,95 +86,79 @@ def text_of(steps: Iterable[PathStep]) -> str:
 def _name(step: PathStep) -> str:
     if isinstance(step, Every):
         return step.value
-    if _ENTIRELY_BARE.fullmatch(step):
-        return step
-    escaped = step.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return step if _BARE.fullmatch(step) else orjson.dumps(step).decode()
 
 
-class Reached(NamedTuple):
-    """Where a path leads in one answer.
+def reached(answer: Json, steps: PathSteps) -> list[Json]:
+    """Return every value of an answer that a path leads to."""
+    values = [answer]
+    for step in steps:
+        values = [part for value in values for part in _parts(value, step)]
+    return values
 
-    ``pointer``: the way to ``value``. ``left``: the steps that lead no further from
-    there; () where the whole path could be walked.
+
+def _parts(value: Json, step: PathStep) -> Iterable[Json]:
+    if step is Every.ITEM:
+        return value if isinstance(value, list) else ()
+    by_name = value if isinstance(value, dict) else {}
+    if step is Every.VALUE:
+        return by_name.values()
+    return [by_name[step]] if step in by_name else ()
+
+
+class NoSuchPlace(Exception):
+    """No answer can have what a path leads to.
+
+    ``number``: of the step that leads nowhere. ``names``: those that may stand there;
+    without any the place is no object, or no list where the step is `[]`.
     """
 
-    pointer: Pointer
-    value: Json
-    left: PathSteps
+    def __init__(self, number: int, names: tuple[str, ...] = ()) -> None:
+        super().__init__(number, names)
+        self.number, self.names = number, names
 
 
-def walk(answer: Json, steps: PathSteps) -> Iterator[Reached]:
-    """Yield every value that a path leads to, and every place from which it leads no
-    further.
+def optional_steps(
+    place: Shape | None, steps: PathSteps, number: int = 0
+) -> tuple[bool, ...]:
+    """Return for each step of a path whether an answer may lack what it leads to.
 
-    Nothing is yielded below a list or an object that is empty.
+    ``place`` is that of the answer, or of the step ``number``. Where a schema leaves
+    open what stands at a place, any path may lead on. Raises NoSuchPlace.
     """
-    reached: list[tuple[Pointer, Json]] = [((), answer)]
-    for number, step in enumerate(steps):
-        below: list[tuple[Pointer, Json]] = []
-        for pointer, value in reached:
-            if step is Every.ITEM and isinstance(value, list):
-                below += [((*pointer, at), item) for at, item in enumerate(value)]
-            elif step is Every.VALUE and isinstance(value, dict):
-                below += [((*pointer, key), item) for key, item in value.items()]
-            elif isinstance(step, str) and isinstance(value, dict) and step in value:
-                below.append(((*pointer, step), value[step]))
-            else:
-                yield Reached(pointer, value, steps[number:])
-        reached = below
-    for pointer, value in reached:
-        yield Reached(pointer, value, ())
+    rest = steps[number:]
+    if not rest or place is None or _is_open(place):
+        return (True,) * len(rest)
+    step = rest[0]
+    if not _may_be(place, "array" if step is Every.ITEM else "object"):
+        raise NoSuchPlace(number)
+    if step is Every.ITEM:
+        return (False, *optional_steps(place.items, steps, number + 1))
+    is_closed = place.keyword("additionalProperties") is False
+    if step is Every.VALUE:
+        values = [place.property(name) for name in place.properties]
+        if not is_closed:
+            values.append(place.property(Every.VALUE.value))
+        return (False, *_of_any(values, steps, number + 1))
+    if is_closed and step not in place.properties:
+        raise NoSuchPlace(number, place.properties)
+    below = optional_steps(place.property(step), steps, number + 1)
+    return (step not in place.required, *below)
 
 
-class Unknown(NamedTuple):
-    """A step that no answer can have: its number, and the names that stand there.
-
-    Without names the place is no object, or no list where the step is `[]`.
+def _of_any(
+    places: Iterable[Shape | None], steps: PathSteps, number: int
+) -> tuple[bool, ...]:
+    """Return what `optional_steps` does for the first of the places that admits the
+    rest of a path.
     """
-
-    number: int
-    names: tuple[str, ...]
-
-
-def unknown(shape: Shape, steps: PathSteps) -> Unknown | None:
-    """Return the first step of a path that a response's schema does not admit, or None.
-
-    Where a schema leaves open what stands at a place, any path may lead on.
-    """
-    place: Shape | None = shape
-    for number, step in enumerate(steps):
-        if place is None or _is_open(place):
-            return None
-        if step is Every.ITEM:
-            if not _may_be(place, "array"):
-                return Unknown(number, ())
-            place = place.items
-            continue
-        if not _may_be(place, "object"):
-            return Unknown(number, ())
-        if step is Every.VALUE:
-            return _unknown_below_any(place, number, steps)
-        listed = step in place.properties
-        if not listed and place.keyword("additionalProperties") is False:
-            return Unknown(number, place.properties)
-        place = place.property(step)
-    return None
-
-
-def _unknown_below_any(place: Shape, number: int, steps: PathSteps) -> Unknown | None:
-    """Return what `unknown` does behind a `*`: None where one property admits the rest."""
-    if place.keyword("additionalProperties") is not False:
-        return None
-    rest = steps[number + 1 :]
-    first: Unknown | None = None
-    for name in place.properties:
-        inner = place.property(name)
-        found = unknown(inner, rest) if inner is not None else None
-        if found is None:
-            return None
-        first = first or Unknown(number + 1 + found.number, found.names)
-    return first
+    first: NoSuchPlace | None = None
+    for place in places:
+        try:
+            return optional_steps(place, steps, number)
+        except NoSuchPlace as nowhere:
+            first = first or nowhere
+    raise first or NoSuchPlace(number - 1)
 
 
 def _is_open(place: Shape) -> bool:

@@ -1,40 +1,66 @@
 """Contracts: what one version of an application reads, as a kind of documents.
 
 An app that was shipped stays on phones for years. A contract names the requests that
-one of its versions sends, and the fields of each answer that it needs. Whoever checks or
-builds content answers these requests from it (`release.contracts`).
+one of its versions sends, and the fields of each answer that it needs. A field is a path
+and keywords of JSON Schema for what stands there. Whoever checks or builds content
+answers these requests from it, and judges each answer by one schema (`release.contracts`).
 
-This module has what needs no content: the kind, a contract's value as `ReadRequest`s and
-`ReadField`s, and the rules that hold a contract to the interface. A request must be a read
-that the content answers, and a path one that the answer's schema admits.
+This module has what needs no content: the kind, a contract's value as `ReadRequest`s with
+their schemas, and the rules that hold a contract to the interface. A request must be a
+read that the content answers, and a path one that the answer's schema admits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from shlex import quote
 from typing import Any
 from urllib.parse import unquote
 
-from shopwindow.content.documents.documents import Document
-from shopwindow.content.documents.finding import Finding
+import orjson
+
+from shopwindow.content.documents.finding import Finding, listing_of
 from shopwindow.content.kinds import Kind, Reference, Rule
+from shopwindow.content.reading.yaml import Json
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.rules.unique import once
+from shopwindow.content.schemas.own_schemas import schema_faults
 from shopwindow.content.schemas.schema import Schemas
+from shopwindow.content.schemas.shape import Shape
 from shopwindow.interface import answer_paths
-from shopwindow.interface.answer_paths import Every, PathSteps
+from shopwindow.interface.answer_paths import (
+    Every,
+    NoSuchPlace,
+    PathSteps,
+    optional_steps,
+)
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
 from shopwindow.interface.formats import JSON
 from shopwindow.interface.interface import Interface
-from shopwindow.interface.operation import CALLBACK, FromContent, FromStore, Operation
-from shopwindow.problems import Level, Pointer, Refusal, cut, nearest
+from shopwindow.interface.operation import FromContent, Operation
+from shopwindow.problems import Pointer, Refusal, cut, nearest
 
 CONTRACT = "contract"
 """The name of the kind."""
 
-LISTED_FIELDS = 40
-"""Names of fields that a message lists: three lines of a terminal hold them."""
+EARLIER = ("text", "list")
+"""Types of the form before JSON Schema."""
+
+RULES = (
+    "contract.form",
+    "contract.keyword",
+    "contract.path",
+    "contract.request",
+    "contract.version",
+    "unique",
+)
+"""What `faults` calls its findings."""
+
+OWN_KEYWORDS = ("path", "required")
+"""What a field of a contract says beside the keywords of JSON Schema."""
+
+EVERY = frozenset(Every)
 
 
 def contract_kind(applications: Kind | None = None) -> Kind:
@@ -58,32 +84,22 @@ def contract_kind(applications: Kind | None = None) -> Kind:
 
 
 @dataclass(frozen=True)
-class ReadField:
-    """What an application reads at one path of an answer.
-
-    ``steps``: those of the path. ``type``: one of the schema's types; empty: anything.
-    ``choices``: the texts of the values that the application knows; empty: any.
-    ``pointer``: the field's place in the contract.
-    """
-
-    steps: PathSteps
-    type: str
-    nullable: bool
-    choices: tuple[str, ...]
-    required: bool
-    pointer: Pointer
-
-
-@dataclass(frozen=True)
 class ReadRequest:
     """A request of a contract, with the fields that are read of its answer.
 
-    ``pointer``: the place of the request's text in the contract.
+    ``paths``: those of the fields. ``fields``: what the whole answer has to satisfy for
+    each of them, as schemas. ``place``: where the request stands in the contract.
     """
 
     text: str
-    fields: tuple[ReadField, ...]
-    pointer: Pointer
+    paths: tuple[PathSteps, ...]
+    fields: tuple[Json, ...]
+    place: Pointer
+
+    @property
+    def schema(self) -> Json:
+        """The schema of the answer: that of each field, in their order."""
+        return {"allOf": list(self.fields)}
 
 
 def title_of(contract: Mapping[str, Any]) -> str:
@@ -92,32 +108,50 @@ def title_of(contract: Mapping[str, Any]) -> str:
 
 
 def read_requests(
-    interface: Interface, contract: Mapping[str, Any]
+    interface: Interface, schemas: Schemas, contract: Mapping[str, Any]
 ) -> list[ReadRequest]:
     """Return the requests of a contract that has no problem, in their order."""
     requests = []
     for number, read in enumerate(contract["reads"]):
-        place: Pointer = ("reads", number)
-        operation, _ = interface.routes.route(as_request(read["request"]))
-        fields = tuple(
-            _field(operation, field, (*place, "fields", index))
-            for index, field in enumerate(read["fields"])
-        )
-        requests.append(ReadRequest(read["request"], fields, (*place, "request")))
+        text = read["request"]
+        operation, _ = interface.routes.route(as_request(text))
+        shape = schemas.shape(operation.schema)
+        stated = {steps_of(operation, field["path"]): field for field in read["fields"]}
+        fields = tuple(_schema_of(shape, steps, stated) for steps in stated)
+        requests.append(ReadRequest(text, tuple(stated), fields, ("reads", number)))
     return requests
 
 
-def _field(
-    operation: Operation, field: Mapping[str, Any], pointer: Pointer
-) -> ReadField:
-    return ReadField(
-        steps=steps_of(operation, field["path"]),
-        type=field.get("type", ""),
-        nullable=field.get("nullable", False),
-        choices=tuple(field.get("enum", ())),
-        required=field.get("required", True),
-        pointer=pointer,
-    )
+def keywords_of(field: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a field of a contract says in JSON Schema."""
+    return {name: said for name, said in field.items() if name not in OWN_KEYWORDS}
+
+
+def _schema_of(
+    shape: Shape, steps: PathSteps, stated: Mapping[PathSteps, Mapping[str, Any]]
+) -> Json:
+    """Return the schema of an answer that one field of a contract is about.
+
+    ``shape`` is the place of the answer; ``stated`` has the request's fields by their
+    steps, and what one of them says of an object around the value holds. Otherwise the
+    value has to be reached, except that lists may be absent where the answer's schema
+    makes them optional: they come and go with the documents in them.
+    """
+    schema = keywords_of(stated[steps])
+    optional = optional_steps(shape, steps)
+    for end in range(len(steps) - 1, -1, -1):
+        step, inner = steps[end], stated.get(steps[: end + 1])
+        if step is Every.ITEM:
+            schema = {"items": schema}
+        elif step is Every.VALUE:
+            schema = {"additionalProperties": schema}
+        else:
+            is_of_list = optional[end] and not EVERY.isdisjoint(steps[end:])
+            needed = inner.get("required", True) if inner else not is_of_list
+            schema = {"properties": {step: schema}, "required": [step] * needed}
+        if "type" not in stated.get(steps[:end], ()):
+            schema["type"] = "array" if step is Every.ITEM else "object"
+    return schema
 
 
 def steps_of(operation: Operation, path: str) -> PathSteps:
@@ -136,21 +170,6 @@ def as_request(text: str) -> Request:
     """Return the request that a contract's text means: a path and query below base_url."""
     path, _, query = text.removeprefix("/").partition("?")
     return Request(unquote(path), query, {"accept": JSON.media_type})
-
-
-def is_supported(
-    interface: Interface,
-    contract: Mapping[str, Any],
-    applications: Iterable[Mapping[str, Any]],
-) -> bool:
-    """Return whether a contract counts: its version is one that its application
-    supports.
-
-    ``applications``: the documents of all applications. An interface that does not say
-    which versions are supported supports all.
-    """
-    versions = supported_versions(interface, contract["app"], applications)
-    return versions is None or contract["version"] in versions
 
 
 def supported_versions(
@@ -185,11 +204,7 @@ def with_rules(
         interface,
         rules=(
             *interface.rules,
-            Rule(
-                ("contract.path", "contract.request", "unique"),
-                partial(faults, interface, schemas, is_complete),
-            ),
-            Rule(("contract.version",), partial(unsupported, interface), Level.WARNING),
+            Rule(RULES, partial(faults, interface, schemas, is_complete)),
         ),
     )
 
@@ -199,40 +214,94 @@ def faults(
 ) -> RuleFindings:
     """Yield what is wrong with contracts, whatever the content is.
 
-    Two contracts are of one version; a request is none of the interface's reads; a path
-    cannot be read, or leads where no answer has anything.
+    Two contracts are of one version; one is of a version that is not supported, or of
+    the form before JSON Schema; a request is none of the interface's reads; a path
+    cannot be read, or leads where no answer has anything; what stands beside it is no
+    JSON Schema.
     """
     kind = interface.kind[CONTRACT]
     named = case.having(CONTRACT, ("app",), ("version",))
     versions = ((each, ("version",), title_of(each.value)) for each in named)
     yield from once(case, kind, "version", versions)
     for document in case.having(CONTRACT, ("app",)):
+        contract = document.value
+        if case.sound(document, ()) and (finding := _earlier_form(contract)):
+            yield document, finding
+            continue
         for number, _ in case.entries(document, ("reads",)):
-            place: Pointer = ("reads", number)
-            request = as_request(document.value["reads"][number]["request"])
+            read, place = contract["reads"][number], ("reads", number)
+            request = as_request(read["request"])
             if is_complete or operations_at(interface, request):
-                for finding in _of_read(interface, schemas, document, place):
+                for finding in _of_read(
+                    interface, schemas, contract["app"], read, place
+                ):
                     yield document, finding
+    if interface.applications is None:
+        return
+    applications = [each.value for each in case.documents.of(interface.applications)]
+    for document in case.having(CONTRACT, ("app",), ("version",)):
+        for finding in _unsupported(interface, document.value, applications):
+            yield document, finding
+
+
+def _unsupported(
+    interface: Interface,
+    contract: Mapping[str, Any],
+    applications: Iterable[Mapping[str, Any]],
+) -> Iterator[Finding]:
+    """Yield that a contract's application does not support its version.
+
+    Somebody ended the support, and the contract would go on to hold editors back; or
+    the version is mistyped, and nobody is held to it.
+    """
+    version = contract["version"]
+    versions = supported_versions(interface, contract["app"], applications)
+    if versions is not None and version not in versions:
+        found = f"{title_of(contract)} is not supported, and its contract is here"
+        allowed = ", ".join(versions) + "; or delete this file"
+        rule, close = "contract.version", nearest(version, versions)
+        yield Finding(rule, ("version",), found, allowed, nearest=close)
+
+
+def _earlier_form(contract: Mapping[str, Any]) -> Finding | None:
+    """Return that a contract is of the form before JSON Schema, or None."""
+    reads = contract["reads"]
+    fields = [field for read in reads for field in read["fields"]]
+    if not any("nullable" in each or each.get("type") in EARLIER for each in fields):
+        return None
+    requests = " ".join(quote(read["request"]) for read in reads)
+    command = f"new contract {contract['app']} --version {contract['version']}"
+    allowed = "keywords of JSON Schema: delete this file, and record the contract anew"
+    return Finding(
+        "contract.form",
+        ("reads",),
+        "this contract is of an earlier form",
+        f"{allowed} with `shopwindow {command} {requests}`",
+    )
 
 
 def _of_read(
-    interface: Interface, schemas: Schemas, document: Document, place: Pointer
+    interface: Interface,
+    schemas: Schemas,
+    application: str,
+    read: Mapping[str, Any],
+    place: Pointer,
 ) -> Iterator[Finding]:
     """Yield what is wrong with one request of a contract, whose schema finds nothing."""
-    read = document.value["reads"][place[1]]
     pointer = (*place, "request")
-    finding = request_finding(
-        interface, read["request"], document.value["app"], pointer
-    )
+    finding = request_finding(interface, read["request"], application, pointer)
     if finding is not None:
         yield finding
         return
     operation, _ = interface.routes.route(as_request(read["request"]))
     for index, field in enumerate(read["fields"]):
-        path_pointer = (*place, "fields", index, "path")
-        finding = _of_path(schemas, operation, field["path"], path_pointer)
-        if finding is not None:
-            yield finding
+        pointer, keywords = (*place, "fields", index), keywords_of(field)
+        yield from _of_path(schemas, operation, field["path"], (*pointer, "path"))
+        for _, below, found, allowed in schema_faults(keywords):
+            yield Finding("contract.keyword", (*pointer, *below), found, allowed)
+        if b'"$ref":' in orjson.dumps(keywords):
+            found = "a $ref, which is not read here"
+            yield Finding("contract.keyword", pointer, found, "the schema itself")
 
 
 def request_finding(
@@ -240,26 +309,21 @@ def request_finding(
 ) -> Finding | None:
     """Return what is wrong with the text of a request, or None."""
     rule, request = "contract.request", as_request(text)
-    reads = "a read that the content answers, as `shopwindow build --list` names them"
+    allowed = "a read that the content answers, as `shopwindow build --list` names them"
     operations = operations_at(interface, request)
     if not operations:
         paths = [each.path for each in interface.operations if _is_read(each)]
         found = f"no operation has the path {cut(request.path)!r}"
         close = nearest(request.path, paths)
-        return Finding(rule, pointer, found, reads, nearest=close)
+        return Finding(rule, pointer, found, allowed, nearest=close)
     if not any(_is_read(operation) for operation in operations):
-        only = operations[0]
-        found = f"{only.method} {only.path} {_why_no_read(only)}"
-        return Finding(rule, pointer, found, reads)
+        found = f"{operations[0].path} is no read, or only the running service has it"
+        return Finding(rule, pointer, found, allowed)
     try:
-        call = bind(request, application, interface)
+        bind(request, application, interface)
     except Refusal as refusal:
         found = "; ".join(map(str, refusal.faults))
         return Finding(rule, pointer, found, "a request that the interface admits")
-    if CALLBACK.name in dict(call.arguments):
-        found = "a script is no answer that a contract could look into"
-        allowed = f"the request without {CALLBACK.name}"
-        return Finding(rule, pointer, found, allowed)
     return None
 
 
@@ -273,60 +337,22 @@ def _is_read(operation: Operation) -> bool:
     return isinstance(operation.source, FromContent)
 
 
-def _why_no_read(operation: Operation) -> str:
-    source = operation.source
-    writes = isinstance(source, FromStore) and source.writes
-    if writes or operation.method != "GET" or not operation.safe:
-        return "writes"
-    return "is answered by the running service alone"
-
-
 def _of_path(
     schemas: Schemas, operation: Operation, path: str, pointer: Pointer
-) -> Finding | None:
-    """Return what is wrong with a path into the answers of an operation, or None."""
+) -> Iterator[Finding]:
+    """Yield what is wrong with a path into the answers of an operation."""
     rule = "contract.path"
     try:
         steps = steps_of(operation, path)
+        optional_steps(schemas.shape(operation.schema), steps)
     except ValueError as error:
         found = f"the path {cut(path)!r} {error}"
-        return Finding(rule, pointer, found, answer_paths.PATH_FORM)
-    unknown = answer_paths.unknown(schemas.shape(operation.schema), steps)
-    if unknown is None:
-        return None
-    step = steps[unknown.number]
-    above = answer_paths.text_of(steps[: unknown.number])
-    where = f"{above} in answers of {operation.path}" if above else operation.path
-    if isinstance(step, Every):
-        sort = "list" if step is Every.ITEM else "object"
-        return Finding(rule, pointer, f"{where} is no {sort}", "a path without it")
-    if not unknown.names:
-        found = f"{where} is no object, so it has no {cut(step)!r}"
-        return Finding(rule, pointer, found, "[] behind a list; nothing behind a value")
-    found = f"{where} has no {cut(step)!r}"
-    listed = ", ".join(unknown.names[:LISTED_FIELDS])
-    close = nearest(step, unknown.names)
-    return Finding(rule, pointer, found, listed, nearest=close)
-
-
-def unsupported(interface: Interface, case: Case) -> RuleFindings:
-    """Yield the contracts of versions that their applications do not support.
-
-    They are warnings: nobody breaks such a version, and a mistyped one is not held to.
-    """
-    if interface.applications is None:
-        return
-    applications = [each.value for each in case.documents.of(interface.applications)]
-    for document in case.documents.of(CONTRACT):
-        value = document.value
-        versions = supported_versions(interface, value["app"], applications)
-        if versions is not None and value["version"] not in versions:
-            found = f"{title_of(value)} is not supported, so nobody is held to this"
-            allowed = (
-                ", ".join(versions) + "; delete the contract of a version that is gone"
-            )
-            close = nearest(value["version"], versions)
-            finding = Finding(
-                "contract.version", ("version",), found, allowed, nearest=close
-            )
-            yield document, finding
+        yield Finding(rule, pointer, found, answer_paths.PATH_FORM)
+    except NoSuchPlace as nowhere:
+        step, names = steps[nowhere.number], nowhere.names
+        above = answer_paths.text_of(steps[: nowhere.number])
+        where = f"{above} in answers of {operation.path}" if above else operation.path
+        name = step.value if isinstance(step, Every) else step
+        found = f"{where} has no {cut(name)!r}"
+        allowed = listing_of(names) or "[] behind a list; nothing behind a value"
+        yield Finding(rule, pointer, found, allowed, nearest=nearest(name, names))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from shopwindow.content.documents.documents import Content, Documents, live
+from shopwindow.content.documents.documents import Content, Documents, boundaries, live
 from shopwindow.content.lookup.calendar import Calendar
 from shopwindow.content.lookup.calendar import calendar as calendar_of
 from shopwindow.content.rules.rule_pages import Pages, by_name
@@ -24,6 +24,12 @@ from shopwindow.starter.recording import Recording, text_of_contract, write_cont
 CALENDAR_DAYS = 90
 """Days that a calendar covers unless another end is named: a season of a department
 store.
+"""
+
+
+MOST_INSTANTS = 100
+"""Coming boundaries at which a contract is recorded, and the last one that there is: a
+season of a department store, and a few seconds.
 """
 
 
@@ -86,14 +92,19 @@ def record_contract(
     that cannot be meant, and Failure where the file is there.
     """
     interface, documents = content.interface, content.documents
-    published = live_at(interface, documents, at)
+    moment = moment_of(at, documents)
+    later = [each for each in boundaries(documents, interface.kinds) if each > moment]
+    moments = (moment, *later[:MOST_INSTANTS], *later[-1:])
+    published = [
+        live(documents, each, interface.kinds, interface.clocks) for each in moments
+    ]
     below = [below_base_url(each, interface, documents.site.value) for each in requests]
-    with on_demand(interface.indexes, documents.feeds, published) as opened:
+    with on_demand(interface.indexes, documents.feeds, published[0]) as opened:
+        indexes = opened(None)
         recording = Recording(
             interface,
             content.shelf.schemas,
-            documents,
-            published.with_indexes(opened(None)),
+            [each.with_indexes(indexes) for each in published],
             app,
             version,
         )

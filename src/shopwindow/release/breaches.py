@@ -1,38 +1,28 @@
 """What breaks a contract in the answers to its requests.
 
 The requests take the way that they take in the service: they are bound to Calls, and
-their views answer. A value breaks a contract where it is gone, of another type, or none
-of those that the application knows; and so does an answer that is no success. What the
-contract does not name may change as it likes.
+their views answer. An answer breaks a contract where the contract's schema refuses it,
+or where it is no success. What the contract does not name may change as it likes.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
-
-import orjson
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from shopwindow.content.documents.documents import Content, Document
-from shopwindow.content.documents.finding import shown
+from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.schema import schemas_of
+from shopwindow.content.schemas.shape import Shape
+from shopwindow.content.schemas.wording import fractions
 from shopwindow.interface.answer import ERROR_CODES, selected, value_of
-from shopwindow.interface.answer_paths import Every, Reached, text_of, walk
+from shopwindow.interface.answer_paths import text_of
 from shopwindow.interface.bind import bind
-from shopwindow.interface.contracts import ReadField, ReadRequest, as_request
+from shopwindow.interface.contracts import ReadRequest, as_request
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Pointer, Refusal, nearest
+from shopwindow.problems import Pointer, Refusal
 
-TYPES_IN_WORDS = {
-    "text": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "object": "an object",
-    "list": "a list",
-}
-"""The types of fields, as messages have them."""
-
-VALUE_GONE = "contract.gone"
-"""The rule of a value that an application needs and an answer lacks."""
+_SCHEMA = "contract"
+"""The name of the schema by which an answer is judged."""
 
 
 class Asked(NamedTuple):
@@ -45,29 +35,21 @@ class Asked(NamedTuple):
 class Breach(NamedTuple):
     """What breaks a contract.
 
-    ``pointer``: the place in the answer; None: there is no answer. ``what``: the end of
-    the sentence that begins with the applications.
+    ``place``: in the contract. ``finding``: at the place in the answer, in the words of
+    an editor. ``answered``: there is an answer.
     """
 
     asked: Asked
-    rule: str
-    what: str
-    allowed: str
-    pointer: Pointer | None = None
-    nearest: str = ""
-    field: ReadField | None = None
-
-    @property
-    def place(self) -> Pointer:
-        """The place in the contract."""
-        return self.field.pointer if self.field else self.asked.request.pointer
+    place: Pointer
+    finding: Finding
+    answered: bool = True
 
 
 def answer_of(
-    interface: Interface, request: ReadRequest, application: str, content: Content
+    interface: Interface, request: str, application: str, content: Content
 ) -> Json:
     """Return the JSON answer to a request of a contract. Raises Refusal."""
-    call = bind(as_request(request.text), application, interface, content=content)
+    call = bind(as_request(request), application, interface, content=content)
     return selected(call, value_of(call, content))
 
 
@@ -75,103 +57,44 @@ def breaches(interface: Interface, asked: Asked, content: Content) -> Iterator[B
     """Yield what of one answer breaks a contract."""
     application, request = asked.contract.value["app"], asked.request
     try:
-        answer = answer_of(interface, request, application, content)
+        answer = answer_of(interface, request.text, application, content)
     except Refusal as refusal:
-        code = ERROR_CODES[refusal.code]
-        faults = "; ".join(map(str, refusal.faults)) or code.message
-        what = f"{request.text} is refused with {code.status}: {faults}"
+        found = f"{request.text} {refused(refusal)}"
         allowed = "an answer; without the request, if the app sends it no more"
-        yield Breach(asked, "contract.refused", what, allowed)
+        finding = Finding("contract.refused", (), found, allowed)
+        yield Breach(asked, (*request.place, "request"), finding, answered=False)
         return
-    yield from breaches_in(answer, asked)
-
-
-def breaches_in(answer: Json, asked: Asked) -> Iterator[Breach]:
-    """Yield every value of an answer that breaks the contract which asked for it."""
-    fields = asked.request.fields
-    without = _may_be_without(fields)
-    for field in fields:
-        for reached in walk(answer, field.steps):
-            breach = _of_value(asked, field, reached, without)
-            if breach is not None:
-                yield breach
-
-
-def _may_be_without(fields: Iterable[ReadField]) -> frozenset[tuple[Any, ...]]:
-    """Return the paths at which an application needs no value, or no object.
-
-    What is below such a path is needed only where there is something.
-    """
-    return frozenset(
-        field.steps for field in fields if not field.required or field.nullable
-    )
-
-
-def _of_value(
-    asked: Asked,
-    field: ReadField,
-    reached: Reached,
-    without: frozenset[tuple[Any, ...]],
-) -> Breach | None:
-    """Return how a value breaks a contract, or None."""
-    value, left = reached.value, reached.left
-    walked = field.steps[: len(field.steps) - len(left)]
-
-    def breach(rule: str, what: str, allowed: str, near: str = "") -> Breach:
-        # Put into words here: of a hundred thousand values hardly one breaks a contract.
-        where = f"{text_of(field.steps)} of {asked.request.text}"
-        return Breach(
-            asked, rule, f"{where} {what}", allowed, reached.pointer, near, field
+    for number, finding in _judged(request, answer):
+        where = f"{text_of(request.paths[number])} of {request.text}"
+        found = f"{where}: {finding.found}"
+        allowed = finding.allowed or "a value"
+        broken = Finding(
+            "contract.broken",
+            finding.pointer,
+            found,
+            allowed,
+            nearest=finding.nearest,
+            on_key=finding.on_key,
         )
-
-    if left:
-        step = left[0]
-        if value is None and walked in without:
-            return None
-        if isinstance(step, str) and isinstance(value, dict):
-            if not field.required or (*walked, step) in without:
-                return None
-            wanted = TYPES_IN_WORDS.get(field.type, "a value")
-            return breach(VALUE_GONE, "is gone", wanted)
-        wanted = "a list" if step is Every.ITEM else "an object"
-        above = text_of(walked)
-        what = (
-            f"cannot be read: {above or 'the answer'} is {shown(value)}, not {wanted}"
-        )
-        return breach("contract.type", what, wanted)
-
-    if value is None and field.nullable:
-        return None
-    if field.type and not _is_of_type(value, field.type):
-        wanted = TYPES_IN_WORDS[field.type] + " or null" * field.nullable
-        return breach("contract.type", f"is {shown(value)}, not {wanted}", wanted)
-    if field.choices and _text(value) not in field.choices:
-        listed = ", ".join(field.choices)
-        near = nearest(value, field.choices) if isinstance(value, str) else ""
-        what = f"is {shown(value)}, which the app does not know"
-        return breach("contract.enum", what, listed, near)
-    return None
+        yield Breach(asked, (*request.place, "fields", number), broken)
 
 
-def _is_of_type(value: Json, type: str) -> bool:
-    """Return whether a value is of a type of contracts.
+def refused(refusal: Refusal) -> str:
+    """Return the end of a sentence about a request that is refused."""
+    code = ERROR_CODES[refusal.code]
+    faults = "; ".join(map(str, refusal.faults)) or code.message
+    return f"is refused with {code.status}: {faults}"
 
-    5.0 is no integer: an app that reads one refuses the point.
+
+def _judged(request: ReadRequest, answer: Json) -> Iterator[tuple[int, Finding]]:
+    """Yield what the schema of a request finds in an answer, with the field's number.
+
+    5.0 is no whole number: an app that reads one refuses the point.
     """
-    if isinstance(value, bool):
-        return type == "boolean"
-    return type in _TYPES and isinstance(value, _TYPES[type])
-
-
-_TYPES: dict[str, Any] = {
-    "text": str,
-    "integer": int,
-    "number": (int, float),
-    "object": dict,
-    "list": list,
-}
-
-
-def _text(value: Json) -> str:
-    """Return a value as a contract lists it: text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    schemas = schemas_of({_SCHEMA: request.schema})
+    for error, finding in schemas.explained(_SCHEMA, answer):
+        yield error.schema_path[1], finding
+    for number, field in enumerate(request.fields):
+        shape = Shape(schemas.target, "", field)
+        for finding in fractions(shape, answer, (), lambda pointer: None):
+            yield number, finding

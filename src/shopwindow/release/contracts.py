@@ -1,4 +1,4 @@
-"""Content is held to the contracts of the versions that are supported.
+"""Content is held to the contracts of shipped versions.
 
 `check` and `build` answer the requests of these contracts from the content that they
 would publish (`breaches`), and refuse it with the place of every value that breaks one
@@ -13,7 +13,6 @@ be the same. The memory of the folder has the records, of content that breaks no
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,11 +20,10 @@ import orjson
 
 from shopwindow.content.check.locating import Locator
 from shopwindow.content.check.memory import Memory
-from shopwindow.content.check.places import Files
-from shopwindow.content.documents.documents import Content, Document, Documents, live
+from shopwindow.content.documents.documents import Content, Documents, live
 from shopwindow.content.reading import listing
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.contracts import CONTRACT, is_supported, read_requests
+from shopwindow.interface.contracts import CONTRACT, read_requests
 from shopwindow.interface.index import HandedOut
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Problem
@@ -62,17 +60,6 @@ class Examined:
     memory: Memory
     most: int
 
-    @cached_property
-    def contracts(self) -> list[Document]:
-        """The contracts of versions that are supported."""
-        named = self.interface.applications
-        applications = self.content.documents(named) if named else ()
-        return [
-            contract
-            for contract in self.documents.of(CONTRACT)
-            if is_supported(self.interface, contract.value, applications)
-        ]
-
     def with_origins(self, handed_out: HandedOut) -> Content:
         """Return the same content, whose values know their `value_origins`."""
         documents, interface = with_origins(self.documents), self.interface
@@ -100,7 +87,6 @@ def hold(examined: Examined) -> None:
         interface,
         examined.with_origins,
         Locator(folder, sources, examined.schemas),
-        Files(folder, {source.path: source for source in sources}),
     )
     raise ContractsBroken(problems, max(0, len(found) - examined.most))
 
@@ -111,16 +97,17 @@ def _breaches(examined: Examined) -> list[Breach]:
     A request that would read what it read in a check that found nothing is not answered
     again.
     """
-    interface = examined.interface
+    interface, schemas = examined.interface, examined.schemas
+    documents = examined.documents.of(CONTRACT)
     asked = [
         Asked(contract, request)
-        for contract in examined.contracts
-        for request in read_requests(interface, contract.value)
+        for contract in documents
+        for request in read_requests(interface, schemas, contract.value)
     ]
-    values = [contract.value for contract in examined.contracts]
+    values = [contract.value for contract in documents]
     contracts = sha256(orjson.dumps(values)).hexdigest()
     memory = examined.memory
-    state = memory.program, examined.schemas.digest, contracts
+    state = memory.program, schemas.digest, contracts
     stored = memory.file(RECORDS)
     digests = Digests(examined.content, examined.digests)
     record, new_record = ReadRecord(), ReadRecord()

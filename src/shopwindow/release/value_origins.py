@@ -32,32 +32,11 @@ class _OfDocument:
     origin: ValueOrigin
 
 
-class _TracedObject(_OfDocument, dict[str, Any]):
-    pass
-
-
-class _TracedList(_OfDocument, list[Any]):
-    pass
-
-
-class _TracedText(_OfDocument, str):
-    pass
-
-
-class _TracedInteger(_OfDocument, int):
-    pass
-
-
-class _TracedNumber(_OfDocument, float):
-    pass
-
-
-_SUBCLASSES: dict[type, type] = {
-    str: _TracedText,
-    int: _TracedInteger,
-    float: _TracedNumber,
+_TRACED: dict[type, Any] = {
+    base: type(f"_Traced_{base.__name__}", (_OfDocument, base), {})
+    for base in (dict, list, str, int, float)
 }
-"""By the very type: bool is a subclass of int, and has none."""
+"""Subclasses with origins, by the very type: bool, a subclass of int, has none."""
 
 
 def with_origins(documents: Documents) -> Documents:
@@ -74,19 +53,13 @@ def with_origins(documents: Documents) -> Documents:
 
 def _with_origins(document: Document) -> Document:
     def copied(value: Json, pointer: Pointer) -> Any:
-        copy: Any
         if isinstance(value, dict):
-            copy = _TracedObject(
-                (key, copied(part, (*pointer, key))) for key, part in value.items()
-            )
+            value = {key: copied(part, (*pointer, key)) for key, part in value.items()}
         elif isinstance(value, list):
-            copy = _TracedList(
-                copied(part, (*pointer, index)) for index, part in enumerate(value)
-            )
-        elif type(value) in _SUBCLASSES:
-            copy = _SUBCLASSES[type(value)](value)
-        else:
+            value = [copied(part, (*pointer, at)) for at, part in enumerate(value)]
+        elif type(value) not in _TRACED:
             return value
+        copy = _TRACED[type(value)](value)
         copy.origin = ValueOrigin(document, pointer)
         return copy
 
@@ -148,29 +121,13 @@ def _around(value: Any, step: Pointer) -> ValueOrigin | None:
     It is the place of a document from which most of its values were taken. Where the
     document has the same name there, as ``step``, it is that name's place.
     """
-    taken = Counter(_parents(value))
-    if not taken:
-        return None
-    (document_id, pointer), _ = taken.most_common(1)[0]
-    document = next(
-        each.document for each in _origins(value) if id(each.document) == document_id
-    )
-    return _below(ValueOrigin(document, pointer), step)
-
-
-def _parents(value: Any) -> Iterator[tuple[int, Pointer]]:
-    """Yield the document and the pointer of the object or list around each origin."""
-    for origin in _origins(value):
-        yield id(origin.document), origin.pointer[:-1]
-
-
-def _origins(value: Any) -> Iterator[ValueOrigin]:
-    """Yield the origins of what an object or a list holds itself, not further down."""
-    parts: Iterable[Any] = ()
+    parts: Iterable[Any] = value if isinstance(value, list) else ()
     if isinstance(value, dict):
         parts = value.values()
-    elif isinstance(value, list):
-        parts = value
-    for part in parts:
-        if isinstance(part, _OfDocument):
-            yield part.origin
+    origins = [part.origin for part in parts if isinstance(part, _OfDocument)]
+    around = [(id(origin.document), origin.pointer[:-1]) for origin in origins]
+    if not around:
+        return None
+    (most, _), *_ = Counter(around).most_common(1)
+    document = origins[around.index(most)].document
+    return _below(ValueOrigin(document, most[1]), step)

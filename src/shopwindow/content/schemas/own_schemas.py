@@ -190,20 +190,46 @@ def faults(file: Own, shipped: frozenset[str]) -> Iterator[Problem]:
     ``shipped``: the program's own patterns, three of which look ahead. They are
     admitted, because a copy of a schema of the program may hold them.
     """
-    wrong = list(_by_dialect(file))
-    yield from wrong
-    for pointer, schema in subschemas(file.schema) if not wrong else ():
-        for way, found, allowed, rule in _by_rules(pointer, schema):
-            yield file.problem(rule, (*pointer, way), found, allowed)
+    dialect = file.schema.get("$schema", DIALECT)
+    if dialect not in (DIALECT, DIALECT + "#"):
+        found = f"the dialect {cut(str(dialect))}"
+        allowed = f'"{DIALECT}", or no $schema'
+        yield file.problem("schema.dialect", ("$schema",), found, allowed)
+    elif file.text.count("{") > MAX_OBJECTS:
+        found = f"the schema holds more than {MAX_OBJECTS:,} objects"
+        yield file.problem("schema.size", (), found, "less in one file")
+    else:
+        for rule, pointer, found, allowed in schema_faults(file.schema, shipped):
+            yield file.problem(rule, pointer, found, allowed)
+
+
+SchemaFault = tuple[str, Pointer, str, str]
+"""What is wrong with a schema: the rule, the place in it, what is found there, and what
+is allowed.
+"""
+
+
+def schema_faults(
+    schema: Json, shipped: frozenset[str] = frozenset()
+) -> Iterator[SchemaFault]:
+    """Yield what is wrong with a schema that an editor wrote; ``shipped`` is as for
+    `faults`.
+    """
+    if not _metaschema().is_valid(schema):
+        yield from _by_metaschema(schema)
+        return
+    for pointer, part in subschemas(schema):
+        for way, found, allowed, rule in _by_rules(pointer, part):
+            yield rule, (*pointer, way), found, allowed
         patterns = [
             (("patternProperties", name), name)
-            for name in schema.get("patternProperties", ())
+            for name in part.get("patternProperties", ())
         ]
-        if "pattern" in schema:
-            patterns.append((("pattern",), schema["pattern"]))  # type: ignore[arg-type]
+        if "pattern" in part:
+            patterns.append((("pattern",), part["pattern"]))  # type: ignore[arg-type]
         for place, pattern in patterns:
             if pattern not in shipped and (fault := _pattern_fault(pattern)):
-                yield file.problem("schema.pattern", (*pointer, *place), *fault)
+                yield "schema.pattern", (*pointer, *place), *fault
 
 
 def patterns_in(schema: Json) -> Iterator[str]:
@@ -215,24 +241,12 @@ def patterns_in(schema: Json) -> Iterator[str]:
         yield from patterns_in(part)
 
 
-def _by_dialect(file: Own) -> Iterator[Problem]:
+def _by_metaschema(schema: Json) -> Iterator[SchemaFault]:
     """Yield what JSON Schema itself refuses in a schema, once for each place."""
-    dialect = file.schema.get("$schema", DIALECT)
-    if dialect not in (DIALECT, DIALECT + "#"):
-        found = f"the dialect {cut(str(dialect))}"
-        allowed = f'"{DIALECT}", or no $schema'
-        yield file.problem("schema.dialect", ("$schema",), found, allowed)
-        return
-    if file.text.count("{") > MAX_OBJECTS:
-        found = f"the schema holds more than {MAX_OBJECTS:,} objects"
-        yield file.problem("schema.size", (), found, "less in one file")
-        return
-    if _metaschema().is_valid(file.schema):
-        return
     from jsonschema import Draft202012Validator
 
     judge = Draft202012Validator(Draft202012Validator.META_SCHEMA)
-    refused = [*judge.iter_errors(file.schema)]
+    refused = [*judge.iter_errors(schema)]
     errors = {tuple(one.absolute_path): one for one in reversed(refused)}
     for pointer, error in errors.items():
         keyword = next(
@@ -241,7 +255,7 @@ def _by_dialect(file: Own) -> Iterator[Problem]:
         allowed = ALLOWED_AT_KEYWORD.get(keyword, "what JSON Schema 2020-12 says")
         under = f" (under {cut(keyword)})" * bool(keyword)
         found = f"{cut(error.message, 120)}{under}"
-        yield file.problem("schema.keyword", pointer, found, allowed)
+        yield "schema.keyword", pointer, found, allowed
 
 
 @cache

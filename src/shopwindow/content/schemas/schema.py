@@ -148,12 +148,15 @@ class Schemas:
             if isinstance(written, list):
                 problems += written
             elif written is not None:
-                files[name] = written | {"$id": BASE + name}
+                files[name] = written
         if problems:
             self.problems = (*self.problems, *problems)
         elif files:
             self._written = {**self._files, **schemas}
-            self._above, self._opened = _of(files), _of(_open(self._files))
+            self._above, self._opened = (
+                schemas_of(files),
+                schemas_of(_open(self._files)),
+            )
 
     def with_files(self, files: Mapping[str, Any], state: bytes) -> "Schemas":
         """Return these schemas with others that stand in no folder.
@@ -308,6 +311,20 @@ class Schemas:
         place = self.shape(name).at(pointer)
         return place is not None and self.levels(name)[0].would_do(place, value)
 
+    def explained(
+        self, name: str, value: Json, written: NumberAt = lambda pointer: None
+    ) -> Iterator[tuple[Any, Finding]]:
+        """Yield what jsonschema-rs refuses in a value by one schema, in our words.
+
+        Each Finding has the error with it, which knows the way to the keyword. The
+        schema below, on top of which this one may stand, is not regarded.
+        """
+        for error in self.validator(name).iter_errors(value):
+            for finding in explained(
+                error, value, self._schema_at, self.shape(name), written, self.would_do
+            ):
+                yield error, finding
+
     def would_do(self, place: Shape, value: Json) -> bool:
         """Return whether a place of a schema admits a value."""
         if place.validator is None:
@@ -318,15 +335,9 @@ class Schemas:
         self, name: str, value: Json, limit: int | None, written: NumberAt
     ) -> list[Finding]:
         """Return what is wrong by this schema, without regard to the one below it."""
-        shape = self.shape(name)
-        with_fraction = list(islice(fractions(shape, value, (), written), limit))
-        refused = (
-            finding
-            for error in self.validator(name).iter_errors(value)
-            for finding in explained(
-                error, value, self._schema_at, shape, written, self.would_do
-            )
-        )
+        numbers = fractions(self.shape(name), value, (), written)
+        with_fraction = list(islice(numbers, limit))
+        refused = (finding for _, finding in self.explained(name, value, written))
         # Of two keywords that want the same at one place, the first speaks.
         found = [*with_fraction, *islice(refused, limit)]
         if limit is not None and len(found) >= limit:
@@ -354,10 +365,12 @@ def validator(schema: Json, registry: Any = None) -> Any:
     return Draft202012Validator(schema, registry=registry, validate_formats=True)
 
 
-def _of(files: Mapping[str, Any]) -> Schemas:
-    """Return schemas of these files alone."""
+def schemas_of(files: Mapping[str, Any]) -> Schemas:
+    """Return schemas that stand in no folder, by the names of files."""
     schemas = Schemas(())
-    schemas._files = dict(files)
+    schemas._files = {
+        name: {**schema, "$id": BASE + name} for name, schema in files.items()
+    }
     return schemas
 
 

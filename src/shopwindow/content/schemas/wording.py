@@ -146,10 +146,10 @@ def explained(
         written,
         would_do,
     )
-    if refused.keyword in _EXPLAINED:
-        yield from _EXPLAINED[refused.keyword](refused)
-    elif is_false or refused.wanted == {}:
+    if is_false or (refused.keyword == "not" and refused.wanted == {}):
         yield from _forbidden(refused)
+    elif refused.keyword in _EXPLAINED:
+        yield from _EXPLAINED[refused.keyword](refused)
     else:
         yield refused.finding(inner.message[:200], refused.named)
 
@@ -358,6 +358,19 @@ def _out_of_bounds(refused: _Refused) -> Iterator[Finding]:
     yield refused.finding(found.format(refused.seen, size), allowed)
 
 
+def _misfits(refused: _Refused) -> Iterator[Finding]:
+    """Explain a keyword that holds schemas: what does not fit them, and these."""
+    wanted = refused.wanted
+    is_const = isinstance(wanted, dict) and wanted.keys() == {"const"}
+    what = shown(wanted["const"]) if is_const else orjson.dumps(wanted).decode()
+    found, allowed = f"{refused.seen} does not fit", "one of {0}"
+    if refused.keyword == "contains":
+        found, allowed = "no entry of the list fits", "at least one entry like {0}"
+    elif refused.keyword == "not":
+        found, allowed = f"{refused.seen} may not stand here", "anything but {0}"
+    yield refused.finding(found, refused.named or allowed.format(cut(what, 200)))
+
+
 def _forbidden(refused: _Refused) -> Iterator[Finding]:
     """Explain `false` and `not: {}`: whatever stands here is too much."""
     here = refused.pointer[-1] if refused.pointer else refused.value
@@ -381,6 +394,7 @@ _EXPLAINED: Mapping[str, Callable[[_Refused], Iterator[Finding]]] = {
     "pattern": _wrong_form,
     "format": _wrong_form,
     "uniqueItems": _twice,
+    **dict.fromkeys(("contains", "not", "anyOf", "oneOf"), _misfits),
     **dict.fromkeys(_BOUND_WORDS, _out_of_bounds),
 }
 """Keyword → the function that explains what it refuses."""
