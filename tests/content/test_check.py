@@ -192,6 +192,18 @@ UNCLAIMED = {
 }
 
 
+@pytest.mark.parametrize("path", ["events.csv", "stores/list.xlsx", "a.tsv", "events/b.ods"])
+def test_a_table_is_a_problem_that_says_what_to_write(minimal: Path, path: str) -> None:
+    write_files(minimal, {path: ""})
+    (problem,) = scan(minimal, INTERFACE.kinds)[1]
+    assert (problem.rule, problem.path, problem.found, problem.allowed) == (
+        "tree.unclaimed",
+        path,
+        "a table, which no kind of document claims",
+        "documents in YAML; write each row of the table as one, or as a line of JSON in a .jsonl file",
+    )
+
+
 @pytest.mark.parametrize("path", ALLOWED)
 def test_what_stands_in_a_content_folder(minimal: Path, path: str) -> None:
     write_files(minimal, {path: ""})

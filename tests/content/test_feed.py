@@ -87,7 +87,10 @@ def test_what_is_no_json_is_refused_at_its_place(text: str) -> None:
 def test_a_byte_that_is_not_utf_8_is_refused_at_its_place() -> None:
     with pytest.raises(Malformed) as caught:
         feed.load('{"é": "'.encode() + b'\xff"}', 7)
-    assert (caught.value.rule, caught.value.found) == ("yaml.encoding", "the byte 0xFF is not UTF-8 text")
+    assert (caught.value.rule, caught.value.found) == (
+        "yaml.encoding",
+        "the byte 0xFF is not UTF-8 text; in Windows-1252 it is ÿ",
+    )
     assert caught.value.place == Place(7, 8, 7, 9)
 
 

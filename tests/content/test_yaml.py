@@ -355,23 +355,26 @@ def test_a_file_is_utf_8_with_or_without_a_byte_order_mark(data: bytes, text: st
 
 
 @pytest.mark.parametrize(
-    ("data", "byte", "line", "column"),
+    ("data", "found", "line", "column"),
     [
-        (b"\xff", "0xFF", 1, 1),
-        ("a: 1\nné: ".encode() + b"\xe9t\xe9", "0xE9", 2, 5),
-        (b"a\r\nb\xc3", "0xC3", 2, 2),
-        (b"a\r\rb\xc3", "0xC3", 3, 2),
-        (b"\xef\xbb\xbfab\xc3", "0xC3", 1, 3),
-        (b"\xed\xa0\x80", "0xED", 1, 1),  # a surrogate
-        (b"\xff\xfea\x00", "0xFF", 1, 1),  # UTF-16
-        (bytes(range(0x80, 0x100)), "0x80", 1, 1),
+        (b"\xff", "the byte 0xFF is not UTF-8 text; in Windows-1252 it is ÿ", 1, 1),
+        ("a: 1\nné: ".encode() + b"\xe9t\xe9", "the byte 0xE9 is not UTF-8 text; in Windows-1252 it is é", 2, 5),
+        (b"a\r\nb\xc3", "the byte 0xC3 is not UTF-8 text; in Windows-1252 it is Ã", 2, 2),
+        (b"a\r\rb\xc3", "the byte 0xC3 is not UTF-8 text; in Windows-1252 it is Ã", 3, 2),
+        (b"\xef\xbb\xbfab\xc3", "the byte 0xC3 is not UTF-8 text; in Windows-1252 it is Ã", 1, 3),
+        (b"\xed\xa0\x80", "the byte 0xED is not UTF-8 text; in Windows-1252 it is í", 1, 1),  # a surrogate
+        (b"a: \x81", "the byte 0x81 is not UTF-8 text", 1, 4),
+        (b"\xff\xfea\x00", "UTF-16 text, not UTF-8", 1, 1),
+        (b"\xfe\xff\x00a", "UTF-16 text, not UTF-8", 1, 1),
+        (bytes(range(0x80, 0x100)), "the byte 0x80 is not UTF-8 text; in Windows-1252 it is €", 1, 1),
     ],
 )
-def test_a_byte_that_is_not_utf_8_is_refused_at_its_place(data: bytes, byte: str, line: int, column: int) -> None:
+def test_text_that_is_not_utf_8_is_refused_at_its_place(data: bytes, found: str, line: int, column: int) -> None:
     with pytest.raises(Malformed) as caught:
         yaml.decode(data)
     fault = caught.value
-    assert (fault.rule, fault.found) == ("yaml.encoding", f"the byte {byte} is not UTF-8 text")
+    assert (fault.rule, fault.found) == ("yaml.encoding", found)
+    assert fault.allowed == "text in UTF-8; choose UTF-8 where you save the file"
     assert fault.place == Place(line, column, line, column + 1)
 
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,7 +24,7 @@ CODE = "K7QX4MPR-92TDHWJ6"
 
 @dataclass(frozen=True)
 class Described:
-    """A running service, its OpenAPI document with its own address in it, and its order host's name."""
+    """A running service, its OpenAPI document with its address at all operations, and its order host's name."""
 
     document: Json
     address: str
@@ -50,9 +50,26 @@ def described_service(folder: Path, out: Path) -> Iterator[Described]:
     printed = json.loads(shopwindow("schemas", "--openapi", "--out", out).out)
     with own_server(folder, out, "--workers", "1", **secret) as server:
         address = f"http://{ADDRESS}:{server.port}"
-        described = Described({**printed, "servers": [{"url": address}]}, address, "")
-        elsewhere = {each["servers"][0]["url"] for each in described.operations if "servers" in each}
-        yield replace(described, order_host=str(urlsplit(*elsewhere).hostname))
+        (elsewhere,) = {
+            operation["servers"][0]["url"]
+            for methods in printed["paths"].values()
+            for operation in methods.values()
+            if "servers" in operation
+        }
+        yield Described(_at(printed, address), address, str(urlsplit(elsewhere).hostname))
+
+
+def _at(document: Json, address: str) -> Json:
+    """The document, with one address in place of its servers' addresses."""
+    here = [{"url": address}]
+    paths = {
+        path: {
+            method: {**operation, "servers": here} if "servers" in operation else operation
+            for method, operation in methods.items()
+        }
+        for path, methods in document["paths"].items()
+    }
+    return {**document, "servers": here, "paths": paths}
 
 
 def installed(folder: Path, *packages: str) -> Path:

@@ -33,6 +33,9 @@ OWN_FOLDERS = ("schemas", "templates")
 """Folders of the content folder that hold no documents."""
 
 _ENDINGS = (".yaml", ".yml", ".jsonl")
+TABLES = (".csv", ".tsv", ".xls", ".xlsx", ".ods")
+"""Endings of what a spreadsheet saves, which people lay beside their documents."""
+
 COMPRESSED = (".jsonl.gz", ".jsonl.zst")
 """Endings of compressed feeds, which streamed kinds may have."""
 
@@ -261,7 +264,15 @@ class _Scan:
     def _unclaimed(self, path: str, kind: Kind | None, *, is_folder: bool) -> None:
         found = f"a {'folder' if is_folder else 'file'} that no kind of document claims"
         top = path.partition("/")[0]
-        if kind:
+        if not is_folder and path.endswith(TABLES):
+            self._report(
+                "tree.unclaimed",
+                path,
+                "a table, which no kind of document claims",
+                "documents in YAML; write each row of the table as one, or as a line"
+                " of JSON in a .jsonl file",
+            )
+        elif kind:
             endings = ", ".join(_endings(kind))
             allowed = (
                 "a folder's name does not end like a file's"

@@ -10,6 +10,7 @@ Anchors and aliases are admitted, within limits: an alias is the very value of i
 anchor, so a few lines could otherwise stand for a value of any size.
 """
 
+import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -111,8 +112,14 @@ def decode(data: bytes) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         place = syntax.place_after(error.object[: error.start].decode())
-        found = f"the byte 0x{error.object[error.start]:02X} is not UTF-8 text"
-        raise Malformed("yaml.encoding", found, "a text file in UTF-8", place) from None
+        byte = error.object[error.start]
+        found = f"the byte 0x{byte:02X} is not UTF-8 text"
+        allowed = "text in UTF-8; choose UTF-8 where you save the file"
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            found = "UTF-16 text, not UTF-8"
+        elif letter := bytes([byte]).decode("cp1252", "ignore").strip():
+            found += f"; in Windows-1252 it is {letter}"
+        raise Malformed("yaml.encoding", found, allowed, place) from None
     return text
 
 
