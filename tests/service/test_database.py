@@ -1,11 +1,12 @@
 """The database on both engines: what its tables promise, actions in one transaction, retries, steps to a new form."""
 
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,22 @@ def test_a_fault_of_one_action_is_raised_to_it_alone(database: Database) -> None
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(act, range(20))) == [True, False] * 10
     assert len(history(database)) == 11
+
+
+def test_the_error_of_another_file_is_of_its_action_alone(database: Database, tmp_path: Path) -> None:
+    """As that of the catalog's index, which an action may read: it says nothing about the database."""
+    other = tmp_path / "index.sqlite"
+    other.write_bytes(b"no database" * 1000)
+
+    def foreign(shop: Tables) -> None:
+        with closing(sqlite3.connect(other)) as index:
+            index.execute("SELECT name FROM sqlite_schema")
+
+    for use in (database.write, database.read):
+        with pytest.raises(sqlite3.DatabaseError, match="not a database"):
+            use(foreign)
+    choose(database, "after")
+    assert len(history(database)) == 1
 
 
 def test_an_action_that_hides_its_own_error_costs_nobody_else(database: Database) -> None:

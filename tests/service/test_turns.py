@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -287,6 +289,52 @@ def test_who_waits_behind_a_transaction_that_does_not_end_is_answered(tmp_path: 
         assert leads.result(PATIENCE) == ("", 0.0)
     assert (refused, unknown) == ("service: the database cannot be written to now", f"service: {OUTCOME_UNKNOWN}")
     assert (0.4 <= early < PATIENCE, 0.8 <= late < PATIENCE, load.waiting, load.oldest > 0.7) == (True, True, 2, True)
+    assert (choose(database, "after"), database.load()) == ("", Load())
+    database.close()
+
+
+class Interrupted(BaseException):
+    """As Ctrl-C is."""
+
+
+def test_an_interruption_in_the_lead_is_of_who_leads(tmp_path: Path) -> None:
+    database = opened(tmp_path)
+
+    def interrupted(shop: Tables) -> None:
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        database.write(interrupted)
+    assert (choose(database, "after"), database.load()) == ("", Load())
+    database.close()
+
+
+def test_who_is_interrupted_while_waiting_leads_nobody(tmp_path: Path) -> None:
+    database = opened(tmp_path)
+    inside, go = threading.Event(), threading.Event()
+    waits = threading.get_ident()
+
+    def slow(shop: Tables) -> None:
+        inside.set()
+        go.wait(PATIENCE)
+
+    def interrupt(number: int, frame: object) -> None:
+        raise Interrupted
+
+    def interrupts() -> None:
+        awaited(lambda: database.load().waiting == 2)
+        signal.pthread_kill(waits, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    with ThreadPoolExecutor(2) as pool:
+        leads = pool.submit(database.write, slow)
+        assert inside.wait(PATIENCE)
+        pool.submit(interrupts)
+        with pytest.raises(Interrupted):
+            database.write(lambda shop: None)
+        go.set()
+        leads.result(PATIENCE)
+    signal.signal(signal.SIGUSR1, before)
     assert (choose(database, "after"), database.load()) == ("", Load())
     database.close()
 

@@ -168,11 +168,10 @@ class Backstage:
 
         def take(charge: Charge, least: int, wanted: int) -> Taken:
             if database is not None:
+                at = database.now()  # not within the turn, for it may have to read
                 with suppress(Refusal):  # the database is away, and reports that itself
                     return database.write(
-                        lambda tables: self._take(
-                            tables, database.now(), charge, least, wanted
-                        )
+                        lambda tables: self._take(tables, at, charge, least, wanted)
                     )
             return self.allowances.take_alone(charge, least, wanted)
 

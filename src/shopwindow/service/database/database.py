@@ -166,7 +166,13 @@ class Database:
         waiting = Waiting(work, repeatable=repeatable)
         self._turns.join(waiting)
         if not waiting.leads:
-            self._wait(waiting)
+            try:
+                self._wait(waiting)
+            except Refusal:
+                raise
+            except BaseException:
+                self._turns.abandon(waiting)
+                raise
         if waiting.leads:
             self._lead()
         if waiting.error is not None:
@@ -194,6 +200,8 @@ class Database:
             self._tried(self._write_batch)
         except BaseException as error:
             self._refuse(self._turns.take(), error)
+            if not isinstance(error, Exception):  # Ctrl-C is of who leads
+                raise
         finally:
             self._turns.hand_on()
 
@@ -243,7 +251,7 @@ class Database:
             waiting.result = self._engine.act(session, partial(waiting.work, tables))
         except Lost:
             raise
-        except BaseException as error:
+        except Exception as error:
             waiting.error = error
 
     def _refuse(self, batch: list[Waiting], error: BaseException) -> None:

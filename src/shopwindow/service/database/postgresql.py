@@ -111,6 +111,8 @@ class PostgreSQL:
             pipeline = self._pipeline(connection) if is_pipelined else nullcontext()
             with self._lost(), pipeline:
                 yield ServerSession(connection, is_pipelined=is_pipelined)
+            if connection.closed:  # while an action ran: nothing has been committed
+                raise Lost("the connection was lost", passes=True)
             with self._lost(), committing():
                 end = connection.execute(b"COMMIT", prepare=False)
             if end.statusmessage != "COMMIT":  # it has found an error that was hidden

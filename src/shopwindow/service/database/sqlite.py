@@ -90,12 +90,13 @@ class SQLite:
             raise
 
     def act(self, session: Session, work: Callable[[], Result]) -> Result:
+        assert isinstance(session, SQLiteSession)
         try:
             session.run("SAVEPOINT action")
             result = work()
             session.run("RELEASE action")
         except BaseException as error:
-            if isinstance(error, sqlite3.Error) and not _is_of_one_action(error):
+            if error is session.failed and not _is_of_one_action(session.failed):
                 raise Lost(error, passes=False) from error
             session.run("ROLLBACK TO action")
             session.run("RELEASE action")
@@ -104,15 +105,22 @@ class SQLite:
 
     @contextmanager
     def reading(self, until: float) -> Iterator[Session]:
-        with _lost(sqlite3.SQLITE_READONLY):
+        with _lost():
             self._opened()
             connection = self._reader()
             connection.execute("BEGIN")
-            try:
-                yield SQLiteSession(connection)
-            finally:
+        session = SQLiteSession(connection)
+        try:
+            yield session
+        except sqlite3.Error as error:
+            if error is not session.failed:
+                raise
+            with _lost(sqlite3.SQLITE_READONLY):
+                raise
+        finally:
+            if connection.in_transaction:  # an error of the disk has ended it
                 connection.execute("ROLLBACK")
-                self._readers.append(connection)
+            self._readers.append(connection)
 
     def _reader(self) -> sqlite3.Connection:
         try:

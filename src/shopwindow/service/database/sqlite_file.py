@@ -355,13 +355,22 @@ def _check(path: Path, tables: TablesByName) -> None:
 
 
 class SQLiteSession:
-    """An open transaction on one connection (interface.table.Session)."""
+    """An open transaction on one connection (interface.table.Session).
+
+    ``failed``: the error of a statement of its own. An action may meet another file's
+    error, such as one of the catalog's index, which says nothing about this database.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        self.failed: sqlite3.Error | None = None
         self._connection = connection
 
     def run(self, sql: str, *values: object) -> list[Row]:
-        return self._connection.execute(sql, values).fetchall()
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            self.failed = error
+            raise
 
     def has_table(self, name: str) -> bool:
         return bool(
