@@ -466,7 +466,8 @@ def _conditions() -> Iterator[Step]:
         "precondition", "POST", BAGS, added((5, 1)), "If-Match: is *, but there is no bag yet", sent={"If-Match": "*"}
     )
     yield Step("POST", BAGS, added((5, 1)), sent={"Idempotency-Key": "{run}"}, **first)
-    yield Step("POST", BAGS, added((5, 1)), sent={"Idempotency-Key": "{run}"}, **first)
+    replayed = {"idempotent-replayed": "true"}
+    yield Step("POST", BAGS, added((5, 1)), sent={"Idempotency-Key": "{run}"}, headers=replayed, **first)
     used = "Idempotency-Key: was used with another body; use a new key for another request"
     yield failed("repeated", "POST", BAGS, added((5, 2)), used, sent={"Idempotency-Key": "{run}"})
     for known in ('"{guid}-1"', 'W/"{guid}-1"', "*", '"x", "{guid}-1"', '"{guid}-2"'):
