@@ -16,9 +16,10 @@ from shopwindow.problems import exhausted
 CATALOG = ROOT / "content"
 
 
-def small(folder: Path, options: str, fill: str, *command: str | Path) -> Ran:
+def small(folder: Path, options: str, fill: str, *command: str | Path, cache: str | None = None) -> Ran:
     """Run a command in a mount namespace where ``folder`` is a small file system of its own; ``fill`` runs before it.
 
+    TMPDIR lies there, and ``cache`` below it is the user's: rows of the catalog that it does not take go to TMPDIR.
     Skips where no file system may be mounted.
     """
     if os.geteuid() != 0 or shutil.which("unshare") is None:
@@ -27,7 +28,10 @@ def small(folder: Path, options: str, fill: str, *command: str | Path) -> Ran:
     mounted = f"mount -t tmpfs -o {options},mode=1777 none {folder} && {{ {fill}; }} || exit 99"
     script = f'{mounted}; exec "$@"'
     line = ["unshare", "--mount", "sh", "-c", script, "sh", sys.executable, "-m", "shopwindow", *map(str, command)]
-    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(folder)})
+    env = {**os.environ, "TMPDIR": str(folder)}
+    if cache:
+        env["XDG_CACHE_HOME"] = str(folder / cache)
+    done = subprocess.run(line, capture_output=True, text=True, env=env)
     if done.returncode == 99 or "unshare" in done.stderr:
         pytest.skip(f"no file system can be mounted here: {done.stderr}")
     assert "Traceback" not in done.stderr, done.stderr
@@ -54,7 +58,7 @@ NEARLY = "dd if=/dev/zero of=$TMPDIR/filled bs=1k count=900 2>/dev/null; true"
 @pytest.mark.parametrize("command", ["check", "build"])
 def test_a_full_tmpdir_is_called_by_its_name(large: Path, tmp_path: Path, command: str, fill: str) -> None:
     more = ["--out", str(tmp_path / "dist")] if command == "build" else []
-    ran = small(tmp_path / "tmp", "size=1m", fill, command, "--content", large, *more)
+    ran = small(tmp_path / "tmp", "size=1m", fill, command, "--content", large, *more, cache="cache")
     assert ran.status == 4, ran
     assert ran.err.startswith(f"shopwindow: TMPDIR, {tmp_path}/tmp: the disk is full; nothing was done.")
     assert len(ran.err.splitlines()) == 1
@@ -62,7 +66,8 @@ def test_a_full_tmpdir_is_called_by_its_name(large: Path, tmp_path: Path, comman
 
 
 def test_a_tmpdir_without_inodes_is_called_so(large: Path, tmp_path: Path) -> None:
-    ran = small(tmp_path / "tmp", "size=50m,nr_inodes=12", "true", "check", "--jobs", "2", "--content", large)
+    options = "size=50m,nr_inodes=3"
+    ran = small(tmp_path / "tmp", options, "true", "check", "--jobs", "2", "--content", large, cache="cache")
     assert ran.status == 4, ran
     assert ran.err.startswith(f"shopwindow: TMPDIR, {tmp_path}/tmp: no inodes are left")
 
