@@ -77,7 +77,8 @@ class Backstage:
         build ended. Raises Refusal, and Failure where the operator has to act.
         """
         source = call.operation.source
-        assert not isinstance(source, FromContent), "it is no action"
+        if isinstance(source, FromContent):
+            raise TypeError(f"{call.operation.name} is no action")
         retry = retry_of(call, request)
         charges = charges_of(
             call, content, request.address, stores_response=retry is not None

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -125,7 +125,7 @@ class PostgreSQL:
             raise
 
     def act(self, session: Session, work: Callable[[], Result]) -> Result:
-        assert isinstance(session, ServerSession)
+        session = cast(ServerSession, session)  # of this engine's turn
         try:
             session.save()
             result = work()

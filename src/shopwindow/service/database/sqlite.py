@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from shopwindow.interface.table import Result, Session
 from shopwindow.service.database.engine import Lost
@@ -90,7 +91,7 @@ class SQLite:
             raise
 
     def act(self, session: Session, work: Callable[[], Result]) -> Result:
-        assert isinstance(session, SQLiteSession)
+        session = cast(SQLiteSession, session)  # of this engine's turn
         try:
             session.run("SAVEPOINT action")
             result = work()
