@@ -77,12 +77,6 @@ MUTANTS = (
         "tests/servers/test_served_pages.py::test_only_an_address_of_this_machine_alone_is_shown_without_a_secret",
     ),
     Mutant(
-        "release/indexes.py",
-        'file_digest(file, "sha256").hexdigest() == self.note["sha256"]',
-        "True",
-        "tests/catalog/test_catalog_release.py::test_nothing_is_built_upon_a_catalog_whose_bytes_a_disk_changed",
-    ),
-    Mutant(
         "retail/bags/operations.py",
         '        unlimited="It takes rows away.",\n',
         "",

@@ -141,32 +141,6 @@ def test_ids_that_collide_across_parts_are_reported_with_both_lines(
     assert [each for each in lines if re.match(found, each)] != [], lines
 
 
-# -- the previous index ------------------------------------------------------------------------------------------
-
-
-def another_program(folder: Path) -> Path:
-    """The folder of a program that differs from this one in a comment."""
-    for name in ("src", "schemas", "templates"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    with open(folder / "src/shopwindow/catalog/index/words.py", "a", encoding="utf-8") as file:
-        file.write("# another version\n")
-    return folder / "src"
-
-
-def test_an_index_of_another_program_is_built_from_the_start_and_the_build_says_so(
-    shop: EditedCatalog, content: Path, tmp_path: Path
-) -> None:
-    out, source = tmp_path / "dist", another_program(tmp_path / "program")
-    before = build(content, out, env={"PYTHONPATH": str(source)})
-    assert before.status == 0, before
-    same = build(content, out)
-    said = "  catalog.sqlite was built from the start: another version of this program built the previous one\n"
-    assert (same.status, said in same.out) == (0, True), same
-    again = built(edited(shop, content), out)
-    shutil.rmtree(out)
-    assert built(content, out) == again
-
-
 # -- a disk that is full -----------------------------------------------------------------------------------------
 
 

@@ -138,8 +138,6 @@ def _print_built(done: Build, built: Built) -> None:
         more = f" and {len(ids) - LISTED_IDS} more" if len(ids) > LISTED_IDS else ""
         noun = kind if len(ids) == 1 else _plural(kind)
         click.echo(f"  changed: {noun} {', '.join(ids[:LISTED_IDS])}{more}")
-    for file, fault in built.anew.items():
-        click.echo(f"  {file} was built from the start: {fault}")
 
 
 def _plural(kind: str) -> str:

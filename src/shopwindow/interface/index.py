@@ -116,23 +116,13 @@ class Index(Protocol):
         feeds: Any,
         content: Content,
         path: Path,
-        previous: Path | None = None,
         jobs: int | None = None,
         progress: Progress | None = None,
     ) -> str:
         """Write the file, and return the digest of its rows.
 
-        The release id covers that digest. ``previous`` is an intact file of this
-        format, for which `beside` returned the same value and `obstacle` None: rows may
-        be copied from it, and must mean the same as without it. ``jobs``: how many
-        processes share the work; None: one for each processor. Raises Failure, or
-        OSError for a full disk.
-        """
-        ...
-
-    def obstacle(self, previous: Path) -> str | None:
-        """Return why `build` cannot begin with an intact file of this format, as the
-        rest of a sentence; None: it can.
+        The release id covers that digest. ``jobs``: how many processes share the work;
+        None: one for each processor. Raises Failure, or OSError for a full disk.
         """
         ...
 

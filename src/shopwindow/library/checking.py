@@ -128,7 +128,7 @@ def _held(
         for index in interface.indexes:
             if index.name in documents.feeds:
                 feeds = documents.feeds[index.name]
-                _, digests[index.name] = index_state(index, feeds, published, "")
+                digests[index.name] = index_state(index, feeds, published, "")
     with on_demand(
         interface.indexes, documents.feeds, published, jobs=options.jobs
     ) as opened:

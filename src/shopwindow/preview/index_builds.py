@@ -5,7 +5,7 @@ How this works: a page asks for the index of the documents that it shows. Their 
 digest, is the name of the file. Where the file is there, the page gets it opened. Where
 it is not, one thread builds it, and pages show something else meanwhile; they ask again
 a second later. Nobody waits, and documents that change while a build runs are built by
-the next one, which starts from the file of the one before.
+the next one.
 
 The name also has a digest of the file's bytes, which are compared before anything reads
 them. A damaged file is deleted and built again, and the page says so. So is one that is
@@ -78,10 +78,10 @@ class IndexBuilds:
         failure.
         """
         try:
-            beside, state = index_state(self.index, feeds, content, program)
+            state = index_state(self.index, feeds, content, program)
         except OSError as error:  # a file was removed since the check
             return IndexOfTree(failure=self._sentence(error))
-        key = f"{beside[:NAME_DIGITS]}-{state[:NAME_DIGITS]}"
+        key = state[:NAME_DIGITS]
         with self._lock:
             outcome = self._outcomes.get(key)
             if outcome is not None and (outcome.opened or not requested):
@@ -134,7 +134,7 @@ class IndexBuilds:
         draft = self.folder / f"{key}.{os.getpid()}.draft"
         try:
             # A page's process has threads, which a forked one would lack.
-            self.index.build(feeds, content, draft, self._start(key), 1)
+            self.index.build(feeds, content, draft, jobs=1)
             path = self.folder / f"{key}-{_digest(draft)}.index"
             os.replace(draft, path)
         finally:
@@ -156,17 +156,6 @@ class IndexBuilds:
             pass
         self._was_damaged = True
         path.unlink(missing_ok=True)
-        return None
-
-    def _start(self, key: str) -> Path | None:
-        """Return the newest file that was built from the same things beside its feeds,
-        is not damaged, and that a build can begin with.
-        """
-        beside = key.partition("-")[0]
-        for file in self._files():
-            is_intact = file.name.startswith(beside) and self._opened(file) is not None
-            if is_intact and self.index.obstacle(file) is None:
-                return file
         return None
 
     def _forget_old(self) -> None:

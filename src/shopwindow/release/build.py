@@ -22,7 +22,7 @@ leaves every release as it was.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from shopwindow.content.documents import documents
 from shopwindow.content.documents.documents import Content
@@ -50,8 +50,7 @@ class Built:
     that this one lacks. ``existed``: the release was there already, so nothing was
     written. ``documents``: kind → ids of the documents that differ from the previous
     release; of indexes alone where its content.json is not here. ``next_change``: when
-    the same documents would give another release (RFC 3339). ``anew``: file of an
-    index → why nothing was taken over from the previous one. ``waiting``: the documents
+    the same documents would give another release (RFC 3339). ``waiting``: the documents
     that were edited since the previous release, and that no file shows.
     """
 
@@ -63,7 +62,6 @@ class Built:
     documents: Mapping[str, Sequence[str]]
     next_change: str
 
-    anew: Mapping[str, str] = field(default_factory=dict)
     waiting: Sequence[Waiting] = ()
 
 
@@ -128,7 +126,6 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         removed=len(previous.lines.keys() - files.lines.keys()),
         documents={**changed, **built_indexes.changed},
         next_change=unserved.next_change,
-        anew=built_indexes.anew,
         waiting=edited(hidden, previous_note),
     )
 

@@ -1,19 +1,18 @@
-"""The indexes of a release being built: each is linked from the previous release, built
-upon it, or built from the start.
+"""The indexes of a release being built: each is linked from the previous release, or
+built.
 
 An index is a function of its files, of what the Interface says it needs beside them,
 and of this program. Where none of these has changed, the previous release's file is the
-very file that a build would write, and is linked. Where only the files have changed,
-the previous index is the start of the new one.
+very file that a build would write, and is linked.
 """
 
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from shopwindow.interface.index import HandedOut, Index
 from shopwindow.problems import Failure
 from shopwindow.release.damage import is_damaged
 from shopwindow.release.order import BuildOrder, BuiltIndexes, OpenIndexes
-from shopwindow.release.stage import NOT_AS_BUILT, WRITES_AGAIN, Stage
+from shopwindow.release.stage import WRITES_AGAIN, Stage
 
 INDEXING = "indexing"
 """The step in which indexes are built, as people see it."""
@@ -37,25 +36,12 @@ class PreviousIndex:
     """An index of the previous release.
 
     ``path``: its file. ``private``: its private entry in the manifest. ``note``: its
-    note in build.json, which names its digest. ``program``: the digest of the program that built it; None where
-    build.json does not say.
+    note in build.json, which names its digest.
     """
 
     path: Path
     private: Mapping[str, Any]
     note: Mapping[str, Any]
-    program: str | None = None
-
-    def require_intact(self) -> None:
-        """Raise Failure where the file has not the bytes that were built.
-
-        All of them are read: rows that a disk changed would be copied into the next
-        index, whose digest then covers them.
-        """
-        with suppress(OSError), open(self.path, "rb") as file:
-            if file_digest(file, "sha256").hexdigest() == self.note["sha256"]:
-                return
-        raise Failure(f"{self.path}: {NOT_AS_BUILT}")
 
 
 def build(
@@ -72,42 +58,27 @@ def build(
     private: dict[str, Mapping[str, Any]] = {}
     notes: dict[str, Mapping[str, Any]] = {}
     changed: dict[str, Sequence[str]] = {}
-    anew: dict[str, str] = {}
     paths: dict[str, Path] = {}
     for index in order.interface.indexes:
         if index.name not in order.documents.feeds:
             continue
         feeds = order.documents.feeds[index.name]
-        beside, state = index_state(index, feeds, content, order.program)
+        state = index_state(index, feeds, content, order.program)
         old = previous.get(index.name)
         path = Path(stage.path(index.file))
 
         if old is not None and old.private.get("format") != index.format:
-            its_format = old.private.get("format")
-            anew[index.file] = (
-                f"the previous one has format {its_format}, not {index.format}"
-            )
             old = None
         if old is not None and old.note.get("state") == state:
             stage.take(index.file, str(old.path), old.note["sha256"])
             private[index.file], notes[index.name] = old.private, old.note
             paths[index.name] = old.path
         else:
-            start = None
-            if old is not None:
-                old.require_intact()
-                if old.program != order.program:
-                    anew[index.file] = OTHER_PROGRAM
-                elif old.note.get("beside") == beside:
-                    start = old.path
-            if start and (obstacle := index.obstacle(start)):
-                anew[index.file] = obstacle
-                start = None
             with step_around(order.steps, INDEXING) as progress:
-                rows = index.build(feeds, content, path, start, order.jobs, progress)
+                rows = index.build(feeds, content, path, order.jobs, progress)
             private[index.file] = {"format": index.format, "rows": rows}
             digest = stage.seal(index.file)
-            notes[index.name] = {"state": state, "beside": beside, "sha256": digest}
+            notes[index.name] = {"state": state, "sha256": digest}
             if old is not None and old.private != private[index.file]:
                 changed |= differences(index, old.path, path)
             paths[index.name] = path
@@ -119,13 +90,7 @@ def build(
             if index.name in paths
         }
 
-    return BuiltIndexes(private, notes, changed, opened(None), opened, anew)
-
-
-OTHER_PROGRAM = "another version of this program built the previous one"
-"""Why an index is built from the start after an upgrade: what a program wrote into the
-rows is for itself to know.
-"""
+    return BuiltIndexes(private, notes, changed, opened(None), opened)
 
 
 @contextmanager
@@ -146,18 +111,10 @@ def damage_reported(previous: Mapping[str, PreviousIndex]) -> Iterator[None]:
         raise Failure(f"{files}: is damaged: {error}; {WRITES_AGAIN}") from error
 
 
-def index_state(
-    index: Index, feeds: Any, content: Content, program: str
-) -> tuple[str, str]:
-    """Return two digests: of what an index is built from beside its files, and of that
-    with the files.
-    """
-    beside = _digest([index.format, program, index.beside(content)])
-    return beside, _digest([beside, index.digest(feeds)])
-
-
-def _digest(value: Any) -> str:
-    return sha256(orjson.dumps(value)).hexdigest()
+def index_state(index: Index, feeds: Any, content: Content, program: str) -> str:
+    """Return a digest of all that an index is built from."""
+    made_of = [index.format, program, index.beside(content), index.digest(feeds)]
+    return sha256(orjson.dumps(made_of)).hexdigest()
 
 
 def differences(index: Index, old: Path, new: Path) -> dict[str, list[str]]:

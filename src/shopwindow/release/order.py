@@ -1,7 +1,7 @@
 """A BuildOrder says what to build: every step of a build takes what it needs from it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -29,8 +29,7 @@ class BuiltIndexes:
     ``private``: their entries in the manifest, by file. ``notes``: those in build.json,
     by the index's name. ``changed``: kind → identities of the documents that differ
     from the previous release. ``opened``: by name, what views ask; ``open`` opens them
-    once more. ``anew``: why an index was built without the previous one, by its file,
-    where that has another format or is of another program.
+    once more.
     """
 
     private: Mapping[str, Mapping[str, Any]]
@@ -38,7 +37,6 @@ class BuiltIndexes:
     changed: Mapping[str, Sequence[str]]
     opened: Mapping[str, Any]
     open: OpenIndexes
-    anew: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digests(self) -> dict[str, str]:

@@ -122,10 +122,7 @@ def previous_release(
 
     indexes = {
         index.name: PreviousIndex(
-            folder / index.file,
-            listed.private[index.file],
-            its_note,
-            note.get("program"),
+            folder / index.file, listed.private[index.file], its_note
         )
         for index in interface.indexes
         if index.file in listed.private and (its_note := index_note(note, index.name))

@@ -162,7 +162,7 @@ def _indexes(
         if (old is None) != (feeds is None):
             changed.append(index.name)
         elif old is not None:
-            _, state = index_state(index, feeds, content, order.program)
+            state = index_state(index, feeds, content, order.program)
             if old.note.get("state") != state:
                 changed.append(index.name)
     return opened, changed

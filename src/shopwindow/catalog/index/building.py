@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.check import check as check_feeds
-from shopwindow.catalog.index.file import (
-    INDEX_FORMAT,
-    reading,
-    room_for,
-    sqlite_that_wrote,
-)
+from shopwindow.catalog.index.file import INDEX_FORMAT, reading, room_for
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.documents.documents import Content
@@ -66,7 +61,6 @@ class CatalogIndex:
         feeds: CheckedCatalog,
         content: Content,
         path: Path,
-        previous: Path | None = None,
         jobs: int | None = None,
         progress: Progress | None = None,
     ) -> str:
@@ -87,16 +81,6 @@ class CatalogIndex:
                 sorted(feeds.stores),
                 settings.get("brand_url"),
             )
-
-    def obstacle(self, previous: Path) -> str | None:
-        """Return that another version of SQLite wrote a catalog; None: this one did.
-
-        Another version may read a text index otherwise than the one that wrote it.
-        """
-        wrote = sqlite_that_wrote(previous)
-        if wrote == sqlite3.sqlite_version:
-            return None
-        return f"SQLite {wrote} wrote the previous one, and this is {sqlite3.sqlite_version}"
 
     def rows(self, path: Path) -> str:
         """Return the digest of the rows of a file (`covered`)."""

@@ -29,9 +29,6 @@ CLONE = 0x40049409
 COPIED_AT_ONCE = 1 << 20
 """Bytes that are copied at a time where blocks cannot be shared."""
 
-_VERSION = slice(96, 100)
-"""Where a file says which SQLite wrote it last (SQLite's file format, 1.3)."""
-
 
 def writing(path: Path, script: str) -> sqlite3.Connection:
     """Open a database that is new, or a copy of a finished one. Run a script, and return
@@ -73,16 +70,6 @@ def reading(path: Path) -> sqlite3.Connection:
     """Open a file that nobody changes any more, without locks."""
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     return sqlite3.connect(uri, uri=True)
-
-
-def sqlite_that_wrote(path: Path) -> str:
-    """Return the version of SQLite that last wrote a file, such as "3.40.1".
-
-    Raises OSError.
-    """
-    with open(path, "rb") as file:
-        number = int.from_bytes(file.read(100)[_VERSION], "big")
-    return f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}"
 
 
 @contextmanager
