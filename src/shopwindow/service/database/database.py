@@ -1,9 +1,9 @@
 """The database of a process, on either engine: requests that wait share a commit.
 
-How this works. Requests that write take turns (`turns`): one leads, and writes what all
-have to write who wait by then, in one transaction, each action under a savepoint. One
-process at a time has the database's turn, so an action may be written as if it were
-alone, and none has to be repeated because of another.
+How this works. Requests that write take turns (`turns`): one leads. It writes in one
+transaction what all of those have to write who wait by then, each action under a
+savepoint. One process at a time has the database's turn, so an action may be written as
+if it were alone.
 
 A database is opened when it is first used, and brought to the form of its tables if it
 lacks steps of theirs. So a service starts without its database, answers what it can,
@@ -11,8 +11,9 @@ and uses the database once it is there.
 
 A request waits for `DATABASE_SECONDS` at most until its turn comes. Who leads tries for
 as long as that: whatever passes, such as a restart of the server, is tried again. Then
-everybody who waits is refused. For a while after that one request at a time tries, and
-the others are refused at once, for threads that wait cannot answer reads of the release.
+everybody who waits is refused. For a while after that one request at a time tries to
+read the database, and other reads of it are refused at once, for threads that wait
+cannot answer reads of the release.
 """
 
 import os

@@ -44,15 +44,15 @@ class Lost(Exception):
 
 
 class OutcomeUnknown(Exception):
-    """The connection broke during a COMMIT: the transaction may have been committed."""
+    """A COMMIT was sent and not answered: the transaction may have been committed."""
 
 
 class Engine(Protocol):
     """What is different from engine to engine. ``until`` is the instant
     (time.monotonic) at which nobody waits any more.
 
-    Connections are opened when they are first used, and again after a failure. All but
-    `begin` may raise Lost.
+    Connections are opened when they are first used, and again after a failure. `turn`,
+    `act` and `reading` may raise Lost.
     """
 
     def begin(self) -> None:

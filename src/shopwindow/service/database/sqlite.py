@@ -64,7 +64,9 @@ class SQLite:
         """Begin in a new process.
 
         A child must neither use nor close its parent's connections (sqlite.org/faq),
-        and shares its locks.
+        and shares its locks. SQLite itself counts locks by process and knows of no
+        fork: a parent that goes on with open connections endangers the child's writes.
+        So whoever forks does it before the database is used, or after `close`.
         """
         if self._locks is not None:
             _INHERITED.extend((self._readers, self._writer))
