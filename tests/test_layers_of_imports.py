@@ -8,6 +8,7 @@ from pathlib import Path
 
 from click import Context
 
+from harness.content import AT
 from shopwindow.cli import COMMANDS, main
 
 ROOT = Path(__file__).parent.parent
@@ -145,5 +146,5 @@ def test_every_command_of_the_overview_is_there() -> None:
 
 
 def test_only_what_is_wrong_needs_the_library_that_says_how() -> None:
-    done, loaded = loaded_by("check", "--jobs", "1", "--content", ROOT / "content")
+    done, loaded = loaded_by("check", "--jobs", "1", "--at", AT, "--content", ROOT / "content")
     assert ("nothing wrong" in done, "jsonschema_rs" in loaded, "jsonschema" in loaded) == (True, True, False)
