@@ -56,5 +56,5 @@ def test_a_change_that_is_shown_follows_the_file(shown: Preview, chromium: Brows
         save(shown.folder / EVENT, "23/11/2026 16:30", "23/11/2026 17:00")
         expect(page.locator("pre ins").last).to_have_text("+ start: 2026-11-23 17:00  # dusk")
         page.get_by_role("button", name="Write into the files").click()
-        expect(page.get_by_text("Nothing wrong in")).to_be_visible()
+        expect(page.locator(".notice.good")).to_be_visible()
     assert "\nstart: 2026-11-23 17:00  # dusk\n" in (shown.folder / EVENT).read_text()

@@ -50,10 +50,10 @@ def test_what_is_saved_is_on_the_screen_and_a_mistake_leaves_the_last_good_page(
 
         page.get_by_role("link", name="Problems").click()
         expect(page.locator(".problems h2")).to_have_text(f"{EVENT}:11:9")
-        expect(page.locator("pre .here")).to_contain_text("finish: 2026-11-23 7pm")
+        expect(page.locator("pre .here").first).to_contain_text("finish: 2026-11-23 7pm")
 
         save(shown.folder / EVENT, "2026-11-23 7pm", "2026-11-23 19:30")
-        expect(page.get_by_text(re.compile("Nothing wrong in [0-9]+ files"))).to_be_visible()
+        expect(page.locator(".notice.good")).to_have_text(re.compile("in [0-9]+ files"))
 
 
 def test_what_a_person_types_stays_while_a_file_is_saved(shown: Preview, chromium: Browser) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.content import ROOT, write_files
+from harness.content import AT, ROOT, write_files
 from harness.program import copied, shopwindow
 
 CONTENT = ROOT / "content"
@@ -20,7 +20,7 @@ SQL = "SELECT upc, site FROM rows"
 COUNTED = r"\[[# ]{30}\] [0-9,]+ of [0-9,]+"
 
 COMMANDS: list[tuple[list[str], list[str]]] = [
-    (["check"], [f"checking {COUNTED}"]),
+    (["check", "--at", AT], [f"checking {COUNTED}"]),
     (["build"], [f"checking {COUNTED}", "indexing …", f"rendering {COUNTED}"]),
     (["catalog", "explain", "--unbuilt"], [f"checking {COUNTED}", "indexing …"]),
     (["catalog", "explain", "coat", "--unbuilt"], [f"checking {COUNTED}", "indexing …"]),
