@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from harness.content import ROOT
+from shopwindow.cli import main
 from shopwindow.cli.maintain import MAINTENANCE_JOBS
 
 DEPLOY = ROOT / "deploy"
@@ -137,3 +139,68 @@ def test_the_container_file_builds(tmp_path: Path) -> None:
         str(ROOT),
     ]
     assert subprocess.run(command, capture_output=True).returncode == 0
+
+
+# -- Kubernetes: the example of docs/operate/production.md ---------------------------------------------------------
+
+PRODUCTION = (ROOT / "docs/operate/production.md").read_text(encoding="utf-8")
+KUBERNETES = PRODUCTION.split("<!-- kubernetes -->\n```yaml\n")[1].split("```")[0]
+SERVICE, PODS = yaml.safe_load_all(KUBERNETES)
+CONTAINERS = {container["name"]: container for container in PODS["spec"]["template"]["spec"]["containers"]}
+
+
+def test_the_example_for_kubernetes_fits_on_a_screen() -> None:
+    assert len(KUBERNETES.splitlines()) <= 60
+
+
+def test_the_service_of_kubernetes_finds_the_pods_and_their_port() -> None:
+    labels = PODS["spec"]["template"]["metadata"]["labels"]
+    ports = [port["containerPort"] for port in CONTAINERS["service"]["ports"]]
+    assert (SERVICE["apiVersion"], SERVICE["kind"]) == ("v1", "Service")
+    assert (PODS["apiVersion"], PODS["kind"]) == ("apps/v1", "StatefulSet")
+    assert SERVICE["spec"]["selector"] == labels == PODS["spec"]["selector"]["matchLabels"]
+    assert PODS["spec"]["serviceName"] == SERVICE["metadata"]["name"]
+    assert [port["targetPort"] for port in SERVICE["spec"]["ports"]] == ports[:1]
+
+
+def test_kubernetes_asks_the_service_whether_it_lives_and_is_ready() -> None:
+    service = CONTAINERS["service"]
+    probes = {name: service[name]["httpGet"] for name in ("livenessProbe", "readinessProbe")}
+    assert probes == {
+        "livenessProbe": {"path": "/healthz", "port": 8000},
+        "readinessProbe": {"path": "/readyz", "port": 8000},
+    }
+    seconds = int(re.findall(r"^TimeoutStopSec=(\d+)$", (SYSTEMD / "shopwindow.service").read_text(), re.MULTILINE)[0])
+    assert PODS["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == seconds
+
+
+def test_what_one_container_pulls_the_other_serves_from_the_pods_disk() -> None:
+    pod = PODS["spec"]["template"]["spec"]
+    (claim,) = PODS["spec"]["volumeClaimTemplates"]
+    volumes = {claim["metadata"]["name"], *(volume["name"] for volume in pod["volumes"])}
+    mounts = {
+        (name, mount["name"]): mount["mountPath"]
+        for name, container in CONTAINERS.items()
+        for mount in container["volumeMounts"]
+    }
+    assert {volume for _, volume in mounts} == volumes
+    assert mounts["service", "disk"] == mounts["pull", "disk"]
+    environment = {entry["name"]: entry["value"] for entry in CONTAINERS["service"]["env"]}
+    program, *arguments = CONTAINERS["pull"]["command"]
+    assert program == "/opt/shopwindow/bin/shopwindow"
+    with main.make_context("shopwindow", arguments) as context:
+        name, command, rest = main.resolve_command(context, arguments)
+        assert command is not None
+        options = command.make_context(name, rest, parent=context).params
+    assert (name, options["follow"], str(options["out"])) == ("pull", True, environment["SHOPWINDOW_OUT"])
+    assert environment["SHOPWINDOW_OUT"].startswith(mounts["service", "disk"])
+    assert environment["SHOPWINDOW_LOG_DIR"].startswith(mounts["service", "disk"])
+    (root,) = CONTAINERS["pull"]["env"]
+    assert root["value"].startswith(mounts["pull", "root"])
+
+
+def test_every_variable_of_the_example_for_kubernetes_is_one() -> None:
+    named = set(re.findall(r"SHOPWINDOW_[A-Z_]+", KUBERNETES))
+    page = (ROOT / "docs/operate/configure.md").read_text(encoding="utf-8")
+    assert named - set(re.findall(r"`(SHOPWINDOW_[A-Z_]+)`", page)) == set()
+    assert all(isinstance(entry["value"], str) for container in CONTAINERS.values() for entry in container["env"])
