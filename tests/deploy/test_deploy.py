@@ -5,6 +5,7 @@ import re
 import shutil
 import stat
 import subprocess
+import tomllib
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,8 @@ def test_what_the_container_file_copies_is_there() -> None:
     ]
     assert copied
     assert [name for name in copied if not (ROOT / name).exists()] == []
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert set(wheel["force-include"]) - set(copied) == set(), "the wheel that the container installs needs these"
 
 
 def test_the_container_binds_as_its_head_says() -> None:
