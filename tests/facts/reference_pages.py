@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -159,26 +160,79 @@ def properties(schema: Schema, path: Path, prefix: str = "", above: tuple[str, .
             yield from properties(inner, place, prefix.removesuffix("/") + "[]/", (*above, reference))
 
 
-def table(rows: list[Property]) -> str:
-    """Return a table of properties, each once, in the order of the schema."""
+def listed_once(rows: list[Property]) -> list[Property]:
+    """Return properties in the order of the schema, each once, and those within equal objects below the first one."""
     once = {entry.name: entry for entry in reversed(rows)}
     ordered = [entry for entry in rows if once.get(entry.name) is entry]
-    return "| Property | What it is |\n|---|---|\n" + "".join(map(line, ordered))
+    first: dict[tuple[Property, ...], str] = {}
+    shown: list[Property] = []
+    left_out: tuple[str, ...] = ()
+    for entry in ordered:
+        if entry.name.startswith(left_out):
+            continue
+        prefix = f"{entry.name}/"
+        within = tuple(
+            replace(below, name=below.name.removeprefix(prefix)) for below in ordered if below.name.startswith(prefix)
+        )
+        like = first.setdefault(within, entry.name) if within else entry.name
+        if like != entry.name:
+            left_out = (*left_out, prefix)
+            entry = replace(entry, type=f"as `{like}`", allowed="", example="")
+        shown.append(entry)
+    return shown
 
 
 INSTANT = load(SCHEMAS / "publish.json")["$defs"]["moment"]["x-allowed"]
-LONG = {INSTANT: "an instant"}
-"""What the page says in place of what it says once, above all tables."""
+BASE = resolved(load(SCHEMAS / "site.json")["properties"]["base_url"], SCHEMAS / "site.json")[0]["x-allowed"]
+LONG = {INSTANT: "an instant", BASE: "a base address"}
+"""What the page says in place of what it says once, above all lists."""
+
+URL = "an http or https URL"
+WHOLE = f"at most {2**53 - 1:,}"
+LONGEST = re.compile(r"([\d,]+) characters at most")
+
+
+def type_and_bound(entry: Property) -> tuple[str, str]:
+    """Return what stands behind a property's name, and what is left to say of what is allowed."""
+    if entry.allowed == URL:
+        return "URL", ""
+    if entry.allowed == WHOLE:
+        return entry.type, ""
+    if entry.type == "array" and entry.allowed == "no item twice":
+        return "set", ""
+    longest = LONGEST.fullmatch(entry.allowed)
+    shown = "" if entry.type == "string" else entry.type
+    return (f"{shown}≤{longest[1]}", "") if longest else (shown, LONG.get(entry.allowed, entry.allowed))
 
 
 def line(entry: Property) -> str:
-    facts = (
-        ("Allowed", LONG.get(entry.allowed, entry.allowed)),
-        ("Default", entry.default),
-        ("Example", entry.example),
-    )
+    shown, allowed = type_and_bound(entry)
+    plain = shown == "URL" or (entry.type == "integer" and len(entry.example) < len("`1000`"))
+    facts = (("Allowed", allowed), ("Default", entry.default), ("Example", "" if plain else entry.example))
     more = "".join(f"<br>{label}: {text}" for label, text in facts if text)
-    return f"| `{entry.name}`{'*' if entry.required else ''} {entry.type} | {entry.description}{more} |\n"
+    return f"- `{entry.name}`{'*' if entry.required else ''}{f' {shown}' if shown else ''}: {entry.description}{more}\n"
+
+
+LONG_EXAMPLE = 90
+"""Characters of an example that is left out where the properties within have examples of their own."""
+
+
+def without_long_example(entry: Property, rows: list[Property]) -> Property:
+    within = any(row.name.startswith((f"{entry.name}/", f"{entry.name}[]")) and row.example for row in rows)
+    return replace(entry, example="") if within and len(entry.example) > LONG_EXAMPLE else entry
+
+
+def list_of(rows: list[Property]) -> str:
+    """Return the properties of a document as a list; a publish window has a heading of its own."""
+    rows = [without_long_example(entry, rows) for entry in rows]
+    shown = [
+        replace(entry, type="as [publish window](#publish-window)", allowed="", example="")
+        if entry.name == "publish"
+        else entry
+        for entry in listed_once(rows)
+        if not entry.name.startswith("publish/")
+    ]
+    return "".join(map(line, shown)) or "It is a list, and has no properties.\n"
 
 
 def page_of_properties() -> str:
@@ -186,18 +240,20 @@ def page_of_properties() -> str:
     text = (
         "# Every property\n\n"
         "What each document may say. `*` behind a name: required. `a/b`: the property `b` within `a`. `[]`: each item "
-        "of a list. A `*` as a name: any name of your own. *as* `a`: an object with the properties of `a`, beside "
-        "it. *Default*: what holds where the property is left out; where that is no plain value, the description "
-        f"says it.\n\nAn *instant* is {INSTANT}.\n"
+        "of a list. A `*` as a name: any name of your own. *as* `a`: an object with the properties of `a`. Where no "
+        "type is said, it is a text; *≤200*: of at most 200 characters. A *URL* begins with http or https. A *set* is "
+        "a list in which nothing stands twice. A whole number is at most "
+        f"{2**53 - 1:,}. *Default*: what holds where the property is left out; where that is no plain value, the "
+        "description says it.\n\n"
+        f"An *instant* is {INSTANT}. A *base address* is {BASE}.\n"
     )
     for heading, file in DOCUMENTS.items():
         path = SCHEMAS / file
-        rows = list(properties(load(path), path))
+        rows = list(properties(load(path), path, above=("#", path.name)))
         if heading == "Site":
             for part in sorted((SCHEMAS / "site").glob("*.json")):
                 rows += properties(load(part), part)
-        text += f"\n## {heading}\n\n{load(path).get('description', '')}\n\n"
-        text += table(rows) if rows else "It is a list, and has no properties.\n"
+        text += f"\n## {heading}\n\n{load(path).get('description', '')}\n\n{list_of(rows)}"
     return text
 
 
@@ -217,23 +273,44 @@ def commands(group: click.Group, *names: str) -> Iterator[tuple[str, click.Comma
 
 
 def default_of(option: click.Option) -> str:
+    if option.is_flag and option.default is not True:
+        return ""  # off
     if option.is_flag:
-        return "on" if option.default is True else "off"
+        return "on"
     if option.default is None or callable(option.default) or not isinstance(option.default, str | int | float):
         return ""  # what follows from the machine is said in the option's sentence
     return code(option.default)
 
 
-def options_of(command: click.Command) -> Iterator[str]:
+def line_of(option: click.Option, context: click.Context) -> str:
+    """Return an option as a line of a list."""
+    names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+    value = "" if option.is_flag else f" {option.make_metavar(context)}"
+    variable = f" (`{option.envvar}`)" if isinstance(option.envvar, str) else ""
+    meaning = (option.help or "").replace("\n", " ")
+    default = f" Default: {default_of(option)}." if default_of(option) else ""
+    return f"- {names}{value}{variable}: {meaning}{default}\n"
+
+
+def options_of(command: click.Command) -> dict[str, str]:
+    """Return a command's options by their first names, each as a line of a list."""
     context = click.Context(command)
-    for option in command.params:
-        if not isinstance(option, click.Option) or option.hidden:
-            continue
-        names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
-        value = "" if option.is_flag else f" {option.make_metavar(context)}".replace("|", "\\|")
-        variable = f"<br>`{option.envvar}`" if isinstance(option.envvar, str) else ""
-        meaning = (option.help or "").replace("|", "\\|").replace("\n", " ")
-        yield f"| {names}{value}{variable} | {default_of(option)} | {meaning} |\n"
+    return {
+        option.opts[0]: line_of(option, context)
+        for option in command.params
+        if isinstance(option, click.Option) and not option.hidden
+    }
+
+
+MANY = 3
+"""Commands that have the same option: it is listed once, in front of all commands."""
+
+
+def options_of_many() -> dict[str, str]:
+    """Return the options that several commands have, by their lines."""
+    lines = [(line, name) for _, command in commands(main) for name, line in options_of(command).items()]
+    counted = Counter(line for line, _ in lines)
+    return {line: name for line, name in sorted(lines, key=lambda entry: entry[1]) if counted[line] >= MANY}
 
 
 MORE = {
@@ -271,22 +348,27 @@ def help_of(command: click.Command) -> str:
     return "\n\n".join(shown)
 
 
-def section_of(name: str, command: click.Command, depth: int) -> Iterator[str]:
+def section_of(name: str, command: click.Command, depth: int, many: dict[str, str]) -> Iterator[str]:
     """Yield the Markdown of a command, and of those below it."""
     yield f"\n{'#' * depth} shopwindow {name}\n"
     context = click.Context(command, info_name=f"shopwindow {name}")
-    if not isinstance(command, click.Group):
-        yield f"\n`{' '.join([context.info_name or '', *command.collect_usage_pieces(context)])}`\n"
+    arguments = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
+    if not isinstance(command, click.Group) and arguments:
+        yield f"\n`{' '.join([context.info_name or '', *arguments])}`\n"
     more = f" [More]({MORE[name]})." if name in MORE else ""
     yield f"\n{help_of(command)}{more}\n"
-    rows = "".join(options_of(command))
+    lines = options_of(command)
+    rows = "".join(line for line in lines.values() if line not in many)
+    shared = ", ".join(f"`{name}`" for name, line in lines.items() if line in many)
+    if shared:
+        rows += f"- [also](#options-of-many-commands) {shared}\n"
     if rows:
-        yield f"\n| Option | Default | |\n|---|---|---|\n{rows}"
+        yield f"\n{rows}"
     if isinstance(command, click.Group):
         for below in command.list_commands(context):
             within = command.get_command(context, below)
             assert within is not None
-            yield from section_of(f"{name} {below}", within, depth + 1)
+            yield from section_of(f"{name} {below}", within, depth + 1, many)
 
 
 def page_of_commands() -> str:
@@ -294,17 +376,18 @@ def page_of_commands() -> str:
     text = (
         "# Commands\n\n"
         "`shopwindow COMMAND --help` says the same. An option comes before its environment variable, which stands "
-        "below it; [Configure](../operate/configure.md) has what an operator sets first, and what is set by the "
+        "in parentheses; [Configure](../operate/configure.md) has what an operator sets first, and what is set by the "
         "environment alone. "
         "`--interface MODULE:NAME` (`SHOPWINDOW_INTERFACE`) stands before any command: what is published. "
         "A release's id may be shortened to 8 digits. [Exit codes](exit-codes.md) are the same for all.\n"
     )
+    many = options_of_many()
+    text += f"\n## Options of many commands\n\n{''.join(many)}"
     context = click.Context(main)
     for title, section in SECTIONS.items():
-        text += f"\n## {title}\n\n| Command | |\n|---|---|\n"
-        text += "".join(f"| [`{name}`](#shopwindow-{name}) | {about} |\n" for name, (_, about) in section.items())
+        text += f"\n## {title}\n\n" + ", ".join(f"[`{name}`](#shopwindow-{name})" for name in section) + "\n"
         for name in section:
             command = main.get_command(context, name)
             assert command is not None
-            text += "".join(section_of(name, command, 3))
+            text += "".join(section_of(name, command, 3, many))
     return text

@@ -104,11 +104,7 @@ def _shown_by(page: RulePage, example: RulePage) -> RulePage:
 
 def document(pages: Pages) -> str:
     """Return all pages as one Markdown document: docs/editors/rules.md."""
-    files = "\n\n".join(
-        f"`{path}`:\n\n{_block(text, path)}"
-        for path, text in folder_of_examples().items()
-    )
-    parts = (_INTRODUCTION, *map(markdown, pages.values()), _FOLDER_SECTION, files)
+    parts = (_INTRODUCTION, *map(markdown, pages.values()))
     return "\n\n".join(parts) + "\n"
 
 
@@ -119,14 +115,8 @@ What each rule of `shopwindow check` wants, why, and what mends a mistake: lines
 right. `shopwindow rule NAME` prints one of these pages, and the preview leads from each problem to its page.
 `shopwindow rule --format markdown` writes this file.
 
-Rules that hold for documents of every kind are shown with notices, a collection that
-[the end of this page](#the-notices-of-the-examples) has in full."""
-
-
-_FOLDER_SECTION = """\
-## The notices of the examples
-
-A content folder with one collection. Examples in `notices/`, `collections.yaml` and `schemas/` are parts of it."""
+Rules that hold for documents of every kind are shown with notices: a collection with an id, a title and
+some more properties."""
 
 
 def markdown(page: RulePage, heading: str = "##") -> str:
