@@ -21,11 +21,12 @@ from harness.program import OutputBusy, Releases, shopwindow
 from harness.servers import environment, follower, metric, own_server
 from harness.stores import FolderBucket, folder, published
 from harness.waits import PATIENCE, awaited
-from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, Log, follow, pause
+from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, follow, pause
 from shopwindow.delivery.layout import POINTER
 from shopwindow.delivery.pointer import POINTER_HEADERS
 from shopwindow.delivery.pulling import ReleaseSource, UnsignedSource, WantedRelease
 from shopwindow.release import pull_notes
+from shopwindow.release.moving import Log
 
 Json = Any
 

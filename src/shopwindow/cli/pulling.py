@@ -140,7 +140,8 @@ def _follow(
     keep: int,
     every: float,
 ) -> None:
-    from shopwindow.delivery.following import Log, follow, stopped_by_signals
+    from shopwindow.delivery.following import follow
+    from shopwindow.release.moving import Log, stopped_by_signals
     from shopwindow.service import journal
 
     log = Log(partial(journal.info, "pull"), partial(journal.error, "pull"))

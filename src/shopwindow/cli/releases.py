@@ -266,17 +266,46 @@ def rollback(id: str | None, reason: str, **at: Any) -> None:
 @click.command()
 @_moving
 @click.option("--latest", is_flag=True, help="Take the release of the last build.")
-def activate(id: str | None, reason: str, latest: bool, **at: Any) -> None:
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Go on until SIGTERM: make each release that was built ahead current at its instant.",
+)
+def activate(
+    id: str | None, reason: str, latest: bool, follow: bool, **at: Any
+) -> None:
     """Make release ID the current one, and unpin.
 
     ID is the beginning of a release's id, of 8 digits or more, or `current`, which only
-    unpins. Exit status 0; 4: the release is damaged, and nothing has changed.
+    unpins. No other one follows it by itself until the next build. Where there is no
+    target, --follow moves `current` of DIR along what `build --ahead` has written.
+    Exit status 0; 4: the release is damaged, and nothing has changed.
     """
+    if follow:
+        if id or latest or at["target"]:
+            raise click.UsageError(
+                "--follow takes what was built ahead, and no release"
+            )
+        _follow(Path(at["out"]))
+        return
     if (id is None) != latest:
         raise click.UsageError("name a release, or say --latest")
     if latest and at["target"]:
         raise click.UsageError("--latest is of builds, not of a target")
     place_of(**at).activate(id, reason, pin=False)
+
+
+def _follow(out: Path) -> None:
+    from functools import partial
+
+    from shopwindow.release.moving import Log, follow, stopped_by_signals
+    from shopwindow.release.releases import Releases
+    from shopwindow.service import journal
+
+    log = Log(partial(journal.info, "activate"), partial(journal.error, "activate"))
+    log.inform(f"following what was built ahead in {out}")
+    with stopped_by_signals() as stopped:
+        follow(Releases(out), log, stopped)
 
 
 @click.command()

@@ -6,17 +6,15 @@ pause. While attempts fail, the pauses grow, and whatever was served is served o
 """
 
 import random
-import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from shopwindow.delivery.pulling import Pulled, ReleaseSource, prune, pull
 from shopwindow.interface.index import Index
 from shopwindow.problems import Failure, number_of
 from shopwindow.release.edge_notes import stale_edges
+from shopwindow.release.moving import Log
 from shopwindow.release.releases import Releases
 
 PAUSE_JITTER = 0.2
@@ -30,14 +28,6 @@ back is noticed within five minutes.
 
 class _Stopped(BaseException):
     """A signal has come while a release was fetched."""
-
-
-@dataclass(frozen=True)
-class Log:
-    """What takes a sentence for the log: of what goes well, and of what does not."""
-
-    inform: Callable[[str], None]
-    report: Callable[[str], None]
 
 
 def follow(
@@ -118,22 +108,3 @@ def _served(releases: Releases) -> str:
     except Failure as failure:
         return str(failure)
     return f"{current[:12]} stays current" if current else "there is no release yet"
-
-
-@contextmanager
-def stopped_by_signals() -> Iterator[threading.Event]:
-    """Yield what SIGTERM and SIGINT set."""
-    stopped = threading.Event()
-    numbers = (signal.SIGTERM, signal.SIGINT)
-
-    def stop(*_: object) -> None:
-        # In a thread of its own: this one may be inside `stopped.wait`, and hold the
-        # lock that `set` takes.
-        threading.Thread(target=stopped.set, daemon=True).start()
-
-    previous = [signal.signal(number, stop) for number in numbers]
-    try:
-        yield stopped
-    finally:
-        for number, handler in zip(numbers, previous, strict=True):
-            signal.signal(number, handler)

@@ -36,8 +36,13 @@ class Chain:
 
     def ahead(self, now: datetime) -> tuple[Link, ...]:
         """Return the releases that start after ``now``, but for the one in force."""
-        in_force = self.in_force(now)
-        return self.links[self.links.index(in_force) + 1 :]
+        return self.remaining(now).links[1:]
+
+    def remaining(self, now: datetime) -> "Chain":
+        """Return this chain without what is over at ``now``: the release in force comes
+        first.
+        """
+        return Chain(self.links[self.links.index(self.in_force(now)) :])
 
 
 def chain_of(value: Any) -> Chain:

@@ -6,8 +6,8 @@ ones in its pointer. Both have entries of the same form.
 
 import getpass
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ import orjson
 
 Activation = dict[str, Any]
 """An entry: ``when`` (RFC 3339), ``id``, ``from`` (the release before, or None),
-``who``, ``why``, and ``action``: build, activate, rollback or publish.
+``who``, ``why``, and ``action``: build, activate, rollback, publish, pull or ahead.
+``chain``: the release and those that follow it, where some do (`chain.as_json`).
 """
 
 
@@ -29,13 +30,15 @@ def activation(
     *,
     by: str = "",
     precision: str = "seconds",
+    chain: Sequence[Mapping[str, str]] = (),
 ) -> Activation:
     """Return an entry of the history.
 
     ``by``: who activated the release; by default who runs this. ``precision``: of the
-    instant, as `datetime.isoformat` takes it.
+    instant, as `datetime.isoformat` takes it. ``chain``: the release and those that
+    follow it, as `chain.as_json` returns them.
     """
-    return {
+    entry: Activation = {
         "when": moment.isoformat(timespec=precision),
         "id": id,
         "from": previous,
@@ -43,6 +46,9 @@ def activation(
         "why": why,
         "action": action,
     }
+    if len(chain) > 1:
+        entry["chain"] = chain
+    return entry
 
 
 def who() -> str:
@@ -120,6 +126,26 @@ def _is_activation(entry: Any) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("from"), str | None):
         return False
     return all(isinstance(entry.get(name), str) for name in ("when", "id", "action"))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait for the lock of a history.jsonl, and hold it. Raises OSError.
+
+    Whoever adds a line holds it until the link has followed, which takes milliseconds.
+    A build holds the output directory's own lock for minutes; a release that was built
+    ahead becomes current meanwhile. Where there is no history, nothing can.
+    """
+    import fcntl  # here, for it is missing outside POSIX
+
+    try:
+        file = open(path, "rb+")  # noqa: SIM115 -- closed below
+    except FileNotFoundError:
+        yield
+        return
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def add(path: Path, entry: Activation) -> None:

@@ -4,7 +4,7 @@ roll back, prune.
 `current` is a symbolic link, replaced by one rename, so a reader sees the old release
 or the new one. The link alone says what is current. history.jsonl has a line for each
 activation, written before the link moves; the last line about the current release says
-whether it is pinned. A crash may leave a line that the link did not follow; every
+whether it is pinned, and which releases follow it. A crash may leave a line that the link did not follow; every
 command that takes the lock calls `reconcile` first, which adds that the link stayed.
 
 What a build leaves for others to read stands in `build_notes`; how a release is
@@ -13,7 +13,7 @@ compared with what was built, in `verify`.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any
 from shopwindow.problems import Failure, failures, in_words
 from shopwindow.release import history, manifest, notes, trash
 from shopwindow.release.build_notes import last_build
+from shopwindow.release.chain import Chain, Link, as_json, chain_of
 from shopwindow.release.durable import synchronize
 from shopwindow.release.history import Activation, activation
 from shopwindow.release.manifest import Damaged, Manifest, ManifestLines
@@ -123,6 +124,7 @@ class Releases:
         self.folder = out / "releases"
         self.link = out / "current"
         self._history = out / "history.jsonl"
+        self._last_about: tuple[tuple[object, ...], Activation] = (), {}
 
     # -- which there are ---------------------------------------------------------------
 
@@ -231,14 +233,42 @@ class Releases:
 
     def pinned(self) -> bool:
         """Return whether a rollback holds ``current`` where it is."""
-        return self._last_action(self.current()) == "rollback"
+        return self.last_about(self.current()).get("action") == "rollback"
 
-    def _last_action(self, id: str | None) -> str:
-        """Return how a release became current the last time; empty where the history
-        does not say.
+    def chain(self) -> Chain | None:
+        """Return the current release and those that follow it; None where none is.
+
+        It is of one release where the history names none that follows.
         """
-        actions = [entry["action"] for entry in self.history() if entry["id"] == id]
-        return actions[-1] if actions else ""
+        id = self.current()
+        if id is None:
+            return None
+        last = self.last_about(id)
+        with suppress(ValueError, KeyError, TypeError):
+            chain = chain_of(last["chain"])
+            if chain.links[0].id == id:
+                return chain
+        try:
+            start = datetime.fromisoformat(last["when"])
+        except (ValueError, KeyError):
+            start = datetime.min.replace(tzinfo=UTC)
+        return Chain((Link(id, start),))
+
+    def last_about(self, id: str | None) -> Activation:
+        """Return the history's last line about a release; empty where there is none.
+
+        The history is read again only where it has changed: whoever follows the chain
+        looks several times a second.
+        """
+        try:
+            status = os.stat(self._history)
+        except OSError:
+            return {}
+        seen = id, status.st_ino, status.st_size, status.st_mtime_ns
+        if self._last_about[0] != seen:
+            lines = [entry for entry in self.history() if entry["id"] == id]
+            self._last_about = seen, lines[-1] if lines else {}
+        return self._last_about[1]
 
     def listing(self) -> list[Release]:
         """Return all releases, the newest first."""
@@ -307,13 +337,51 @@ class Releases:
             file.flush()
             yield
 
-    def activate(self, id: str, action: str, reason: str, moment: datetime) -> None:
+    def activate(
+        self,
+        id: str,
+        action: str,
+        reason: str,
+        moment: datetime,
+        chain: Chain | None = None,
+    ) -> None:
         """Make a release the current one; a rollback pins it, every other action unpins.
 
-        The history's line comes first, so a full disk leaves everything as it was; one
-        rename decides. Raises Failure where it could not be made.
+        ``chain`` begins with the release, and lists those that follow it; None: nothing
+        does. The history's line comes first, so a full disk leaves everything as it
+        was; one rename decides. Raises Failure where it could not be made.
         """
-        entry = activation(moment, id, self.current(), reason, action)
+        with failures(self.out), history.locked(self._history):
+            self._make_current(id, action, reason, moment, chain)
+
+    def move_ahead(self, moment: datetime) -> str | None:
+        """Make the release of the chain the current one that is in force at an instant.
+
+        Return its id; None where it is current already. It takes no lock of the output
+        directory: nothing is built or deleted. Raises Failure where the release is not
+        here, or could not be made the current one.
+        """
+        with failures(self.out), history.locked(self._history):
+            chain = self.chain()
+            if chain is None or chain.in_force(moment) == chain.links[0]:
+                return None
+            left = chain.remaining(moment)
+            id = left.links[0].id
+            if not self.complete(id):
+                raise Failure(
+                    f"{self.out}: release {id[:12]}, which follows in the chain, is not "
+                    "here; `shopwindow build --ahead` makes a chain anew"
+                )
+            start = left.links[0].start.isoformat(timespec="seconds")
+            self._make_current(id, "ahead", f"in force from {start}", moment, left)
+            return id
+
+    def _make_current(
+        self, id: str, action: str, reason: str, moment: datetime, chain: Chain | None
+    ) -> None:
+        """Add the line of an activation and move the link; the history is locked."""
+        links = as_json(chain) if chain else ()
+        entry = activation(moment, id, self.current(), reason, action, chain=links)
         draft = self.out / f".current-{os.getpid()}"
         with failures(self.out):
             draft.unlink(missing_ok=True)
@@ -333,6 +401,10 @@ class Releases:
         """Clear up after a killed command: delete its drafts, and add to the history
         that the link stayed where it is. Raises Failure.
         """
+        with failures(self.out), history.locked(self._history):
+            self._reconcile()
+
+    def _reconcile(self) -> None:
         for pattern in LEFTOVERS:
             for leftover in self.out.glob(pattern):
                 leftover.unlink(missing_ok=True)
@@ -345,11 +417,11 @@ class Releases:
             id,
             id,
             f"the activation of {activations[-1]['id'][:12]} was cut short",
-            self._last_action(id) or "activate",
+            self.last_about(id).get("action", "activate"),
             by="unknown",
+            chain=self.last_about(id).get("chain", ()),
         )
-        with failures(self.out):
-            history.add(self._history, stayed)
+        history.add(self._history, stayed)
 
     def to_roll_back_to(self) -> str:
         """Return the newest release in the history that was never rolled back from.
@@ -369,10 +441,12 @@ class Releases:
     def prune(self, keep: int, moment: datetime) -> list[str]:
         """Delete releases, and return their ids.
 
-        The newest ``keep`` stay, the current one, and those that were current within
-        KEPT_AFTER_ACTIVATION before ``moment``. Raises Failure.
+        The newest ``keep`` stay, the current one, those that follow it, and those that
+        were current within KEPT_AFTER_ACTIVATION before ``moment``. Raises Failure.
         """
-        spared = {*self.ids()[:keep], self.current()}
+        chain = self.chain()
+        spared: set[str | None] = {*self.ids()[:keep]}
+        spared |= {link.id for link in chain.links} if chain else set()
         since = (moment - KEPT_AFTER_ACTIVATION).isoformat(timespec="seconds")
         for entry in self.history():
             if entry["when"] >= since:

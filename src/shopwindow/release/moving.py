@@ -1,0 +1,185 @@
+"""Moves `current` along its chain: to the next release once its instant has come.
+
+One process of a host does that, `activate --follow`, or `pull --follow` where there is
+a target. It needs nothing but the host's clock. So a clock that may be wrong moves
+nothing: one that reads earlier than when the chain was made, or that jumps by more than
+a day. A target whose Date agrees with it, or an operator who activates a release, ends
+the doubt.
+"""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from shopwindow.problems import Failure
+from shopwindow.release.edge_notes import stale_edges
+from shopwindow.release.history import Activation
+from shopwindow.release.releases import Releases
+
+LOOK_SECONDS = 0.25
+"""Between two looks. A release becomes current within a second of its instant, and a
+look costs two calls of the system.
+"""
+
+RETRY_SECONDS = 2.0
+"""Between two looks while nothing can be moved, such as on a full disk."""
+
+JUMP = timedelta(days=1)
+"""What a clock may be set by at once. Daylight saving, wrong zones and leap seconds are
+less; a host whose clock has lost its battery is off by years.
+"""
+
+AGREEMENT = timedelta(minutes=1)
+"""How far the time of a target may be from the host's: a Date has whole seconds, and an
+answer may take some.
+"""
+
+TargetTime = Callable[[], datetime | None]
+"""Returns the time by the target's clock; None where it has not answered."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _elapsed() -> float:
+    """Return seconds that no setting of the clock changes, and that pass during sleep."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+@dataclass(frozen=True)
+class Log:
+    """What takes a sentence for the log: of what goes well, and of what does not."""
+
+    inform: Callable[[str], None]
+    report: Callable[[str], None]
+
+
+class Mover:
+    """Moves the link of an output directory, one look after the other.
+
+    ``clock`` returns the time, and ``elapsed`` seconds that no setting of the clock
+    changes.
+    """
+
+    def __init__(
+        self,
+        releases: Releases,
+        target_time: TargetTime = lambda: None,
+        clock: Callable[[], datetime] = _now,
+        elapsed: Callable[[], float] = _elapsed,
+    ) -> None:
+        self._releases = releases
+        self._target_time = target_time
+        self._clock = clock
+        self._elapsed = elapsed
+        self._seen = clock(), elapsed()
+        self._jump = ""
+        self._line_at_jump: Activation = {}
+
+    def look(self) -> str | None:
+        """Make the release in force the current one; return its id where that moved the
+        link.
+
+        Raises Failure where the clock is in doubt, or the release cannot be made
+        current.
+        """
+        now = self._clock()
+        line = self._releases.last_about(self._releases.current())
+        self._notice_jump(now, line)
+        chain = self._releases.chain()
+        if chain is None or len(chain.links) == 1:
+            return None
+        if doubt := self._doubt(now, line):
+            until = "nothing moves until the target's clock agrees, or `shopwindow activate`"
+            raise Failure(f"{doubt}; {until}")
+        if chain.in_force(now) == chain.links[0]:
+            return None
+        return self._releases.move_ahead(now)
+
+    def _notice_jump(self, now: datetime, line: Activation) -> None:
+        """Compare the clock with the seconds that have passed since the last look.
+
+        ``line``: the history's last one about the current release. An operator who has
+        activated one since has seen the clock.
+        """
+        (then, before), elapsed = self._seen, self._elapsed()
+        self._seen = now, elapsed
+        jump = now - then - timedelta(seconds=elapsed - before)
+        if abs(jump) > JUMP:
+            days = f"{abs(jump) / JUMP:.1f} days"
+            where = "ahead" if jump > timedelta() else "back"
+            self._jump = f"this host's clock has jumped {days} {where}"
+            self._line_at_jump = line
+        elif line != self._line_at_jump and line.get("action") == "activate":
+            self._jump = ""
+
+    def _doubt(self, now: datetime, line: Activation) -> str:
+        """Return why the clock may be wrong; empty where nothing says so."""
+        target = self._target_time()
+        apart = abs(target - now) if target else None
+        if apart is not None and apart <= AGREEMENT:
+            self._jump = ""
+            return ""
+        if apart is not None and apart > JUMP:
+            return "this host's clock and the target's are more than a day apart"
+        made = line["when"]
+        if now < datetime.fromisoformat(made):
+            return (
+                f"this host's clock reads earlier than {made}, when the chain was made"
+            )
+        return self._jump
+
+
+def follow(
+    releases: Releases,
+    log: Log,
+    stopped: threading.Event,
+    target_time: TargetTime = lambda: None,
+) -> None:
+    """Move ``current`` along its chain until ``stopped`` is set.
+
+    What goes wrong, whatever it is, is reported once, and never raised.
+    """
+    mover = Mover(releases, target_time)
+    reported = ""
+    while not stopped.is_set():
+        fault = ""
+        try:
+            if moved := mover.look():
+                log.inform(f"release {moved[:12]} is current: its instant has come")
+                for edge in stale_edges(releases, moved):
+                    log.report(edge.again)
+        except Failure as failure:
+            fault = str(failure)
+        except Exception as error:
+            fault = f"{type(error).__name__}: {error}"
+        if fault and fault != reported:
+            log.report(fault)
+        elif reported and not fault:
+            log.inform("the releases that follow are followed again")
+        reported = fault
+        stopped.wait(RETRY_SECONDS if fault else LOOK_SECONDS)
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[threading.Event]:
+    """Yield what SIGTERM and SIGINT set."""
+    stopped = threading.Event()
+    numbers = (signal.SIGTERM, signal.SIGINT)
+
+    def stop(*_: object) -> None:
+        # In a thread of its own: this one may be inside `stopped.wait`, and hold the
+        # lock that `set` takes.
+        threading.Thread(target=stopped.set, daemon=True).start()
+
+    previous = [signal.signal(number, stop) for number in numbers]
+    try:
+        yield stopped
+    finally:
+        for number, handler in zip(numbers, previous, strict=True):
+            signal.signal(number, handler)
