@@ -108,6 +108,16 @@ def test_a_decision_has_a_reason() -> None:
     assert [row for row in rows if not all(row.split("|")[:2])] == []
 
 
+def test_the_modules_to_begin_with_are_ten_and_none_needs_a_later_one() -> None:
+    page = (ROOT / "docs/explain/architecture.md").read_text(encoding="utf-8")
+    names = re.findall(r"^\| `([a-z_/]+\.py)` \|", page.partition("## Ten modules to begin with")[2], re.MULTILINE)
+    assert len(names) == 10
+    for place, name in enumerate(names):
+        text = (ROOT / "src/shopwindow" / name).read_text(encoding="utf-8")
+        later = [f"shopwindow.{after.removesuffix('.py').replace('/', '.')}" for after in names[place + 1 :]]
+        assert [module for module in later if f"from {module} import" in text] == [], name
+
+
 # -- what follows from the program ---------------------------------------------------------------------------------
 
 
