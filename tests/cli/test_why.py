@@ -152,3 +152,85 @@ def test_what_a_file_removes_is_said_with_the_file(tmp_path: Path) -> None:
     held = Held(Document("room", {"color": {}}, layers))
     with pytest.raises(Misuse, match=r"^color/wall: own\.yaml:3 removes it with null$"):
         pointer_in(held, Files(tmp_path, sources), "color/wall")
+
+
+# -- values of answers -----------------------------------------------------------------
+
+EVENTS = "v2/store/event?storeId=101"
+
+
+def test_a_value_of_an_answer_is_set_at_a_line_and_column_by_somebody(content: Path) -> None:
+    file = content / "events/personal-shoppers.yaml"
+    line = line_of(file, "name: An Hour with a Personal Shopper")
+    first, named, stated, about = why(content, EVENTS, "storeEvents/0/name")
+    assert first == f"storeEvents/0/name of {EVENTS}: An Hour with a Personal Shopper"
+    assert named == "  is          event 530001 name"
+    assert stated.startswith(f"  set by      content/events/personal-shoppers.yaml:{line}:3  (")
+    assert stated.endswith(", Ada Vane: Patience with slow networks)")
+    assert about == "  means       Name of the event as the customer reads it."
+
+
+def test_a_whole_address_and_a_leading_slash_mean_the_same(content: Path) -> None:
+    base = "https://api.larkspurvane.example/"
+    assert why(content, base + EVENTS, "/storeEvents/0/name")[1:] == why(content, EVENTS, "storeEvents/0/name")[1:]
+
+
+def test_true_is_taken_where_what_stands_beside_it_is(content: Path) -> None:
+    file = content / "promotions/holiday.yaml"
+    file.parent.mkdir()
+    shutil.copyfile(SAMPLE / "promotions/holiday.yaml", file)
+    places = {number: line for number, line in enumerate(file.read_text().splitlines(), 1) if "global:" in line}
+    answer = json.loads(shopwindow("show", "v2/promotions", "--content", content).out)
+    for number, promotion in enumerate(answer["promotionDetailsResponse"]):
+        pointer = f"promotionDetailsResponse/{number}/global"
+        first, named, stated, *_ = why(content, "v2/promotions", pointer)
+        assert named == f"  is          promotion {promotion['promoId']} global"
+        line = places[int(stated.partition("holiday.yaml:")[2].partition(":")[0])]
+        assert f"global: {first.rpartition(': ')[2]}" in line
+
+
+def test_a_computed_value_lists_what_the_answer_reads(content: Path) -> None:
+    first, computed, *read = why(content, EVENTS, "success")
+    assert first == f"success of {EVENTS}: true"
+    assert computed == "  computed    from what the answer reads"
+    line = line_of(content / "events/personal-shoppers.yaml", "- id: 530001")
+    assert f"  reads       content/events/personal-shoppers.yaml:{line}  (event 530001)" in read
+    assert read[-2:] == [
+        "  reads       content/site.yaml:1  (site)",
+        "  reads       content/stores/foundry-square.yaml:1  (store 10118)",
+    ]
+
+
+def test_a_value_of_an_answer_for_programs(content: Path) -> None:
+    ran = shopwindow("why", EVENTS, "storeEvents/0/eventId", "--content", content, "--format", "json")
+    answered = json.loads(ran.out)
+    assert (answered["value"], answered["read"]) == (530001, [])
+    stated = answered["set_by"]["statements"][0]
+    line = line_of(content / "events/personal-shoppers.yaml", "- id: 530001")
+    assert (stated["path"], stated["line"], stated["column"]) == ("events/personal-shoppers.yaml", line, 3)
+    assert stated["commit"]["author"] == "Ada Vane"
+
+
+@pytest.mark.parametrize(
+    ("request_", "pointer", "said"),
+    [
+        ("v2/nothing", "a", "v2/nothing is refused with 404: path: is not one of the interface"),
+        ("v2/store/event", "a", "v2/store/event is refused with 400: storeId: one of storeId, storeNumber is required"),
+        (
+            EVENTS,
+            "storeEvent/0/name",
+            f"the JSON answer to {EVENTS}: storeEvent: there is no 'storeEvent' in it; "
+            "there are storeEvents, success; did you mean storeEvents?",
+        ),
+        # as XML has it, where a list is its elements
+        (
+            EVENTS,
+            "response/storeEvents/name",
+            f"the JSON answer to {EVENTS}: response: there is no 'response' in it; there are storeEvents, success",
+        ),
+        ("order/v1/bags", "a", "order/v1/bags is answered by the running service only (`shopwindow serve`)"),
+    ],
+)
+def test_what_no_answer_has_is_refused_in_a_sentence(content: Path, request_: str, pointer: str, said: str) -> None:
+    ran = shopwindow("why", request_, pointer, "--content", content)
+    assert (ran.status, ran.out, ran.err) == (2, "", f"Error: {said}\n")

@@ -45,6 +45,26 @@ def test_every_kind_has_a_list_and_every_document_a_card(sample: Preview) -> Non
         assert (kind, status, {sample.get(card)[0] for card in cards} - {200}) == (kind, 200, set())
 
 
+def test_a_value_leads_to_the_line_that_states_it(sample: Preview) -> None:
+    """On a card, and in an answer: a text, a number of an object that a view puts together, and a list."""
+    file = SAMPLE / "events/personal-shoppers.yaml"
+    lines = file.read_text().splitlines()
+
+    def led_to(page: str, value: str) -> set[str]:
+        text = sample.get(page)[1]
+        ends = re.findall(rf'<a class="stated" href="vscode://file{re.escape(str(file))}:(\d+)">{value}</a>', text)
+        return {lines[int(end) - 1].strip(" -") for end in ends}
+
+    name = "An Hour with a Personal Shopper"
+    ask = "/ask?operation=events_v2&p.storeId=101&send=1"
+    assert led_to("/events?q=530001", name) == {f"name: {name}"}
+    assert led_to("/events?q=530001", "Mon 23 Nov 2026, 10:00 AM(?: EST)?") == {"start: 2026-11-23 10:00"}
+    assert led_to(ask, f"&#34;{name}&#34;") == {f"name: {name}"}
+    assert led_to(ask, "530001") == {"id: 530001"}
+    assert led_to(ask, "&#34;By Appointment&#34;") == {"START_TIME: [By Appointment]"}
+    assert led_to(ask, "true") == set()
+
+
 def test_a_day_that_the_slider_does_not_have_is_now(sample: Preview) -> None:
     assert [sample.get(f"/?day={day}")[0] for day in ("30", "91", "-1", "9" * 5000)] == [200] * 4
 
@@ -170,7 +190,8 @@ def test_an_event_at_stores_of_several_zones_has_each_store_s_own_times(minimal:
     both.write_text((minimal / "events/one.yaml").read_text())
     edit(minimal, ("events/two.yaml", "id: 5", "id: 6"), ("events/two.yaml", "storeId: [1]", "storeId: [1, 2]"))
     with preview(minimal) as shown:
-        cards = re.findall("<article.*?</article>", shown.get("/events")[1], re.DOTALL)
+        text = re.sub("</?a\\b[^>]*>", "", shown.get("/events")[1])
+        cards = re.findall("<article.*?</article>", text, re.DOTALL)
         times = {re.findall(r"event (\d)", card)[0]: re.findall("<strong>(.*?)</p>", card, re.DOTALL) for card in cards}
         assert times == {
             "5": ["Fri 27 Nov 2026, 6:00 AM EST</strong><br>to Fri 27 Nov 2026, 12:00 PM EST"],

@@ -21,17 +21,24 @@ if TYPE_CHECKING:
     from shopwindow.content.lookup.history import Commit
     from shopwindow.content.lookup.uses import Uses
     from shopwindow.content.lookup.why import Explanation, Statement
+    from shopwindow.library import OpenedContent
+    from shopwindow.library.answering import AnsweredValue
 
 COMMIT_DIGITS = 10
 """Digits of a commit's id: git prints 7 to 10, and finds it by these in any
 repository of content.
 """
 
+MOST_READ = 50
+"""Documents that are listed: an answer with all stores read all of them, and nobody
+looks for one among a thousand lines.
+"""
+
 EXPLAINED_AS = format_option(["text", "json"], "Lines for people, or JSON.")
 
 
 @click.command()
-@click.argument("names", metavar="[KIND] ID POINTER", nargs=-1, required=True)
+@click.argument("names", metavar="[KIND] ID|REQUEST POINTER", nargs=-1, required=True)
 @CONTENT_DIR
 @EXPLAINED_AS
 def why(names: tuple[str, ...], content: str, form: str) -> None:
@@ -41,6 +48,10 @@ def why(names: tuple[str, ...], content: str, form: str) -> None:
     ID of anything else stands its KIND: `why store 403 hours/sunday`. For site.yaml it
     is `why site POINTER`. A POINTER is the way to the value, with slashes between keys
     and positions, which count from 0.
+
+    `why 'v2/store/event?storeId=101' storeEvents/0/name` asks about a value of the JSON
+    answer to a request, now and to the first app. Where the program computes it, these
+    are the documents that the answer read.
     """
     if len(names) not in (2, 3):
         raise click.UsageError(
@@ -48,6 +59,9 @@ def why(names: tuple[str, ...], content: str, form: str) -> None:
         )
     from shopwindow.cli.steps import opened
 
+    if len(names) == 2 and any(mark in names[0] for mark in "/?"):
+        _why_answered(opened(content), *names, content, form)
+        return
     explained = library.why(opened(content), *names)
     if form == "json":
         click.echo(orjson.dumps([asdict(one) for one in explained], option=INDENTED))
@@ -62,26 +76,68 @@ INDENTED = orjson.OPT_INDENT_2
 def _lines(explanation: Explanation, content: str) -> Iterator[str]:
     from shopwindow.content.lookup.shelf import value_text
 
+    yield f"{_name(explanation)}: {value_text(explanation.value)}"
+    yield from _stated_in(explanation, content)
+
+
+def _why_answered(
+    opened: OpenedContent, request: str, pointer: str, content: str, form: str
+) -> None:
+    answered = library.why_answered(opened, request, pointer)
+    if form == "json":
+        click.echo(orjson.dumps(asdict(answered), option=INDENTED))
+    else:
+        click.echo("\n".join(_of_answer(answered, request, pointer, content)))
+
+
+def _of_answer(
+    answered: AnsweredValue, request: str, pointer: str, content: str
+) -> Iterator[str]:
+    from shopwindow.content.lookup.shelf import value_text
+
+    yield f"{one_line(f'{pointer} of {request}')}: {value_text(answered.value)}"
+    if answered.set_by:
+        yield f"  {'is':<12}{_name(answered.set_by)}"
+        yield from _stated_in(answered.set_by, content, with_column=True)
+        return
+    yield f"  {'computed':<12}from what the answer reads"
+    for read in answered.read[:MOST_READ]:
+        line = f":{read.line}" if read.line else ""
+        place = f"{content}/{read.path}{line}"
+        named = "site" if read.id == read.path else f"{read.kind} {read.id}"
+        yield one_line(f"  {'reads':<12}{place}  ({named})")
+    if len(answered.read) > MOST_READ:
+        yield f"  and {number_of(len(answered.read) - MOST_READ, 'document')} more"
+
+
+def _name(explanation: Explanation) -> str:
     place = explanation.place
     named = [explanation.kind, explanation.id, place]
     if place != explanation.pointer:  # in words
         named = [place, "of", explanation.kind, explanation.id]
-    yield f"{one_line(' '.join(filter(None, named)))}: {value_text(explanation.value)}"
+    return one_line(" ".join(filter(None, named)))
+
+
+def _stated_in(
+    explanation: Explanation, content: str, *, with_column: bool = False
+) -> Iterator[str]:
     first = "merged from" if explanation.is_merged else "set by"
     further = "merged from" if explanation.is_merged else "hides"
     for number, statement in enumerate(explanation.statements):
         label = further if number else first
-        yield _stated(label, statement, content, hidden=label == "hides")
+        column = f":{statement.column}" if with_column else ""
+        place = f"{content}/{statement.path}:{statement.line}{column}"
+        yield _stated(label, statement, place, hidden=label == "hides")
         if statement.expression:
             yield f"  {'written as':<12}{one_line(statement.expression)}"
     if explanation.about:
         yield f"  {'means':<12}{one_line(explanation.about)}"
 
 
-def _stated(label: str, statement: Statement, content: str, *, hidden: bool) -> str:
+def _stated(label: str, statement: Statement, place: str, *, hidden: bool) -> str:
     from shopwindow.content.documents.finding import shown
 
-    line = f"  {label:<12}{content}/{statement.path}:{statement.line}"
+    line = f"  {label:<12}{place}"
     if hidden:
         line += f": {one_line(shown(statement.value))}"
     return line + (f"  ({_committed(statement.commit)})" if statement.commit else "")

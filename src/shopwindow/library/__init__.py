@@ -21,6 +21,9 @@ from shopwindow.content.reading.steps import Steps, no_steps
 
 # ruff: noqa: F401 (imported for the type checker alone: `__getattr__` returns the names)
 if TYPE_CHECKING:
+    from shopwindow.library.answering import (
+        why_answered,
+    )
     from shopwindow.library.building import (
         Build,
         build,
@@ -88,6 +91,7 @@ if TYPE_CHECKING:
     )
 
 _CHAPTERS = {
+    "answering": ("why_answered",),
     "building": (
         "Build",
         "build",

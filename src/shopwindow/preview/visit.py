@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
 
-from shopwindow.content.check.places import Files
+from shopwindow.content.check.places import Files, layers_stating, stated_at
 from shopwindow.content.documents import schedule
-from shopwindow.content.documents.documents import Content
+from shopwindow.content.documents.documents import Content, Document
 from shopwindow.preview.workspace import Baseline, Released, Snapshot, Workspace
-from shopwindow.problems import Failure
+from shopwindow.problems import Failure, Pointer
 
 DAYS_AHEAD = 90
 """Days that the bar's slider covers."""
@@ -215,6 +215,13 @@ class Visit:
         """Return the address that opens a file of the content folder in VS Code."""
         file = (self.workspace.folder / path).absolute()
         return f"vscode://file{quote(str(file))}:{max(line, 1)}"
+
+    def line_of(self, document: Document, pointer: Pointer) -> str:
+        """Return the address that opens the line of a document's value in VS Code."""
+        stated = stated_at(document, pointer)
+        layer = next(layers_stating(document, stated))
+        place = self.files.place(layer, stated)
+        return self.editor(layer.path, place.line if place else 1)
 
     def link(self, path: str, **more: Any) -> str:
         """Return the address of another page, with the bar's choices."""

@@ -46,7 +46,7 @@ class Breach(NamedTuple):
 
 
 def answer_of(
-    interface: Interface, request: str, application: str, content: Content
+    interface: Interface, request: str, application: str | None, content: Content
 ) -> Json:
     """Return the JSON answer to a request of a contract. Raises Refusal."""
     call = bind(as_request(request), application, interface, content=content)

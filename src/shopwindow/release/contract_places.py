@@ -9,19 +9,23 @@ One value may break several contracts. That is one problem, which names all of t
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import cache
 
 from shopwindow.content.check.locating import Locator
-from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.contracts import title_of
-from shopwindow.interface.index import HandedOut
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Place, Pointer, Problem
-from shopwindow.release.breaches import Asked, Breach, answer_of
+from shopwindow.release.answer_origins import (
+    AnswerOrigins,
+    Asking,
+    answer_origins,
+)
+from shopwindow.release.breaches import Breach
+from shopwindow.release.documents_read import Named
 from shopwindow.release.value_origins import (
     ValueOrigin,
     on_the_way,
@@ -29,14 +33,10 @@ from shopwindow.release.value_origins import (
     origin_of,
 )
 
-ContentWithOrigins = Callable[[HandedOut], Content]
-"""Returns the content that was answered from, whose values know their `value_origins`."""
-
 
 def problems(
     breaches: Sequence[Breach],
-    interface: Interface,
-    with_origins: ContentWithOrigins,
+    asking: Asking,
     locator: Locator,
 ) -> list[Problem]:
     """Return what breaks contracts as problems at their places, in order.
@@ -44,14 +44,14 @@ def problems(
     ``locator`` is of the content folder. What several contracts say about one place is
     one problem.
     """
-    tracer = _Tracer(interface, with_origins)
+    tracer = _Tracer(asking)
     groups: dict[tuple[str, Problem], list[Breach]] = defaultdict(list)
     users: dict[tuple[str, Problem], set[str]] = defaultdict(set)
     for breach in breaches:
         source, subject = tracer.source(breach), ""
-        if isinstance(source, _Streamed):
-            subject = f"{source.kind} {source.id}: "
-            located = [_in_feed(breach.finding, source, interface, locator)]
+        if isinstance(source, tuple) and not isinstance(source, ValueOrigin):
+            subject = f"{' '.join(source)}: "
+            located = [_in_feed(breach.finding, source, asking.interface, locator)]
         else:
             document, pointer = source or (breach.asked.contract, breach.place)
             finding = replace(breach.finding, pointer=pointer)
@@ -72,10 +72,11 @@ def problems(
 
 
 def _in_feed(
-    finding: Finding, source: "_Streamed", interface: Interface, locator: Locator
+    finding: Finding, source: Named, interface: Interface, locator: Locator
 ) -> Problem:
     """Return the problem in a document of an index, at its line."""
-    path, line = locator.files.streamed(interface.kind[source.kind], source.id)
+    kind, id = source
+    path, line = locator.files.streamed(interface.kind[kind], id)
     place = Place(line, 1, line, 2) if line else None
     return finding.problem(path, (), place)
 
@@ -96,62 +97,40 @@ def _found(problem: Problem, group: Iterable[Breach], locator: Locator) -> str:
     return f"this breaks {listed}: {problem.found}{where}"
 
 
-class _Streamed(NamedTuple):
-    """A document that an index handed out: its kind and its identity."""
-
-    kind: str
-    id: str
-
-
 class _Tracer:
     """Finds out which document a value of an answer was taken from.
 
     Each request is answered once more, from documents that know their origins.
     """
 
-    def __init__(self, interface: Interface, with_origins: ContentWithOrigins) -> None:
-        self._interface = interface
-        self._handed_out: set[_Streamed] = set()
-        self._content = with_origins(self._note)
-        self._answers: dict[tuple[str, str], tuple[Any, frozenset[_Streamed]]] = {}
+    def __init__(self, asking: Asking) -> None:
+        self._streamed = {k.name for k in asking.interface.kinds if k.streamed}
 
-    def _note(self, kind: str, id: str) -> None:
-        self._handed_out.add(_Streamed(kind, id))
+        @cache
+        def origins(request: str, application: str) -> AnswerOrigins:
+            return answer_origins(asking, request, application)
 
-    def source(self, breach: Breach) -> ValueOrigin | _Streamed | None:
-        """Return where the value that breaks a contract comes from; None where nothing
-        says it.
+        self._origins = origins
+
+    def source(self, breach: Breach) -> ValueOrigin | Named | None:
+        """Return where the value that breaks a contract comes from: a place of a
+        document, a document of an index, or None where nothing says it.
         """
         if not breach.answered:
             return None
-        answer, handed_out = self._answer(breach.asked)
-        pointer = breach.finding.pointer
+        asked, pointer = breach.asked, breach.finding.pointer
+        origins = self._origins(asked.request.text, asked.contract.value["app"])
+        handed_out = [named for named in origins.read if named[0] in self._streamed]
         return (
-            origin_of(answer, pointer)
-            or _among(handed_out, answer, pointer)
-            or origin_around(answer, pointer)
+            origin_of(origins.traced, pointer)
+            or _among(handed_out, origins.traced, pointer)
+            or origin_around(origins.traced, pointer)
         )
-
-    def _answer(self, asked: Asked) -> tuple[Any, frozenset[_Streamed]]:
-        application, request = asked.contract.value["app"], asked.request
-        key = application, request.text
-        if key not in self._answers:
-            self._handed_out.clear()
-            try:
-                answer = answer_of(
-                    self._interface, request.text, application, self._content
-                )
-            except Exception:
-                # The plain values were answered. A view that minds the subclasses is
-                # no fault of the content; then the problem stands in the contract.
-                answer = None
-            self._answers[key] = answer, frozenset(self._handed_out)
-        return self._answers[key]
 
 
 def _among(
-    handed_out: frozenset[_Streamed], answer: Json, pointer: Pointer
-) -> _Streamed | None:
+    handed_out: Collection[Named], answer: Json, pointer: Pointer
+) -> Named | None:
     """Return the one of an index's documents that a place of an answer is about.
 
     It is the one whose identity stands in the innermost object around the place; or the
@@ -160,7 +139,7 @@ def _among(
     for part in reversed(list(on_the_way(answer, pointer))):
         values = part.values() if isinstance(part, dict) else ()
         ids = {str(value) for value in values if isinstance(value, str | int)}
-        named = [one for one in handed_out if one.id in ids]
+        named = [one for one in handed_out if one[1] in ids]
         if len(named) == 1:
             return named[0]
     return next(iter(handed_out)) if len(handed_out) == 1 else None

@@ -20,18 +20,17 @@ import orjson
 
 from shopwindow.content.check.locating import Locator
 from shopwindow.content.check.memory import Memory
-from shopwindow.content.documents.documents import Content, Documents, live
+from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.reading import listing
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.contracts import CONTRACT, read_requests
-from shopwindow.interface.index import HandedOut
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Problem
 from shopwindow.release import contract_places, reads
+from shopwindow.release.answer_origins import Asking
 from shopwindow.release.breaches import Asked, Breach, breaches
 from shopwindow.release.order import OpenIndexes
 from shopwindow.release.reads import Digests, ReadRecord, Recorded
-from shopwindow.release.value_origins import with_origins
 
 RECORDS = "contracts"
 """The file of the memory with what answers have read."""
@@ -60,12 +59,6 @@ class Examined:
     memory: Memory
     most: int
 
-    def with_origins(self, handed_out: HandedOut) -> Content:
-        """Return the same content, whose values know their `value_origins`."""
-        documents, interface = with_origins(self.documents), self.interface
-        content = live(documents, self.moment, interface.kinds, interface.clocks)
-        return content.with_indexes(self.open(handed_out))
-
 
 class ContractsBroken(Exception):
     """A content breaks contracts. ``more``: how many problems are not listed."""
@@ -81,11 +74,17 @@ def hold(examined: Examined) -> None:
     if not found:
         return
     interface, folder = examined.interface, examined.folder
+    asking = Asking(
+        interface,
+        examined.documents,
+        examined.content,
+        examined.moment,
+        examined.open,
+    )
     sources, _ = listing.scan(folder, interface.kinds, examined.unread)
     problems = contract_places.problems(
         found[: examined.most],
-        interface,
-        examined.with_origins,
+        asking,
         Locator(folder, sources, examined.schemas),
     )
     raise ContractsBroken(problems, max(0, len(found) - examined.most))

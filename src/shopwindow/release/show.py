@@ -21,9 +21,8 @@ from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
 from shopwindow.interface.formats import Format
 from shopwindow.interface.interface import Interface
-from shopwindow.interface.operation import FromContent
+from shopwindow.interface.operation import FromContent, Operation
 from shopwindow.problems import Misuse, Refusal
-from shopwindow.release.documents_read import DocumentsRead
 from shopwindow.release.indexes import on_demand
 
 
@@ -35,15 +34,13 @@ def show(
     request: str,
     application: str | None,
     format: Format,
-    reads: DocumentsRead | None = None,
     index_file: Callable[[str], Path] | None = None,
 ) -> Response:
     """Return the response to a request; a Refusal becomes the response that a client
     would get.
 
     ``content`` holds those of ``documents`` that are live. ``request`` is a path and
-    query below the base URL, or a whole URL. ``reads``, of the same content, learns which
-    documents the view reads. ``index_file`` returns the file of an index of these
+    query below the base URL, or a whole URL. ``index_file`` returns the file of an index of these
     documents, by its name; what it raises, `show` raises. Raises Misuse for an
     operation that only the running service answers, and for a URL of another host.
     """
@@ -55,18 +52,19 @@ def show(
         with on_demand(
             interface.indexes, documents.feeds, content, index_file
         ) as opened:
-            indexed_content = (
-                reads.recorded(opened(reads.note))
-                if reads
-                else content.with_indexes(opened(None))
-            )
+            indexed_content = content.with_indexes(opened(None))
             call = bind(parsed, application, interface, content=indexed_content)
-            if not isinstance(call.operation.source, FromContent):
-                what = f"{call.operation.path} is answered by the running service only"
-                raise Misuse("", f"{what} (`shopwindow serve`)")
+            require_from_content(call.operation)
             return answer(call, indexed_content, schemas)
     except Refusal as refusal:
         return refuse(refusal, format, schemas)
+
+
+def require_from_content(operation: Operation) -> None:
+    """Raise Misuse for an operation that no content answers."""
+    if not isinstance(operation.source, FromContent):
+        what = f"{operation.path} is answered by the running service only"
+        raise Misuse("", f"{what} (`shopwindow serve`)")
 
 
 def below_base_url(request: str, interface: Interface, site: Mapping[str, Any]) -> str:

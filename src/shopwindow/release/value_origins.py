@@ -11,7 +11,7 @@ whole, else the object of which most values beside them were taken.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from shopwindow.content.documents.documents import Document, Documents
@@ -39,13 +39,16 @@ _TRACED: dict[type, Any] = {
 """Subclasses with origins, by the very type: bool, a subclass of int, has none."""
 
 
-def with_origins(documents: Documents) -> Documents:
+def with_origins(
+    documents: Documents, wanted: Callable[[Document], bool] = lambda document: True
+) -> Documents:
     """Return the same documents, whose values know where they stand.
 
-    Streamed documents are in no Documents; indexes answer from their own files.
+    ``wanted``: those of which it returns False stay as they are. Streamed documents are
+    in no Documents; indexes answer from their own files.
     """
     by_kind = {
-        kind: [_with_origins(document) for document in of_kind]
+        kind: [_with_origins(each) if wanted(each) else each for each in of_kind]
         for kind, of_kind in documents.by_kind.items()
     }
     return Documents(_with_origins(documents.site), by_kind, documents.feeds)

@@ -20,7 +20,7 @@ from shopwindow.problems import Misuse, Pointer, place_words, pointer_text
 class Statement:
     """What one file says about a value.
 
-    ``path`` is below the content folder. ``line`` counts from 1. ``expression`` is what
+    ``path`` is below the content folder. ``line`` and ``column`` count from 1. ``expression`` is what
     is written there, where ``value`` is what it stands for: a text with expressions, a
     group, a zone that is that of a store; else empty.
     ``commit`` is the one that last changed these lines; None where git has no answer.
@@ -28,6 +28,7 @@ class Statement:
 
     path: str
     line: int
+    column: int
     value: Json
     expression: str
     commit: Commit | None
@@ -72,21 +73,25 @@ def explanations(shelf: Shelf, kind: Kind, id: str, pointer: str) -> list[Explan
         except Misuse as misuse:
             refused = misuse
             continue
-        statements = tuple(_statements(held, steps, files))
-        explained.append(
-            Explanation(
-                kind.name,
-                "" if kind is SITE else id,
-                pointer_text(steps),
-                place_words(steps),
-                at(held.value, steps),
-                statements,
-                shelf.schemas.about(kind.schema, steps),
-            )
-        )
+        explained.append(explanation(shelf, kind, id, held, steps))
     if refused and not explained:
         raise refused
     return explained
+
+
+def explanation(
+    shelf: Shelf, kind: Kind, id: str, held: Held, pointer: Pointer
+) -> Explanation:
+    """Explain the value at a place of a document, which has one there."""
+    return Explanation(
+        kind.name,
+        "" if kind is SITE else id,
+        pointer_text(pointer),
+        place_words(pointer),
+        at(held.value, pointer),
+        tuple(_statements(held, pointer, shelf.files)),
+        shelf.schemas.about(kind.schema, pointer),
+    )
 
 
 def _statements(held: Held, pointer: Pointer, files: Files) -> Iterator[Statement]:
@@ -99,32 +104,33 @@ def _statements(held: Held, pointer: Pointer, files: Files) -> Iterator[Statemen
         if held.line:
             is_packed = layer.path.endswith(COMPRESSED)  # git has other lines then
             commit = None if is_packed else last_commit(file, held.line, held.line)
-            yield Statement(layer.path, held.line, value, "", commit)
+            yield Statement(layer.path, held.line, 1, value, "", commit)
             continue
-        first, last = _lines(layer, whole, files)
+        first, last, column = _lines(layer, whole, files)
         commit = last_commit(file, first, last)
         written = _expression(layer, whole, files)
         # Of a value that was left out, the nearest that was written is the document.
-        is_written = bool(whole) or not pointer
         if (
-            is_written
+            (whole or not pointer)
             and not written
             and len(held.document.layers) == 1
             and value != meant
         ):
             written = value if isinstance(value, str) else orjson.dumps(value).decode()
-        yield Statement(layer.path, first, value, written, commit)
+        yield Statement(layer.path, first, column, value, written, commit)
 
 
-def _lines(layer: Layer, pointer: Pointer, files: Files) -> tuple[int, int]:
-    """Return the first and the last line of a value and its key."""
+def _lines(layer: Layer, pointer: Pointer, files: Files) -> tuple[int, int, int]:
+    """Return the first and the last line of a value and its key, and the column at
+    which they begin.
+    """
     spot = files.spot(layer, pointer)
     if spot is None:
-        return 1, 1
+        return 1, 1, 1
     value = spot.value
     ends_above = value.end_column == 1 and value.end_line > value.line
-    first = spot.key.line if spot.key else value.line
-    return first, value.end_line - ends_above
+    first = spot.key or value
+    return first.line, value.end_line - ends_above, first.column
 
 
 def _expression(layer: Layer, pointer: Pointer, files: Files) -> str:

@@ -3,7 +3,7 @@
 import shlex
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,14 @@ from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS, discard_index, index_of_tree
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Misuse
+from shopwindow.release.answer_origins import (
+    AnswerOrigins,
+    Asking,
+    answer_origins,
+)
 from shopwindow.release.damage import is_damaged
-from shopwindow.release.documents_read import DocumentsRead, Named
+from shopwindow.release.documents_read import Named
+from shopwindow.release.indexes import on_demand
 from shopwindow.release.show import show
 
 FIELD_PREFIX = "p."
@@ -79,8 +85,8 @@ class Answer:
     """An answer: its status and headers, its body for reading, and the same request for
     curl.
 
-    ``value`` is the body as a JSON value, to be folded; None for other formats, and for
-    one that is too long. ``sources`` are the documents that it reads.
+    ``value`` is the body as a JSON value, to be folded, whose parts know their
+    ``origin``; None for other formats, and for one that is too long. ``sources`` are the documents that it reads.
     """
 
     request: str
@@ -165,8 +171,6 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
     assert content is not None  # nosec B101
     request = _request(operation, fields)
     format = next(each for each in RESPONSE_FORMATS if each.name == visit.format)
-    reads = DocumentsRead(content)
-
     used: dict[str, Path] = {}
 
     def index_file(name: str) -> Path:
@@ -185,8 +189,10 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
             request,
             visit.app,
             format,
-            reads,
             index_file,
+        )
+        origins = (
+            _origins(visit, request, index_file) if response.status == 200 else None
         )
     except sqlite3.Error as error:
         if not is_damaged(error):
@@ -196,17 +202,33 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         raise _NoIndex(IndexOfTree(is_building=True)) from None
     text = indented(response.body, response.media_type)
     is_cut = len(text) > MAX_SHOWN
-    folds = response.media_type == JSON.media_type and not is_cut
+    value = None
+    if response.media_type == JSON.media_type and not is_cut:
+        value = orjson.loads(response.body)
+        if origins is not None and origins.traced == value:
+            value = origins.traced
     return Answer(
         request,
         response.status,
         _headers(response),
         text[:MAX_SHOWN],
-        orjson.loads(response.body) if folds else None,
+        value,
         is_cut,
         _curl(visit, operation, request, format.media_type),
-        tuple(_sources(visit, reads.take())),
+        tuple(_sources(visit, origins.read if origins else ())),
     )
+
+
+def _origins(
+    visit: Visit, request: str, index_file: Callable[[str], Path]
+) -> AnswerOrigins:
+    documents, content = visit.snapshot.documents, visit.content
+    assert documents is not None  # nosec B101 # as in `_answer`
+    assert content is not None  # nosec B101
+    interface = visit.snapshot.interface
+    with on_demand(interface.indexes, documents.feeds, content, index_file) as opened:
+        asking = Asking(interface, documents, content, visit.moment, opened)
+        return answer_origins(asking, request, visit.app)
 
 
 def _curl(visit: Visit, operation: Operation, request: str, accept: str) -> str:

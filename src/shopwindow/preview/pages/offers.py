@@ -34,15 +34,17 @@ class Card:
     """
 
     id: str
-    value: dict[str, Any]
+    document: Document
     start: datetime | None
     end: datetime | None
     zone: ZoneInfo
     clocks: tuple[str, ...]
     state: str
     stay: drawing.Stay
-    path: str
-    line: int
+
+    @property
+    def value(self) -> dict[str, Any]:
+        return self.document.value
 
 
 def events(visit: Visit) -> Page:
@@ -114,28 +116,19 @@ def _cards(visit: Visit, kind: str, identity: str, dates: Any) -> Iterator[Card]
             state = "to come"
         yield Card(
             str(document.value[identity]),
-            document.value,
+            document,
             start,
             end,
             zone,
             tuple(dict.fromkeys(_letters(start, zone) for start, _, zone in spans)),
             state,
             drawing.stay(document.value, documents.zone, visit.moment),
-            document.layers[-1].path,
-            _line(visit, document),
         )
 
 
 def _letters(moment: datetime | None, zone: ZoneInfo) -> str:
     """Return the letters of a zone's clocks at an instant, such as EST."""
     return str((moment or schedule.BEGINNING).astimezone(zone).tzname())
-
-
-def _line(visit: Visit, document: Document) -> int:
-    """Return a line near the document: a page of a hundred cards does not read each
-    file.
-    """
-    return 1 if document.layers[-1].index is None else visit.files.line(document)
 
 
 def _event_dates(value: dict[str, Any], zone: ZoneInfo) -> tuple[datetime, datetime]:

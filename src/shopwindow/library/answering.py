@@ -1,0 +1,98 @@
+"""Why a value of an answer is what it is: the document that sets it, or what was read."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from shopwindow.content.check.places import Files
+from shopwindow.content.documents.documents import Document, Documents, live
+from shopwindow.content.kinds import SITE
+from shopwindow.content.lookup.shelf import Held, pointer_in
+from shopwindow.content.lookup.why import Explanation, explanation
+from shopwindow.content.reading.yaml import Json, at
+from shopwindow.interface.interface import Interface
+from shopwindow.library.opening import OpenedContent, moment_of
+from shopwindow.problems import Misuse, Refusal
+from shopwindow.release.answer_origins import Asking, answer_origins
+from shopwindow.release.breaches import refused
+from shopwindow.release.documents_read import Named
+from shopwindow.release.indexes import on_demand
+from shopwindow.release.show import below_base_url
+
+
+@dataclass(frozen=True)
+class DocumentRead:
+    """A document that an answer read. ``path`` is below the content folder; ``line``
+    counts from 1, and is 0 where only the file is sure.
+    """
+
+    kind: str
+    id: str
+    path: str
+    line: int
+
+
+@dataclass(frozen=True)
+class AnsweredValue:
+    """Why a value of an answer is what it is.
+
+    ``set_by``: the value of a document that the answer hands on. Where the program
+    computes the value that is None, and ``read`` are the documents of the answer.
+    """
+
+    value: Json
+    set_by: Explanation | None
+    read: tuple[DocumentRead, ...]
+
+
+def why_answered(content: OpenedContent, request: str, pointer: str) -> AnsweredValue:
+    """Return why a value of the JSON answer to a request is what it is.
+
+    ``request`` is what `show` takes; the first application asks, now. ``pointer`` is
+    what `why` takes. Raises Misuse for a request that is refused or that no content
+    answers, and for a place that the answer has not.
+    """
+    interface, shelf, documents = content.interface, content.shelf, content.documents
+    moment = moment_of(None, documents)
+    published = live(documents, moment, interface.kinds, interface.clocks)
+    application = next(iter(interface.application_names(published)), None)
+    below = below_base_url(request, interface, documents.site.value)
+    try:
+        with on_demand(interface.indexes, documents.feeds, published) as opened:
+            asking = Asking(interface, documents, published, moment, opened)
+            origins = answer_origins(asking, below, application)
+    except Refusal as refusal:
+        raise Misuse("", f"{request} {refused(refusal)}") from None
+    answer = origins.answer
+    try:
+        steps = pointer_in(Held(Document("", answer, ())), shelf.files, pointer)
+    except Misuse as misuse:
+        raise Misuse("", f"the JSON answer to {request}: {misuse}") from None
+    value, origin = at(answer, steps), origins.origin(steps)
+    if origin is None:
+        read = places(interface, shelf.documents, shelf.files, origins.read)
+        return AnsweredValue(value, None, tuple(read))
+    document = origin.document
+    kind = interface.kind.get(document.kind, SITE)
+    id = str(kind.named(document.value)) if kind.is_named else ""
+    set_by = explanation(shelf, kind, id, Held(document), origin.pointer)
+    return AnsweredValue(value, set_by, ())
+
+
+def places(
+    interface: Interface, documents: Documents, files: Files, read: Iterable[Named]
+) -> Iterator[DocumentRead]:
+    """Yield where documents stand, by kind, and by their identities in each."""
+    by_name = {
+        (kind.name, str(kind.named(document.value))): document
+        for kind in interface.kinds
+        for document in documents.of(kind.name)
+    }
+    for name, id in sorted(read, key=lambda named: (named[0], len(named[1]), named)):
+        document = by_name.get((name, id))
+        if document is not None:
+            path, line = document.layers[-1].path, files.line(document)
+        elif name in interface.kind:
+            path, line = files.streamed(interface.kind[name], id)
+        else:
+            path, line = id, 1  # of site.yaml
+        yield DocumentRead(name, id, path, line)
