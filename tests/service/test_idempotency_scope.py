@@ -1,14 +1,32 @@
 """An Idempotency-Key holds for who sent it: a device, a user, a bag's owner, a sender of mails, or else an address."""
 
+import fcntl
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from harness.databases import forget
-from harness.program import TABLET, Database, Service, release_of_writes, said
+from harness.program import (
+    PHONE,
+    TABLET,
+    Database,
+    Service,
+    called,
+    reasons,
+    release_of_writes,
+    said,
+    served,
+)
+from harness.waits import awaited
+from shopwindow.interface.operation import FromStore, Outcome
 from shopwindow.interface.outbox import OUTBOX
+from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.consents.table import CONSENTS
+from shopwindow.shop import INTERFACE
 
 Json = Any
 OPT_INS, LOG, BAGS = "/v2/utility/mobileoptinout", "/v2/utility/mobilelog", "/order/v1/bags"
@@ -120,3 +138,44 @@ def test_an_answer_that_is_given_again_is_marked(shop: Service) -> None:
         assert [answer.headers.get("idempotent-replayed") for answer in (first, second)] == [None, "true"]
     again = shop.post(OPT_INS, choice("d1"))
     assert "idempotent-replayed" not in again.headers
+
+
+def test_a_refusal_is_performed_again_under_its_key(dist: Path, database: Database) -> None:
+    """An action may refuse a request and keep what it wrote, such as a count."""
+    attempts = []
+
+    def refuse(*arguments: object) -> Outcome:
+        attempts.append(arguments)
+        return Outcome(refusal=Refusal("invalid", (Fault("deviceID", f"attempt {len(attempts)}"),)))
+
+    operations = tuple(
+        replace(each, source=FromStore(refuse)) if each.path == OPT_INS.removeprefix("/") else each
+        for each in INTERFACE.operations
+    )
+    shop = served(dist, database, interface=replace(INTERFACE, operations=operations))
+    headers = {"x-svc-webservice-client-id": PHONE, "content-type": "application/json", "idempotency-key": "k"}
+    answers = [called(shop, OPT_INS, headers, "POST", orjson.dumps(choice("d"))) for _ in range(2)]
+    assert [reasons(answer) for answer in answers] == [(400, [f"deviceID: attempt {number}"]) for number in (1, 2)]
+
+
+def test_lines_of_the_log_are_written_while_others_write_to_the_database(shop: Service, tmp_path: Path) -> None:
+    assert post(shop, OPT_INS, choice("first"))[0] == 200
+    entry = {"deviceId": "d", "platform": "p", "logLevel": "ERROR", "logMessage": "m"}
+    assert post(shop, LOG, {"entry": entry}, key="before")[0] == 200
+    with (tmp_path / "log/mobile.lock").open() as lock, ThreadPoolExecutor() as pool:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        logged = pool.submit(post, shop, LOG, {"entry": entry}, key="meanwhile")
+        try:
+            awaited(lambda: "meanwhile" in str(keys_stored(shop)))
+            assert post(shop, OPT_INS, choice("second"))[0] == 200
+            assert not logged.done()
+        finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        assert logged.result()[0] == 200
+    assert post(shop, LOG, {"entry": entry}, key="meanwhile")[0] == 200
+    assert len((tmp_path / "log/mobile.log").read_text().splitlines()) == 2
+
+
+def keys_stored(shop: Service) -> list[Any]:
+    assert shop.database is not None
+    return shop.database.read(lambda tables: tables[OUTBOX]._run("SELECT idempotency_key FROM retries"))

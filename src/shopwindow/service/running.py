@@ -6,21 +6,21 @@ How this works. `Backstage.perform` takes a Call to its Outcome in these steps:
    moment ago is refused again at once, but not with an Idempotency-Key: the request may
    be a repeated one, whose response is stored.
 2. An action that only reads the database is performed in a transaction that reads, and
-   costs nothing. One that does not use the database (FromRunning) spends its cost
-   first.
-3. Anything else is one transaction, which returns the stored response of a repeated
-   request. For a new request it spends the cost, performs the action and stores the
-   response. All of it is committed, or nothing is.
-4. What the response says beside, from the release, is added after the transaction, for
+   costs nothing.
+3. One that writes to the database is one transaction, which returns the stored response
+   of a repeated request. For a new request it takes the cost, performs the action and
+   stores the response. All of it is committed, or nothing is.
+4. One outside the database (FromRunning), such as a line of the mobile log, is performed
+   between two transactions where it has a key, for others wait for a transaction: the
+   first looks for a stored response, and the second stores this one.
+5. What the response says beside, from the release, is added after the transaction, for
    which others wait.
 """
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, partial
 from typing import Any
 
 from shopwindow.content.documents.documents import Content
@@ -34,12 +34,11 @@ from shopwindow.interface.operation import (
     Outcome,
 )
 from shopwindow.interface.running import LogWriter
-from shopwindow.interface.table import Tables
-from shopwindow.problems import Refusal
-from shopwindow.service.allowances import Allowances, Charge, Spending, charges_of
+from shopwindow.interface.table import Result, Tables
+from shopwindow.service.allowances import Allowances, charges_of
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.engine import unavailable
-from shopwindow.service.database.rates import RATES, Taken
+from shopwindow.service.database.rates import RATES, Charge
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.service.idempotency import retry_of
 from shopwindow.service.proxies import NOBODY, Proxies
@@ -85,60 +84,84 @@ class Backstage:
         )
         if retry is None:
             self.allowances.refuse_at_once(charges)
-        spending = self.allowances.begin(charges)
         is_viewed = isinstance(source, FromRunning)
         moment = self._moment(request, status, in_database=not is_viewed or bool(retry))
 
         if isinstance(source, FromRunning):
-            view = cache(partial(source.view, content, call, moment))
-            if retry is None:
-                self._spend(spending)
-                return view()
-            # a transaction may be tried again; what is done outside it is done once
-            return self._write(lambda tables: view(), call, retry, spending, moment.now)
+
+            def view() -> Outcome:
+                self.allowances.take(charges)
+                return source.view(content, call, moment)
+
+            return self._once(view, call, retry, moment.now) if retry else view()
 
         def act(tables: Tables) -> Outcome:
             return source.action(tables, content, call, moment)
 
         if source.writes:
-            outcome = self._write(act, call, retry, spending, moment.now)
+            outcome = self._written(act, call, retry, charges, moment.now)
         else:
             outcome = self._required_database.read(act)
         if not source.complete or outcome.refusal:
             return outcome
         return replace(outcome, value=source.complete(outcome.value, content, call))
 
-    def _write(
+    def _once(
+        self, view: Callable[[], Outcome], call: Call, retry: Retry, now: datetime
+    ) -> Outcome:
+        """Perform an action outside the database, unless its response is stored."""
+
+        def begin(tables: Tables) -> Outcome | None:
+            own = _keyed(retry, self._key(tables))
+            return tables[STORED_RESPONSES].begin(own, now)
+
+        def finish(tables: Tables) -> None:
+            own = _keyed(retry, self._key(tables))
+            tables[STORED_RESPONSES].finish(own, outcome)
+
+        stored = self._write(begin, call, retry)
+        if stored:
+            return stored
+        outcome = view()
+        self._write(finish, call, retry)
+        return outcome
+
+    def _written(
         self,
         act: Callable[[Tables], Outcome],
         call: Call,
         retry: Retry | None,
-        spending: Spending,
+        charges: Sequence[Charge],
         now: datetime,
     ) -> Outcome:
         """Perform an action in a transaction, unless its response is stored."""
 
         def work(tables: Tables) -> Outcome:
-            keyed_retry = None
-            if retry:
-                keyed_retry = replace(
-                    retry, sender=keyed(retry.sender, self._key(tables))
-                )
-                stored = tables[STORED_RESPONSES].begin(keyed_retry, now)
-                if stored is not None:
-                    return stored
-
-            spending.spend(partial(self._take, tables, now))
+            key = self._key(tables) if retry or charges else b""
+            own = _keyed(retry, key) if retry else None
+            if own and (stored := tables[STORED_RESPONSES].begin(own, now)):
+                return stored
+            by_name = {keyed(charge.name, key): charge for charge in charges}
+            if refused := tables[RATES].take(by_name, now):
+                raise self.allowances.refusal(*refused)
             outcome = act(tables)
-            if keyed_retry and outcome.refusal is None:
-                tables[STORED_RESPONSES].finish(keyed_retry, outcome)
+            if own:
+                tables[STORED_RESPONSES].finish(own, outcome)
             return outcome
 
-        outcome = self._required_database.write(
-            work, repeatable=retry is not None or call.operation.method == "PUT"
-        )
-        spending.settle()
-        return outcome
+        return self._write(work, call, retry)
+
+    def _write(
+        self, work: Callable[[Tables], Result], call: Call, retry: Retry | None
+    ) -> Result:
+        is_repeatable = retry is not None or call.operation.method == "PUT"
+        return self._required_database.write(work, repeatable=is_repeatable)
+
+    def _key(self, tables: Tables) -> bytes:
+        """Return the key of digests in the database: the secret, or a key that it
+        stores.
+        """
+        return self.secret or tables[LIMITS].key(os.urandom)
 
     def _moment(
         self, request: Request, status: ReadStatus, *, in_database: bool
@@ -160,39 +183,6 @@ class Backstage:
             self.trusted.trusts(request.address),
         )
 
-    def _spend(self, spending: Spending) -> None:
-        """Spend what an action without a transaction costs.
-
-        Where the database cannot be reached, each process counts for itself.
-        """
-        database = self.database
-
-        def take(charge: Charge, least: int, wanted: int) -> Taken:
-            if database is not None:
-                at = database.now()  # not within the turn, for it may have to read
-                with suppress(Refusal):  # the database is away, and reports that itself
-                    return database.write(
-                        lambda tables: self._take(tables, at, charge, least, wanted)
-                    )
-            return self.allowances.take_alone(charge, least, wanted)
-
-        spending.spend(take)
-        spending.settle()
-
-    def _take(
-        self, tables: Tables, at: datetime, charge: Charge, least: int, wanted: int
-    ) -> Taken:
-        name = keyed(charge.name, self._key(tables))
-        return tables[RATES].take(
-            name, least, wanted, charge.rate.most, charge.seconds, at
-        )
-
-    def _key(self, tables: Tables) -> bytes:
-        """Return the key of digests in the database: the secret, or a key that it
-        stores.
-        """
-        return self.secret or tables[LIMITS].key(os.urandom)
-
     def _required_log(self) -> LogWriter:
         if self.log is None:
             raise unavailable("this service has no mobile log")
@@ -203,3 +193,8 @@ class Backstage:
         if self.database is None:
             raise unavailable("this service has no database")
         return self.database
+
+
+def _keyed(retry: Retry, key: bytes) -> Retry:
+    """Return a retry whose sender is a digest."""
+    return replace(retry, sender=keyed(retry.sender, key))

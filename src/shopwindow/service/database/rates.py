@@ -6,48 +6,63 @@ of 600 in 10 minutes admits 600 at once, and gives one back each second. Only on
 is stored a name, whatever the rate: the instant at which all of it will be available
 again. So a row stays small and an update is cheap, unlike those of `interface.limits`,
 which hold each time that counts.
+
+What one request costs under all its names is taken by one statement, in the transaction
+of its action. So a rate is exact, however many processes and hosts take from it.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from shopwindow.interface.operation import Rate
 from shopwindow.interface.table import Aging, Session, Step, Table, microseconds
+from shopwindow.problems import Fault, Refusal
 
 _SECOND = 1_000_000
 
 
-class Taken(NamedTuple):
-    """What a rate admitted.
+class Charge(NamedTuple):
+    """What a request costs under one name: at most ``rate.most``.
 
-    ``number`` is how many; 0 where too few were available, and then ``wait`` is the
-    seconds until enough will be. ``full_at`` is when all are available again, in
-    microseconds.
+    ``words`` complete the sentence "at most N … in M minutes".
     """
 
-    number: int
-    wait: int
-    full_at: int
+    name: str
+    rate: Rate
+    cost: int
+    words: str
 
+    @property
+    def window(self) -> int:
+        """The time in which the rate admits ``rate.most``, in microseconds."""
+        return self.rate.minutes * 60 * _SECOND
 
-def take(
-    full_at: int, now: int, least: int, wanted: int, most: int, seconds: int
-) -> Taken:
-    """Return what a rate admits: as many of ``wanted`` as are available, or none where
-    these are fewer than ``least``.
+    @property
+    def price(self) -> int:
+        """The time in which the rate gives back what the request costs, in
+        microseconds.
+        """
+        return self.cost * self.window // self.rate.most
 
-    The rate is ``most`` in ``seconds``; ``least`` and ``wanted`` are at most ``most``.
-    All of it is available again at ``full_at``, which like ``now`` is in microseconds
-    since 1970.
-    """
-    window = seconds * _SECOND
-    used = max(0, full_at - now)
-    free = (window - used) * most // window
-    if free < least:
-        enough = window - least * window // most  # to which `used` must fall
-        missing = used - enough
-        return Taken(0, max(1, -(-missing // _SECOND)), full_at)  # rounded up
-    number = min(wanted, free)
-    return Taken(number, 0, now + used + number * window // most)
+    def latest(self, now: int) -> int:
+        """Return the latest instant at which all of the rate may be available again, if
+        the request is to be admitted. Instants are in microseconds.
+        """
+        return now + self.window - self.price
+
+    def wait(self, full_at: int, now: int) -> int:
+        """Return the seconds until the request is admitted, where all of the rate is
+        available at ``full_at``; 0: it is now.
+        """
+        return max(0, -((self.latest(now) - full_at) // _SECOND))  # rounded up
+
+    def refusal(self, wait: int) -> Refusal:
+        """Return the Refusal of who has to wait so many seconds (RFC 6585 §4)."""
+        words = f"at most {self.rate.most} {self.words} in {self.rate.minutes} minutes"
+        return Refusal(
+            "too_many", (Fault("rate", words),), (("Retry-After", str(wait)),)
+        )
 
 
 class Rates:
@@ -57,27 +72,36 @@ class Rates:
         self._run = session.run
 
     def take(
-        self, name: str, least: int, wanted: int, most: int, seconds: int, at: datetime
-    ) -> Taken:
-        """Take from the rate of a name as the function `take` does, and store what is
-        left.
+        self, charges: Mapping[str, Charge], at: datetime
+    ) -> tuple[Charge, int] | None:
+        """Take charges from the rates of their names, which are the keys here.
 
-        This is exact, however many processes and hosts take from the rate.
+        Returns the first one that its rate does not admit, with the seconds to wait;
+        None: all are taken. In the first case the caller rolls the others back.
         """
+        if not charges:
+            return None
         now = microseconds(at)
-        # the update in case of a conflict changes nothing, but locks the row: whoever
-        # else takes under this name waits until this transaction has ended
-        ((full_at,),) = self._run(
-            "INSERT INTO rates (name, full_at) VALUES (?, ?)"
-            " ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING full_at",
-            *(name, now),
+        rows, latest = [], []
+        for name, charge in charges.items():
+            rows += [name, now + charge.price]
+            latest += [name, charge.latest(now)]
+        places = ", ".join("(?, ?)" for _ in charges)
+        cases = " ".join("WHEN ? THEN ?" for _ in charges)
+        taken = self._run(
+            f"INSERT INTO rates (name, full_at) VALUES {places}"
+            " ON CONFLICT (name) DO UPDATE SET full_at = excluded.full_at +"
+            " CASE WHEN rates.full_at > ? THEN rates.full_at - ? ELSE 0 END"
+            f" WHERE rates.full_at <= CASE rates.name {cases} END RETURNING name",
+            *(*rows, now, now, *latest),
         )
-        taken = take(full_at, now, least, wanted, most, seconds)
-        if taken.number:
-            self._run(
-                "UPDATE rates SET full_at = ? WHERE name = ?", taken.full_at, name
-            )
-        return taken
+        for name, charge in charges.items():
+            if (name,) not in taken:
+                ((full_at,),) = self._run(
+                    "SELECT full_at FROM rates WHERE name = ?", name
+                )
+                return charge, charge.wait(full_at, now)
+        return None
 
 
 RATES = Table(

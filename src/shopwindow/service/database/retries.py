@@ -6,7 +6,7 @@ transaction, so a repetition meets either both or neither. It gets the stored an
 it is carried out as if it were the first.
 
 In that transaction `Retries.begin` comes before the action, and `Retries.finish` after
-it.
+it. What an action does outside the database comes between two transactions.
 """
 
 import re
@@ -70,12 +70,11 @@ class Retries:
     def begin(self, retry: Retry, at: datetime) -> Outcome | None:
         """Return the stored answer; None for the first request under its key.
 
-        In the second case the row is locked: a repetition that comes meanwhile waits
-        for the end of this transaction. Raises Refusal where the key was used for
-        another request.
+        A repetition that comes before an answer is stored is performed as well, as after
+        a crash. Raises Refusal where the key was used for another request.
         """
         scope = retry.scope
-        # The INSERT takes over a row of the same key that is too old to count.
+        # the INSERT takes over a row of the same key that is too old, or has no answer
         new = self._run(
             "INSERT INTO retries"
             " (application, method, path, idempotency_key, digest, outcome, device, user_id, at)"
@@ -83,7 +82,7 @@ class Retries:
             " ON CONFLICT (application, method, path, idempotency_key) DO UPDATE"
             " SET digest = excluded.digest, outcome = '',"
             " device = excluded.device, user_id = excluded.user_id,"
-            " at = excluded.at WHERE retries.at <= ? RETURNING 1",
+            " at = excluded.at WHERE retries.at <= ? OR retries.outcome = '' RETURNING 1",
             *(
                 *scope,
                 retry.digest,
@@ -110,7 +109,11 @@ class Retries:
         return Outcome(value["value"], value["etag"], is_replayed=True)
 
     def finish(self, retry: Retry, outcome: Outcome) -> None:
-        """Store the answer of a request for which `begin` returned None."""
+        """Store the answer of a request for which `begin` returned None. A refusal is
+        not stored: the request is performed again where it is repeated.
+        """
+        if outcome.refusal:
+            return
         text = orjson.dumps({"value": outcome.value, "etag": outcome.etag}).decode()
         self._run(
             "UPDATE retries SET outcome = ?"
