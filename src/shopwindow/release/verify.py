@@ -92,23 +92,6 @@ def require_intact(releases: Releases, id: str, previous: str | None = None) -> 
         raise Failure(f"release {id[:12]} is not complete on this host: {listed}{more}")
 
 
-def signature(
-    releases: Releases, id: str, indexes: Sequence[Index]
-) -> tuple[tuple[int, ...], ...]:
-    """Return device, inode, size and time of every index's file.
-
-    Two results are equal until one of the files is replaced.
-    """
-    signatures: list[tuple[int, ...]] = []
-    for index in indexes:
-        with suppress(OSError):
-            status = os.stat(releases.path(id) / index.file)
-            signatures.append(
-                (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-            )
-    return tuple(signatures)
-
-
 def index_faults(
     folder: Path,
     private: Mapping[str, Mapping[str, Any]],

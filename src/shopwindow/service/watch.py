@@ -6,9 +6,8 @@ release or the other and never a part of each.
 
 A release that cannot be loaded is tried again and again; the one being served stays
 until that succeeds, and a service that starts takes the last one that can be loaded.
-Where an index turns out to be damaged while its release is served,
-what the index answers is a 503, until somebody replaces its files: then the release is
-loaded again.
+Where an index turns out to be damaged while its release is served, what the index
+answers is a 503, and the release is loaded again as soon as it is intact.
 """
 
 import gc
@@ -17,16 +16,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import program_schemas
 from shopwindow.problems import Failure
 from shopwindow.release.releases import Releases
-from shopwindow.release.verify import require_intact, signature
+from shopwindow.release.verify import require_intact
 from shopwindow.service import journal
 from shopwindow.service.documentation import Describe
 from shopwindow.service.serving import Serving, load_release
@@ -80,10 +77,10 @@ class Watch:
         self._schemas = program_schemas(interface)
         self._serving: Serving | None = None
         self._announced: tuple[str, str] | None = None
-        self._failed: tuple[str | None, str] = None, ""
+        self._tried: str | None = None  # the release that was loaded last, or failed to
         self._retry_at = 0.0
-        self._damage: _Damage | None = None
-        self._loads = 0
+        self._failed: tuple[str | None, str] = None, ""
+        self._damage = ""  # what is wrong with an index of the release being served
         self._follow()
         self._start()
         os.register_at_fork(
@@ -114,33 +111,39 @@ class Watch:
         """Serve the current release if another one is served. While that fails, change
         nothing.
         """
-        id, fault, started = None, "", time.monotonic()
+        id, fault = None, ""
         try:
             id = self._releases.current()
-            damage = self._damage
-            if damage and damage.id == id and damage.signature == self._signature(id):
-                fault = damage.reason
-            elif id and (self._serving is None or id != self._serving.id or damage):
-                if id == self._failed[0] and time.monotonic() < self._retry_at:
+            is_served = self._serving is not None and id == self._serving.id
+            fault = self._damage if is_served else ""
+            if id and (fault or not is_served):
+                if id != self._tried or time.monotonic() >= self._retry_at:
+                    self._try(id)
+                    fault = ""
+                elif not is_served:
                     return
-                self._serve(id)
         except Exception as error:
             # of any kind: whatever is wrong with this release, the next one must be
             # followed
-            fault = (
-                str(error)
-                if isinstance(error, Failure)
-                else f"{type(error).__name__}: {error}"
-            )
+            is_ours = isinstance(error, Failure)
+            words = str(error) if is_ours else f"{type(error).__name__}: {error}"
+            fault = fault or words
             if (id, fault) != self._failed:
                 self._on_failure()
             self._failed = id, fault
             if self._serving is None and id:
                 self._serve_earlier(id)
-
-            now = time.monotonic()
-            self._retry_at = now + max(RETRY_SECONDS, RETRY_FACTOR * (now - started))
         self._announce(fault)
+
+    def _try(self, id: str) -> None:
+        """Serve a release, and try that one no more for a while."""
+        started = time.monotonic()
+        try:
+            self._serve(id)
+        finally:
+            now = time.monotonic()
+            self._tried = id
+            self._retry_at = now + max(RETRY_SECONDS, RETRY_FACTOR * (now - started))
 
     def _serve(self, id: str) -> None:
         """Load a release and serve it.
@@ -150,17 +153,15 @@ class Watch:
         previous = self._serving.id if self._serving else None
         # what replaces a damaged file is compared, too
         require_intact(self._releases, id, previous if previous != id else None)
-        load = self._loads + 1
         serving = load_release(
             self._releases,
             id,
             self._interface,
             self._schemas,
-            partial(self._note_damage, id, load),
+            partial(self._note_damage, id),
             self._describe,
         )
-        self._loads = load  # a request that is still at the former one notes nothing
-        self._damage = None
+        self._damage = ""
         self._serving = serving
         gc.unfreeze()  # so that the release that was served until now is collected, too
         gc.collect()
@@ -177,19 +178,13 @@ class Watch:
                     self._serve(id)
                     break
 
-    def _note_damage(self, id: str, load: int, reason: str) -> None:
-        """Note that a request could not read an index of a release.
-
-        ``load``: the number of the load that the request was answered from.
-        """
-        if self._damage is None and load == self._loads:
+    def _note_damage(self, id: str, reason: str) -> None:
+        """Note that a request could not read an index of a release."""
+        if self._serving and self._serving.id == id and not self._damage:
+            self._damage = f"an index of release {id[:12]} is damaged: {reason}"
+            self._failed = id, self._damage
             self._on_failure()
-            reason = f"an index of release {id[:12]} is damaged: {reason}"
-            self._damage = _Damage(id, self._signature(id), reason)
             self._wake.set()
-
-    def _signature(self, id: str) -> tuple[Any, ...]:
-        return signature(self._releases, id, self._interface.indexes)
 
     def _announce(self, fault: str) -> None:
         """Report the release being served and why nothing newer is, unless both are the
@@ -201,7 +196,7 @@ class Watch:
 
         self._announced = news
         self._on_change(self._serving, fault)
-        if self._damage and fault == self._damage.reason:
+        if fault and fault == self._damage:
             self._report(f"{fault}; what it answers is a 503 until it is replaced")
         elif fault:
             instead = "there is none yet"
@@ -215,14 +210,3 @@ class Watch:
                 f"there is no release yet in {self._releases.out}: reads are answered 503"
                 f" until `shopwindow build --out {self._releases.out}` makes one"
             )
-
-
-@dataclass(frozen=True)
-class _Damage:
-    """What is wrong with an index of a release that is served."""
-
-    id: str
-    """The release's."""
-    signature: tuple[Any, ...]
-    """Of its indexes' files when that was seen (release.verify.signature)."""
-    reason: str
