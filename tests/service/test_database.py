@@ -1,5 +1,6 @@
 """The database on both engines: what its tables promise, actions in one transaction, retries, steps to a new form."""
 
+import fcntl
 import os
 import sqlite3
 import threading
@@ -491,3 +492,42 @@ def test_a_file_that_is_no_database_is_left_open_by_no_refused_write(tmp_path: P
         refusals.append(refusal)  # with their tracebacks, and all that these refer to
     assert opened() == before
     database.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list what a process has open")
+def test_a_lock_file_that_cannot_be_opened_leaves_no_other_open(tmp_path: Path) -> None:
+    (tmp_path / "store.sqlite.next").mkdir()
+    database = Engine("sqlite", f"sqlite:///{tmp_path}/store.sqlite").open()
+
+    def opened() -> list[str]:
+        files = [os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()]
+        return [file for file in files if file.startswith(str(tmp_path))]
+
+    for number in range(3):
+        with pytest.raises(Refusal):
+            choose(database, f"device-{number}")
+    assert opened() == []
+    database.close()
+
+
+def test_a_process_that_is_next_and_does_not_go_on_holds_up_nobody(tmp_path: Path) -> None:
+    """As one that is stopped (SIGSTOP) while it waits for its turn."""
+    database = Engine("sqlite", f"sqlite:///{tmp_path}/store.sqlite").open()
+    choose(database, "before")
+    with (tmp_path / "store.sqlite.next").open() as stopped:
+        fcntl.flock(stopped, fcntl.LOCK_EX)
+        choose(database, "meanwhile")
+    assert [device for device, *_ in history(database)] == ["before", "meanwhile"]
+    database.close()
+
+
+def test_a_statement_may_begin_in_lower_case(database: Database) -> None:
+    """As one of a company's own table."""
+    update = "update rates set full_at = 1 where name = 'n' returning name"
+    insert = "insert into rates (name, full_at) values ('n', 0)"
+
+    def work(tables: Tables) -> list[Any]:
+        run = tables.session.run
+        return [*run(insert), *run("select name from rates"), *run(update)]
+
+    assert database.write(work) == [("n",), ("n",)]

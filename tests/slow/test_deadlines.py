@@ -1,5 +1,6 @@
 """What goes on until a deadline is over: a job, a reader of the database, clients and workers that say nothing."""
 
+import fcntl
 import os
 import signal
 import socket
@@ -31,6 +32,18 @@ def test_a_person_is_forgotten_while_somebody_reads_and_that_is_said(tmp_path: P
         ran = shopwindow("optins", "forget", "--database", sqlite.url, "--user", "PersonToForget")
         assert (ran.status, ran.err.startswith("somebody reads ")) == (0, True)
     database.close()
+
+
+def test_a_command_whose_turn_does_not_come_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "shop.sqlite"
+    sqlite = Engine("sqlite", f"sqlite:///{path}")
+    sqlite.open().close()
+    assert shopwindow("migrate", "--database", sqlite.url).status == 0
+    with path.with_name("shop.sqlite.lock").open() as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        ran = shopwindow("optins", "forget", "--database", sqlite.url, "--user", "PersonToForget")
+    line = ran.err.splitlines()[-1]
+    assert (ran.status, line) == (4, "shopwindow: the database cannot be written to now; nothing of this step was done")
 
 
 @pytest.mark.alone

@@ -27,7 +27,7 @@ def opened(url: str) -> Iterator[Database]:
     """Yield the database, which is there and is brought to this program's form. Raises
     Failure.
     """
-    from shopwindow.problems import Failure
+    from shopwindow.problems import Failure, Refusal
     from shopwindow.service.database.address import sqlite_path
     from shopwindow.service.database.database import open_database
     from shopwindow.service.database.migrate import reached, refuse_newer
@@ -43,6 +43,9 @@ def opened(url: str) -> Iterator[Database]:
             database.read(lambda tables: reached(tables.session)), database.tables
         )
         yield database
+    except Refusal as refusal:  # it was there a moment ago
+        reasons = "; ".join(fault.message for fault in refusal.faults)
+        raise Failure(f"{reasons}; nothing of this step was done") from None
     finally:
         database.close()
 

@@ -276,7 +276,8 @@ class ServerSession:
 @cache
 def _gives_rows(sql: str) -> bool:
     """Return whether a statement returns rows."""
-    return sql.startswith("SELECT") or "RETURNING" in sql
+    words = sql.upper().split()
+    return words[0] in ("SELECT", "WITH") or "RETURNING" in words
 
 
 @cache

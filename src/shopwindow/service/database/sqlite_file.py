@@ -50,6 +50,11 @@ TURN_PAUSE_SECONDS = 0.0005
 commit, which takes some milliseconds. flock(2) itself would wait without an end.
 """
 
+NEXT_SECONDS = 0.25
+"""How long a process waits to be next. That is a courtesy of writers to each other, so a
+process that has stopped while it is next holds up nobody for longer.
+"""
+
 COPY_BUSY_SECONDS = 30
 """How long a copy waits for a lock of SQLite's. An operator waits for it, and no
 request does.
@@ -140,11 +145,15 @@ class Locks:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._turn = _open_lock(path, "lock")
-        self._next = _open_lock(path, "next")
-        self._held = _open_lock(path, "held")
-        if not _locked(self._held, fcntl.LOCK_SH | fcntl.LOCK_NB):
+        self._locks: list[int] = []
+        try:
+            for kind in ("lock", "next", "held"):
+                self._locks.append(_open_lock(path, kind))
+        except OSError:
+            self.close()
+            raise
+        self._turn, self._next, held = self._locks
+        if not _locked(held, fcntl.LOCK_SH | fcntl.LOCK_NB):
             self.close()
             raise Failure(
                 f"{path} is being restored by another process; try again when that is done"
@@ -159,7 +168,8 @@ class Locks:
         So one of these is next, and whoever comes now waits behind it. Raises
         TimeoutError.
         """
-        _wait_for(self._next, until)
+        with suppress(TimeoutError):
+            _wait_for(self._next, min(until, time.monotonic() + NEXT_SECONDS))
         try:
             _wait_for(self._turn, until)
         finally:
@@ -171,7 +181,7 @@ class Locks:
 
     def close(self) -> None:
         """Release all locks."""
-        for lock in (self._turn, self._next, self._held):
+        for lock in self._locks:
             os.close(lock)
 
 
