@@ -123,17 +123,6 @@ def accepted(header: str | None) -> Accepted:
     return Accepted(best[1], refuses_identity)
 
 
-def is_coded(response: Response, accept: Accepted) -> bool:
-    """Return whether `encoded` compresses a response."""
-    if (
-        accept.coding is None
-        or not response.body
-        or response.status in BODILESS_STATUSES
-    ):
-        return False
-    return accept.always or len(response.body) >= LEAST_BYTES
-
-
 def encoded(response: Response, accept: Accepted) -> Response:
     """Return a response as the client accepts it: compressed, if that is worth it.
 
@@ -141,7 +130,9 @@ def encoded(response: Response, accept: Accepted) -> Response:
     the tag of its state, whatever the form, and stays.
     """
     coding = accept.coding
-    if coding is None or not is_coded(response, accept):
+    has_body = response.body and response.status not in BODILESS_STATUSES
+    is_worth_it = accept.always or len(response.body) >= LEAST_BYTES
+    if coding is None or not (has_body and is_worth_it):
         return response
     headers = [
         (name, _tagged(value, coding.suffix))

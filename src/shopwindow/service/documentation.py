@@ -12,6 +12,7 @@ without the internet, and nobody else learns who reads it.
 
 import threading
 from collections.abc import Callable
+from functools import cache
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
@@ -108,7 +109,8 @@ class Documentation:
         self._describe = describe
         self._base = base
         self._vary = ", ".join(("Accept-Encoding", *varies))
-        self._responses: dict[tuple[str, str], Response] = {}
+        self._printed = cache(self._print)
+        self._coded = cache(self._code)
         self._lock = threading.Lock()
 
     def response(self, path: str, accept: Accepted) -> Response:
@@ -116,14 +118,11 @@ class Documentation:
 
         It is printed and compressed once, while other threads wait for it.
         """
-        coding = accept.coding.name if accept.coding else ""
         with self._lock:
-            coded = self._responses.get((path, coding))
-            if coded is None:
-                plain = self._responses.get((path, "")) or self._print(path)
-                coded = encoded(plain, accept)
-                self._responses |= {(path, ""): plain, (path, coding): coded}
-        return coded
+            return self._coded(path, accept)
+
+    def _code(self, path: str, accept: Accepted) -> Response:
+        return encoded(self._printed(path), accept)
 
     def _print(self, path: str) -> Response:
         """Return a response as it is, with all its headers."""

@@ -26,7 +26,7 @@ server that has not yet received the body can refuse the request without waiting
 about the order.
 
 Every response is compressed by what the client accepts (codings), a cached one before
-it is stored: so the cache holds what was sent, and no form that nobody asked for.
+it is stored: so the cache holds what was sent, and each form by itself.
 """
 
 from typing import NamedTuple
@@ -52,7 +52,7 @@ from shopwindow.interface.validators import etag
 from shopwindow.problems import SERVICE, Failure, Fault, Refusal
 from shopwindow.release.damage import is_damaged
 from shopwindow.service import journal
-from shopwindow.service.codings import Accepted, accepted, encoded, is_coded, plain_tag
+from shopwindow.service.codings import Accepted, accepted, encoded, plain_tag
 from shopwindow.service.cors import options, with_cors
 from shopwindow.service.database.engine import RETRY_AFTER
 from shopwindow.service.documentation import Documentation
@@ -126,7 +126,8 @@ def _exchange(
         return Exchange(with_cors(options(), request, serving), "options")
 
     arrival = _arrival(request, serving)
-    result = _from_cache(arrival, may_work=backstage is not None)
+    key = arrival.cache_key
+    result = serving.cache.get(key) if key else None
     if result is None:
         result = _admit_and_answer(arrival, _place(request, serving), backstage)
     if result is None:
@@ -164,19 +165,16 @@ def _arrival(request: Request, serving: Serving) -> _Arrival:
     application = serving.clients.application(headers.get(API_KEY_HEADER))
     is_admitted = application is not None or serving.interface.applications is None
     is_read = request.method in ("GET", "HEAD") and not request.length
+    codings = accepted(headers.get("accept-encoding"))
     cache_key = None
     # The key of the cache does not name the host, and the order host has paths of its
     # own.
     if is_admitted and is_read and not serving.on_order_host(headers.get("host")):
-        cache_key = CacheKey(request.path, request.query, formats.name, application)
+        cache_key = CacheKey(
+            request.path, request.query, formats.name, application, codings
+        )
     return _Arrival(
-        request,
-        serving,
-        formats,
-        accepted(headers.get("accept-encoding")),
-        application,
-        is_admitted,
-        cache_key,
+        request, serving, formats, codings, application, is_admitted, cache_key
     )
 
 
@@ -269,12 +267,12 @@ def _answered(
         outcome = backstage.perform(call, request, serving.content, serving.status)
         response = respond_to_action(call, outcome, serving.schemas)
 
-    response = _with_common_headers(response, serving.vary)
+    response = encoded(_with_common_headers(response, serving.vary), arrival.codings)
     name, application = call.operation.name, arrival.application
     result = Exchange(response, name, application, ignored=call.ignored)
     if is_from_content and arrival.cache_key:
-        return _into_cache(arrival, arrival.cache_key, result)
-    return result._replace(response=encoded(response, arrival.codings))
+        serving.cache.add(arrival.cache_key, result)
+    return result
 
 
 def _refused(
@@ -316,39 +314,6 @@ def _callback_for_refusal(arrival: _Arrival, operation: Operation) -> str | None
     if arrival.formats.script is not JSON:
         return None
     return callback_of(operation, arrival.request.query)
-
-
-# -- the cache -------------------------------------------------------------------------
-
-
-def _from_cache(arrival: _Arrival, *, may_work: bool) -> Exchange | None:
-    """Return a cached response in the form that the client accepts, or None.
-
-    ``may_work``: compress it if only the body as it is is there. The event loop may not.
-    """
-    key, codings, cache = arrival.cache_key, arrival.codings, arrival.serving.cache
-    if key is None:
-        return None
-    coded = cache.get(_in_form(key, codings)) if codings.coding else None
-    if coded:
-        return coded
-    plain = cache.get(key)
-    if plain is None or not is_coded(plain.response, codings):
-        return plain
-    return _into_cache(arrival, key, plain) if may_work else None
-
-
-def _into_cache(arrival: _Arrival, key: CacheKey, plain: Exchange) -> Exchange:
-    """Store a response in the form that the client accepts, and return it."""
-    coded = plain._replace(response=encoded(plain.response, arrival.codings))
-    is_plain = coded.response is plain.response
-    form = key if is_plain else _in_form(key, arrival.codings)
-    arrival.serving.cache.add(form, coded)
-    return coded
-
-
-def _in_form(key: CacheKey, codings: Accepted) -> CacheKey:
-    return key._replace(coding=codings.coding.name if codings.coding else "")
 
 
 # -- faults of ours --------------------------------------------------------------------

@@ -24,6 +24,7 @@ from shopwindow.release.changes import content_of
 from shopwindow.release.releases import Releases
 from shopwindow.release.stored import interface_of
 from shopwindow.service.clients import Clients
+from shopwindow.service.codings import Accepted
 from shopwindow.service.documentation import Describe, Documentation
 from shopwindow.service.refresh import refresh_status
 
@@ -63,15 +64,15 @@ class Exchange(NamedTuple):
 class CacheKey(NamedTuple):
     """All that a response from content depends on, with the form in which it is sent.
 
-    ``formats`` is what counts of Accept (`AcceptedFormats.name`).
-    ``coding`` is the name of a content coding; empty: the body as it is.
+    ``formats`` is what counts of Accept (`AcceptedFormats.name`), and ``codings`` what
+    counts of Accept-Encoding.
     """
 
     path: str
     query: str
     formats: str
     application: str | None
-    coding: str = ""
+    codings: Accepted = Accepted(None)
 
 
 class ResponseCache:
