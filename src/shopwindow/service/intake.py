@@ -94,6 +94,8 @@ class Intake:
         self._admin = admin
         self.stop = stop
         self._began: dict[int, float] = {}
+        if front.metrics:
+            front.metrics.answering = self._began
         self._work: SimpleQueue[_Task | None] = SimpleQueue()
         self._results: deque[
             tuple[asyncio.Future[Exchange], Exchange | BaseException]

@@ -18,7 +18,7 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from datetime import UTC, datetime
 from functools import wraps
 from threading import Event, Lock, Thread
@@ -259,20 +259,14 @@ class Metrics:
         log: bool = True,
         load: Callable[[], Load] = Load,
     ) -> None:
+        self.answering: Sized = ()
+        """What has a part for each request at work: service.intake sets it."""
         self._log = log
         self._load = load
         self._start()
         os.register_at_fork(
             after_in_child=self._start
         )  # a thread does not survive a fork
-
-    def begin(self) -> None:
-        """Note that this thread begins to answer a request."""
-        self._answering[threading.get_ident()] = None
-
-    def end(self) -> None:
-        """Note that this thread has answered its request."""
-        self._answering.pop(threading.get_ident(), None)
 
     def note(self, result: Exchange, method: str, seconds: float) -> None:
         """Note a request that was answered in so many seconds."""
@@ -308,7 +302,6 @@ class Metrics:
 
     def _start(self) -> None:
         self._notes: list[Note] = []
-        self._answering: dict[int, None] = {}
         self._lock = Lock()
         # no daemon: the process must wait for the last flush
         Thread(target=self._run, name=THREAD_NAME).start()
@@ -326,7 +319,7 @@ class Metrics:
     @never_raises
     def _record_load(self) -> None:
         load = self._load()
-        BUSY.set(len(self._answering))
+        BUSY.set(len(self.answering))
         QUEUE.set(load.waiting)
         OLDEST.set(round(load.oldest, 3))
 

@@ -93,7 +93,6 @@ class Front:
             response = self.readiness(path).response
             start_response(_STATUS_LINES[response.status], headers_of(response, id))
             return [] if method == "HEAD" else [response.body]
-        self.begin()
         try:
             request = _request(environ, self.trusted)
             result = exchange(request, self.serving(environ), self.backstage)
@@ -101,8 +100,6 @@ class Front:
                 _drain(environ, request.length)
         except Exception as error:
             result = _internal_error(error, environ.get("HTTP_ACCEPT"))
-        finally:
-            self.end()
         start_response(
             _STATUS_LINES[result.response.status], headers_of(result.response, id)
         )
@@ -127,13 +124,10 @@ class Front:
         """
         journal.request_id.set(id)
         journal.traceparent.set(trace)
-        self.begin()
         try:
             return exchange(request, self.serving({}), self.backstage)
         except Exception as error:
             return _internal_error(error, request.headers.get("accept"))
-        finally:
-            self.end()
 
     def readiness(self, path: str) -> Exchange:
         """Answer /healthz or /readyz (service.readiness).
@@ -141,16 +135,6 @@ class Front:
         Neither the metrics nor the access log have such a request.
         """
         return Exchange(readiness(path, self.serving({})))
-
-    def begin(self) -> None:
-        """Note that the current thread begins to answer a request."""
-        if self.metrics:
-            self.metrics.begin()
-
-    def end(self) -> None:
-        """Note that the current thread has answered it."""
-        if self.metrics:
-            self.metrics.end()
 
     def note(self, result: Exchange, method: str, started: float) -> None:
         """Count a response and write its line of the access log.
