@@ -329,8 +329,10 @@ def test_a_lease_of_a_mail_holds_on_a_host_whose_clock_is_ahead(off: tuple[Datab
 
 def test_a_host_that_is_off_says_so_once_and_at_the_start(capfd: pytest.CaptureFixture[str], off: Any) -> None:
     def reported() -> list[tuple[str, Any]]:
-        line = r"^shopwindow: the clock of this host is ([\d.]+) s (ahead of|behind) the database's; "
-        found = re.findall(line, capfd.readouterr().err, re.MULTILINE)
+        lines = [orjson.loads(line) for line in capfd.readouterr().err.splitlines()]
+        messages = "\n".join(line["message"] for line in lines if line["event"] == "clock")
+        line = r"^the clock of this host is ([\d.]+) s (ahead of|behind) the database's; "
+        found = re.findall(line, messages, re.MULTILINE)
         return [(side, pytest.approx(float(seconds), abs=5)) for seconds, side in found]
 
     assert reported() == [("ahead of", 43_200)]  # by the migration

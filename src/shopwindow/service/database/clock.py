@@ -7,11 +7,12 @@ nobody can set. Connections are replaced within the hour (postgresql.MAX_AGE_SEC
 and in an hour such a clock drifts by less than 0.2 s.
 """
 
-import sys
 import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+
+from shopwindow.service import journal
 
 MAX_CLOCK_DIFFERENCE = timedelta(seconds=1)
 """A host whose clock is further off reports it. NTP leaves far less, and every limit
@@ -51,8 +52,7 @@ class ServerClock:
         ``sent`` is the time.monotonic() at which the query was sent. Half of the time
         since then is added, for the server read its clock somewhere in between.
 
-        A host that is off by more than MAX_CLOCK_DIFFERENCE reports it on standard
-        error, once.
+        A host that is off by more than MAX_CLOCK_DIFFERENCE is a line of the log, once.
         """
         arrived = time.monotonic()
         round_trip = timedelta(seconds=arrived - sent)
@@ -69,9 +69,8 @@ class ServerClock:
     def _report(self, difference: timedelta) -> None:
         side = "ahead of" if difference > timedelta(0) else "behind"
         seconds = abs(difference).total_seconds()
-        print(
-            f"shopwindow: the clock of this host is {seconds:.1f} s {side} the database's;"
-            " limits, mails and stored answers go by the database's; set this host's by NTP",
-            file=sys.stderr,
-            flush=True,
+        journal.error(
+            "clock",
+            f"the clock of this host is {seconds:.1f} s {side} the database's; limits,"
+            " mails and stored answers go by the database's; set this host's by NTP",
         )
