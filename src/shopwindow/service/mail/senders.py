@@ -35,16 +35,16 @@ from shopwindow.service.database.database import Database
 from shopwindow.service.mail.letters import Letters
 from shopwindow.service.mail.smtp import (
     Declined,
-    SmtpConnection,
     SmtpServer,
     Unreachable,
+    deliver,
 )
 
 _ADDRESS = re.compile(r"(?<!\S)\S*@\S*")
 
 SENDERS = 1
-"""Connections to the mail server of a worker. Those of all workers share the mails, for
-each is claimed before it is sent.
+"""Threads of a worker that send. Those of all workers share the mails, for each is
+claimed before it is sent.
 """
 
 SENDING_SHARE = 0.75
@@ -87,8 +87,7 @@ class Patience:
 
 
 class Senders:
-    """Threads that send what is due, each on a connection of its own, until they are
-    stopped.
+    """Threads that send what is due, until they are stopped.
 
     Senders of other processes and hosts share the work, for a mail is claimed before it
     is sent.
@@ -131,21 +130,17 @@ class Senders:
         """Send in this thread until nothing is due. Return how many mails were tried,
         and False where the server could not be reached.
         """
-        connection = SmtpConnection(self._server)
         tried = 0
-        try:
-            while reached := self._send_one(connection):
-                tried += 1
-            return tried, reached is None
-        finally:
-            connection.quit()
+        while reached := self._send_one():
+            tried += 1
+        return tried, reached is None
 
     def _run(self) -> None:
         """Send what is due until the senders are stopped."""
-        connection, outage = SmtpConnection(self._server), 0.0
+        outage = 0.0
         while not self._stop.is_set():
             try:
-                reached = self._send_one(connection)
+                reached = self._send_one()
             except Refusal:  # the database is out of reach, which has been logged
                 reached = False
             except Exception as error:  # a bug of ours, which must not end the sending
@@ -153,7 +148,6 @@ class Senders:
                 reached = False
             if reached is None:
                 outage = 0.0
-                connection.quit()
                 self._stop.wait(self._patience.poll)
             elif reached:
                 outage = 0.0
@@ -162,11 +156,10 @@ class Senders:
                     self._patience.outage, max(self._patience.poll, 2 * outage)
                 )
                 self._stop.wait(outage * random.uniform(*MAIL_JITTER))
-        connection.quit()
 
     # -- one mail ----------------------------------------------------------------------
 
-    def _send_one(self, connection: SmtpConnection) -> bool | None:
+    def _send_one(self) -> bool | None:
         """Send a mail that is due. Return whether the server could be reached; None
         where no mail is due.
         """
@@ -181,7 +174,7 @@ class Senders:
             self._failed(mail, lease, f"{type(error).__name__}: {error}", deferred=True)
             return True
         try:
-            connection.deliver(sender, mail.recipient, data, deadline)
+            deliver(self._server, sender, mail.recipient, data, deadline)
         except Declined as declined:
             self._failed(
                 mail, lease, str(declined), for_good=declined.for_good, deferred=True

@@ -106,137 +106,75 @@ class Unreachable(Exception):
     """
 
 
-class SmtpConnection:
-    """A connection to the server, opened when it is needed and used for mail after
-    mail.
-
-    One thread uses it.
+def deliver(
+    server: SmtpServer, sender: str, recipient: str, data: bytes, deadline: float
+) -> None:
+    """Hand over one mail before ``deadline`` (time.monotonic), on a connection of its
+    own. Raises Declined or Unreachable.
     """
-
-    def __init__(self, server: SmtpServer) -> None:
-        self._server = server
-        self._smtp: smtplib.SMTP | None = None
-
-    def deliver(
-        self, sender: str, recipient: str, data: bytes, deadline: float
-    ) -> None:
-        """Hand over one mail before ``deadline`` (time.monotonic).
-
-        Raises Declined or Unreachable. The connection can be used again after either.
-        """
-        try:
-            smtp = self._begin(sender, deadline)
-            with _cut_off(smtp, deadline):
-                self._hand_over(smtp, recipient, data, deadline)
-        except Declined as declined:
-            # 421: the server closes the connection (RFC 5321 §3.8)
-            self._reset(stay=declined.code != 421)
-            raise
-        except (OSError, smtplib.SMTPException, Unreachable) as error:
-            self.close()
-            raise Unreachable(_words(error)) from error
-
-    def close(self) -> None:
-        """Drop the connection, without a word to the server."""
-        smtp, self._smtp = self._smtp, None
-        if smtp is not None:
-            smtp.close()
-
-    def quit(self) -> None:
-        """Say goodbye to the server (RFC 5321 §4.1.1.10), and close the connection."""
-        try:
-            if self._smtp is not None:
-                self._smtp.quit()
-        except (OSError, smtplib.SMTPException):
-            pass
-        self._smtp = None
-
-    def _begin(self, sender: str, deadline: float) -> smtplib.SMTP:
-        """Begin a mail of a sender, on the open connection or a new one.
-
-        The server may have closed the open one meanwhile; that is tried first, and
-        means nothing.
-        """
-        smtp = self._smtp
-        if smtp is not None:
-            try:
-                with _cut_off(smtp, deadline):
-                    if smtp.mail(sender)[0] == 250:
-                        return smtp
-            except (OSError, smtplib.SMTPException):
-                pass
-            self.close()
-
-        smtp = self._smtp = self._connect(deadline)
-        with _cut_off(smtp, deadline):
-            code, answer = smtp.mail(sender)
-        if code == 250:
-            return smtp
-        if code < 500 or code == 530:  # 530: a login is required (RFC 4954 §6)
-            raise Unreachable(f"{code} {_one_line(answer)}")
-        # it is about whom the mail is from, which an operator can set right: not for
-        # good
-        raise Declined(code, _one_line(answer), for_good=False)
-
-    def _connect(self, deadline: float) -> smtplib.SMTP:
-        """Open a connection, with TLS and a login where the server is to have them."""
-        server = self._server
-        timeout = max(0.1, min(STEP_SECONDS, deadline - time.monotonic()))
-        name = _own_name()
-        smtp: smtplib.SMTP
-        if server.scheme == "smtps":
-            context = _trust(server.ca)
-            smtp = smtplib.SMTP_SSL(
-                server.host, server.port, name, timeout=timeout, context=context
-            )
-        else:
-            smtp = smtplib.SMTP(server.host, server.port, name, timeout)
+    try:
+        smtp = _connect(server, deadline)
         try:
             with _cut_off(smtp, deadline):
-                if server.scheme == "smtp":
-                    smtp.starttls(context=_trust(server.ca))
-                smtp.ehlo_or_helo_if_needed()
-                if server.user:
-                    smtp.login(server.user, server.password)
-        except BaseException:
+                _begin(smtp, server, sender)
+                _hand_over(smtp, recipient, data, deadline)
+        finally:
             smtp.close()
-            raise
-        return smtp
+    except (OSError, smtplib.SMTPException) as error:
+        raise Unreachable(_words(error)) from error
 
-    def _hand_over(
-        self, smtp: smtplib.SMTP, recipient: str, data: bytes, deadline: float
-    ) -> None:
-        """Send the recipient and the data of a mail that was begun. Raises Declined or
-        Unreachable.
-        """
-        code, answer = smtp.rcpt(recipient)
-        if code not in (250, 251):
-            raise _declined(code, answer)
-        if time.monotonic() >= deadline:
-            raise TimeoutError("the server took too long before the mail itself")
 
-        # RFC 5321 §4.5.3.2.6: a server may take ten minutes over the end of a mail
-        if smtp.sock is not None:
-            smtp.sock.settimeout(max(0.1, deadline - time.monotonic()))
-        try:
-            code, answer = smtp.data(data)
-        except smtplib.SMTPDataError as error:
-            raise _declined(error.smtp_code, error.smtp_error) from None
-        if smtp.sock is not None:
-            smtp.sock.settimeout(STEP_SECONDS)
-        if code != 250:
-            raise _declined(code, answer)
+def _connect(server: SmtpServer, deadline: float) -> smtplib.SMTP:
+    timeout = max(0.1, min(STEP_SECONDS, deadline - time.monotonic()))
+    place = server.host, server.port, _own_name()
+    if server.scheme != "smtps":
+        return smtplib.SMTP(*place, timeout)
+    return smtplib.SMTP_SSL(*place, timeout=timeout, context=_trust(server.ca))
 
-    def _reset(self, *, stay: bool) -> None:
-        """Abandon the mail that was begun. ``stay``: on the same connection, if the
-        server lets us.
-        """
-        try:
-            if stay and self._smtp is not None and self._smtp.rset()[0] == 250:
-                return
-        except (OSError, smtplib.SMTPException):
-            pass
-        self.close()
+
+def _begin(smtp: smtplib.SMTP, server: SmtpServer, sender: str) -> None:
+    """Begin a mail of a sender, with TLS and a login where the server is to have them."""
+    if server.scheme == "smtp":
+        smtp.starttls(context=_trust(server.ca))
+    smtp.ehlo_or_helo_if_needed()
+    if server.user:
+        smtp.login(server.user, server.password)
+    code, answer = smtp.mail(sender)
+    if code == 250:
+        return
+    if code < 500 or code == 530:  # 530: a login is required (RFC 4954 §6)
+        raise Unreachable(f"{code} {_one_line(answer)}")
+    # it is about whom the mail is from, which an operator can set right: not for
+    # good
+    raise Declined(code, _one_line(answer), for_good=False)
+
+
+def _hand_over(
+    smtp: smtplib.SMTP, recipient: str, data: bytes, deadline: float
+) -> None:
+    """Send the recipient and the data of a mail that was begun. Raises Declined or
+    Unreachable.
+    """
+    code, answer = smtp.rcpt(recipient)
+    if code not in (250, 251):
+        raise _declined(code, answer)
+    if time.monotonic() >= deadline:
+        raise TimeoutError("the server took too long before the mail itself")
+
+    # RFC 5321 §4.5.3.2.6: a server may take ten minutes over the end of a mail
+    if smtp.sock is not None:
+        smtp.sock.settimeout(max(0.1, deadline - time.monotonic()))
+    try:
+        code, answer = smtp.data(data)
+    except smtplib.SMTPDataError as error:
+        raise _declined(error.smtp_code, error.smtp_error) from None
+    if code != 250:
+        raise _declined(code, answer)
+    # the mail is the server's: what it answers to QUIT changes nothing (§4.1.1.10)
+    if smtp.sock is not None:
+        smtp.sock.settimeout(STEP_SECONDS)
+    with suppress(OSError, smtplib.SMTPException):
+        smtp.quit()
 
 
 def _declined(code: int, answer: bytes | str) -> Exception:
