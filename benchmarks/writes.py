@@ -49,7 +49,7 @@ from shopwindow.service.intake import Intake
 from shopwindow.service.metrics import Metrics
 from shopwindow.service.running import Backstage
 from shopwindow.service.watch import Watch
-from shopwindow.service.wsgi import application
+from shopwindow.service.wsgi import Front
 from shopwindow.shop import INTERFACE
 
 CLIENTS, ASKING = 64, 2
@@ -166,7 +166,7 @@ class Unstored(Database):
 def make_unstored(threads: int) -> Intake:
     """The service whose requests are checked and not stored."""
     watch = Watch(Path(os.environ["SHOPWINDOW_OUT"]), INTERFACE)
-    front = application(lambda environ: watch(), Metrics(), Backstage(Unstored()))
+    front = Front(lambda environ: watch(), Metrics(), Backstage(Unstored()))
     return Intake(front, threads)
 
 

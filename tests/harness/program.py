@@ -40,7 +40,7 @@ from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import load
 from shopwindow.service.watch import Watch
-from shopwindow.service.wsgi import Application, Front, application
+from shopwindow.service.wsgi import Application, Front
 from shopwindow.shop import INTERFACE
 
 __all__ = [
@@ -128,7 +128,7 @@ def served(
     loaded = load(release, interface, program_schemas(interface))
     loaded = replace(loaded, content=content or loaded.content, describe=describe)
     backstage = Backstage(database, LogFile(logs) if logs else None, secret)
-    return application(lambda request: loaded, backstage=backstage)
+    return Front(lambda request: loaded, backstage=backstage)
 
 
 def answered(release: Path | Application, request: Request | str) -> Answer:

@@ -15,7 +15,7 @@ from shopwindow.service.codings import CODINGS, Coding, accepted
 from shopwindow.service.exchange import at_once
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Serving, load
-from shopwindow.service.wsgi import application
+from shopwindow.service.wsgi import Front
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -35,7 +35,7 @@ def serving(out: Path, schemas: Schemas) -> Serving:
 
 @pytest.fixture
 def service(serving: Serving) -> Application:
-    return application(lambda environ: serving, backstage=Backstage())
+    return Front(lambda environ: serving, backstage=Backstage())
 
 
 def asked(service: Application, target: str, encoding: str = "", method: str = "GET", **headers: str) -> Answer:

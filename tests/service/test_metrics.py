@@ -19,7 +19,7 @@ from shopwindow.service.admin import Admin
 from shopwindow.service.metrics import Durations, Metrics
 from shopwindow.service.serving import Exchange
 from shopwindow.service.watch import Watch
-from shopwindow.service.wsgi import application
+from shopwindow.service.wsgi import Front
 from shopwindow.shop import INTERFACE
 
 THREE = ("M0", "M1", "M2")
@@ -82,7 +82,7 @@ def test_a_link_to_no_release_costs_what_is_said_of_the_release_alone(tmp_path: 
     point(tmp_path, "0" * 64)
     said: list[str] = []
     watch = Watch(tmp_path, INTERFACE, report=said.append)
-    front = replace(application(lambda request: watch()), fault=watch.fault)
+    front = replace(Front(lambda request: watch()), fault=watch.fault)
     admin = Admin(front, 0, tmp_path, tmp_path)
     path = tmp_path / "releases" / ("0" * 64) / "manifest.json"
     fault = f"{path}: cannot be read as a manifest: [Errno 2] No such file or directory: '{path}'"
@@ -96,7 +96,7 @@ def test_a_link_to_no_release_costs_what_is_said_of_the_release_alone(tmp_path: 
 def test_a_file_of_counts_in_which_nothing_stands_yet_counts_nothing(tmp_path: Path) -> None:
     """prometheus_client creates it empty; a worker that is killed then leaves it so."""
     (tmp_path / f"counter_{os.getpid()}.db").touch()
-    front = application(lambda request: None)
+    front = Front(lambda request: None)
     assert Admin(front, 0, tmp_path, tmp_path).answer("/metrics").response.status == 200
 
 
@@ -104,6 +104,6 @@ def test_any_server_that_calls_the_service_can_ask_whether_it_is_ready(tmp_path:
     ready = called(served(out), "/readyz", {})
     assert (ready.status, json.loads(ready.body)) == (200, {"ready": True, "id": current(out)})
     assert called(served(out), "/healthz", {}).body == b"ok\n"
-    none = called(application(lambda request: None), "/readyz", {})
+    none = called(Front(lambda request: None), "/readyz", {})
     assert (none.status, json.loads(none.body)) == (503, {"ready": False, "id": ""})
     assert called(served(out), "/readyz", {"X-Forwarded-For": "192.0.2.1"}).status == 401

@@ -17,7 +17,7 @@ from harness.servers import Server, own_server
 from harness.waits import awaited
 from shopwindow.problems import Failure
 from shopwindow.release.verify import require_intact
-from shopwindow.service.wsgi import application
+from shopwindow.service.wsgi import Front
 from shopwindow.shop import INTERFACE
 
 PHONE = "PhonePhonePhonePhone1234"
@@ -169,7 +169,7 @@ def test_a_catalog_that_turns_out_to_be_damaged_is_a_503_until_it_is_mended(
     with open(path, "r+b") as file:  # in its place, as a failing disk does: the mapped pages change
         file.seek(16384)
         file.write(b"\xff" * (len(data) - 16384))
-    service = application(lambda environ: watch())
+    service = Front(lambda environ: watch())
     key = {"x-svc-webservice-client-id": PHONE}
 
     def statuses() -> set[int]:

@@ -34,20 +34,19 @@ def application(
     for a database that waiting does not mend, and ValueError for a secret that is too
     short. The imports stand here: whoever checks and builds does not wait for them.
     """
-    from shopwindow.service import wsgi
     from shopwindow.service.database.database import open_database
     from shopwindow.service.logfile import LogFile
     from shopwindow.service.proxies import LOOPBACK, proxies
     from shopwindow.service.running import Backstage
     from shopwindow.service.watch import Watch
+    from shopwindow.service.wsgi import Front
 
     backstage = Backstage(
         open_database(database, interface.tables) if database else None,
         LogFile(log_dir) if log_dir else None,
         read_secret(secret) if secret else b"",
+        proxies(trusted or LOOPBACK),
     )
     watch = Watch(out, interface, describe=openapi.document if docs else None)
     interface.prepare_process()
-    return wsgi.application(
-        lambda request: watch(), None, backstage, proxies(trusted or LOOPBACK)
-    )
+    return Front(lambda request: watch(), backstage=backstage)

@@ -112,7 +112,7 @@ class Intake:
         """Answer one request (ASGI 3.0, HTTP)."""
         started = time.perf_counter()
         front = self._front
-        request, unread = _head(scope, front.trusted)
+        request, unread = _head(scope, front.backstage.trusted)
         id = requestid.of(request.headers.get(_REQUEST_ID))
         # for this request alone: uvicorn runs each request in a task of its own
         journal.request_id.set(id)

@@ -51,10 +51,6 @@ class Proxies:
         return address is None or any(address in network for network in self.networks)
 
 
-NOBODY = Proxies(())
-"""No address is trusted."""
-
-
 def proxies(text: str) -> Proxies:
     """Parse addresses and networks, such as `127.0.0.0/8,10.1.2.3`. Raises Failure."""
     parts = [part.strip() for part in text.split(",")]

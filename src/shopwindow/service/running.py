@@ -21,6 +21,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from shopwindow.content.documents.documents import Content
@@ -41,7 +42,7 @@ from shopwindow.service.database.engine import unavailable
 from shopwindow.service.database.rates import RATES, Charge
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.service.idempotency import retry_of
-from shopwindow.service.proxies import NOBODY, Proxies
+from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
 
 ReadStatus = Callable[[], dict[str, Any]]
 """Returns how the last build ended (service.refresh)."""
@@ -53,13 +54,13 @@ class Backstage:
     mobile log.
 
     ``secret`` keys the digests of single-use codes; empty: there is none. ``trusted``
-    are the proxies and the shop's own servers.
+    are the proxies, whose X-Forwarded-For is believed, and the shop's own servers.
     """
 
     database: Database | None = None
     log: LogWriter | None = None
     secret: bytes = b""
-    trusted: Proxies = NOBODY
+    trusted: Proxies = field(default_factory=partial(proxies, LOOPBACK))
     allowances: Allowances = field(default_factory=Allowances)
 
     def perform(

@@ -9,7 +9,7 @@ together.
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from shopwindow.service.exchange import (
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.message import MAX_BODY, head
 from shopwindow.service.metrics import DatabaseMeter, Metrics
-from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
+from shopwindow.service.proxies import Proxies
 from shopwindow.service.readiness import PATHS, readiness
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Exchange, Serving, shipped_schemas
@@ -72,9 +72,9 @@ class Front:
     """
 
     serving: FindServing
-    metrics: Metrics | None
-    backstage: Backstage
-    trusted: Proxies
+    metrics: Metrics | None = None
+    """None: nothing is counted."""
+    backstage: Backstage = field(default_factory=Backstage)
     fault: Callable[[], str] = str
     """Returns why no newer release is served; empty: there is none."""
 
@@ -94,7 +94,7 @@ class Front:
             start_response(_STATUS_LINES[response.status], headers_of(response, id))
             return [] if method == "HEAD" else [response.body]
         try:
-            request = _request(environ, self.trusted)
+            request = _request(environ, self.backstage.trusted)
             result = exchange(request, self.serving(environ), self.backstage)
             if request.length and not request.body:
                 _drain(environ, request.length)
@@ -153,25 +153,6 @@ def headers_of(response: Response, id: str) -> list[tuple[str, str]]:
     return headers
 
 
-def application(
-    serving: FindServing,
-    metrics: Metrics | None = None,
-    backstage: Backstage | None = None,
-    trusted: Proxies | None = None,
-) -> Front:
-    """Return the WSGI callable that answers from what ``serving`` returns for a
-    request.
-
-    ``metrics``: None counts nothing. ``backstage``: None refuses every write.
-    ``trusted``: the proxies whose X-Forwarded-For is believed; None stands for those on
-    loopback.
-    """
-    trusted = trusted or proxies(LOOPBACK)
-    return Front(
-        serving, metrics, replace(backstage or Backstage(), trusted=trusted), trusted
-    )
-
-
 def make(settings: Settings, describe: Describe) -> Front:
     """Return the WSGI callable of a worker process.
 
@@ -195,10 +176,9 @@ def make(settings: Settings, describe: Describe) -> Front:
         database = open_database(settings.database, interface.tables, DatabaseMeter())
     metrics = Metrics(log=settings.access_log, load=database.load if database else Load)
     log = LogFile(Path(settings.log_dir)) if settings.log_dir else None
-    backstage = Backstage(database, log, settings.secret)
+    backstage = Backstage(database, log, settings.secret, settings.trusted)
     interface.prepare_process()
-    front = application(lambda request: watch(), metrics, backstage, settings.trusted)
-    return replace(front, fault=watch.fault)
+    return Front(lambda request: watch(), metrics, backstage, watch.fault)
 
 
 def _request(environ: Environ, trusted: Proxies) -> Request:
