@@ -110,7 +110,7 @@ def table() -> list[Action]:
 
 
 def _log_by_query() -> Iterator[Action]:
-    other = QUERY.replace("It%20broke.", "%0A%7C%00%F0%9F%8D%B0")
+    other = QUERY.replace("It%20broke.", "%0A%7C%01%F0%9F%8D%B0")
     for query in (
         QUERY,
         QUERY.replace("ERROR", "Error"),

@@ -27,6 +27,7 @@ from shopwindow.interface.formats import (
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.kinds import check_size, is_list
 from shopwindow.interface.operation import CALLBACK, Operation
+from shopwindow.interface.request import unreadable
 from shopwindow.interface.routes import Routed
 from shopwindow.problems import Fault, Refusal
 
@@ -142,8 +143,12 @@ def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, s
     """Return the texts of the operation's parameters in a query.
 
     A list that stands there several times is one list. Any other parameter that does is
-    a fault; one of another name is ignored, and so is one without a text.
+    a fault, and so is an escape that cannot be read, wherever it stands. A parameter of
+    another name is ignored, and so is one without a text.
     """
+    fault = unreadable("query", query)
+    if fault:
+        faults.append(fault)
     texts: dict[str, str] = {}
     listed = operation.in_query
     for name, text in _pairs(query):

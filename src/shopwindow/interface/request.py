@@ -1,5 +1,6 @@
 """A Request is what a client sends to a URL below the base URL."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -20,6 +21,22 @@ def quoted(text: str, safe: str) -> str:
 
 
 _percent_encoded = lru_cache(maxsize=256)(quote)
+
+
+_UNREADABLE = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
+"""An escape that no two servers read alike: of NUL, which ends a text in C, or without
+two hexadecimal digits (RFC 3986 §2.1). nginx refuses both in a path.
+"""
+
+
+def unreadable(where: str, escaped: str) -> Fault | None:
+    """Return why a path or a query, as it was sent, has an escape that cannot be read."""
+    match = _UNREADABLE.search(escaped) if "%" in escaped else None
+    if match is None:
+        return None
+    text = escaped[match.start() : match.start() + 3]
+    allowed = "must have two hexadecimal digits after each %, and not %00"
+    return Fault(where, f"{allowed}; {text!r} was found")
 
 
 class Request(NamedTuple):

@@ -54,6 +54,13 @@ Routed = tuple[Operation, dict[str, str]]
 """An operation, and the texts of its path's parameters."""
 
 
+def methods(operations: Iterable[Routed]) -> list[str]:
+    """Return the methods of a path that has these operations, in order."""
+    return sorted(
+        {"OPTIONS"}.union(*(operation.methods for operation, _ in operations))
+    )
+
+
 class Routes:
     """Operations by their paths.
 
@@ -110,10 +117,7 @@ class Routes:
             if request.method in operation.methods:
                 return operation, texts
 
-        allowed = {"OPTIONS"}
-        for operation, _ in matching:
-            allowed.update(operation.methods)
-        raise wrong_method(sorted(allowed), request.method)
+        raise wrong_method(methods(matching), request.method)
 
     @property
     def open_paths(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 (Fetch §3.2).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from shopwindow.interface.answer import API_KEY_HEADER, REPLAYED_HEADER, Response
 from shopwindow.interface.call import Request
@@ -35,16 +35,14 @@ ALLOWED_HEADERS = ", ".join(
 """Headers that a page's script may send: all that the service reads of a request."""
 
 
-def options() -> Response:
-    """Return the response to OPTIONS. It is the same for every path, so it needs no
-    key.
+def options(methods: Sequence[str]) -> Response:
+    """Return the response to OPTIONS, which needs no key; ``methods``: those of the
+    path, or none where nothing is said about the path.
     """
-    return Response(
-        204,
-        "",
-        b"",
-        headers=(("Allow", ", ".join(METHODS)), ("Cache-Control", "no-store")),
-    )
+    headers = [("Cache-Control", "no-store")]
+    if methods:
+        headers.insert(0, ("Allow", ", ".join(methods)))
+    return Response(204, "", b"", headers=tuple(headers))
 
 
 def with_cors(response: Response, request: Request, serving: Serving) -> Response:

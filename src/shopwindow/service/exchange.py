@@ -29,6 +29,7 @@ Every response is compressed by what the client accepts (codings), a cached one 
 it is stored: so the cache holds what was sent, and each form by itself.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from shopwindow.interface.answer import (
@@ -47,7 +48,7 @@ from shopwindow.interface.body import Bodies
 from shopwindow.interface.call import Request
 from shopwindow.interface.formats import JSON, AcceptedFormats, Format, accepted_formats
 from shopwindow.interface.operation import FromContent, Operation
-from shopwindow.interface.routes import Routed, no_mapping, wrong_method
+from shopwindow.interface.routes import Routed, methods, no_mapping, wrong_method
 from shopwindow.interface.validators import etag
 from shopwindow.problems import SERVICE, Failure, Fault, Refusal
 from shopwindow.release.damage import is_damaged
@@ -64,6 +65,9 @@ from shopwindow.service.serving import (
     Serving,
     shipped_schemas,
 )
+
+DOCUMENTATION_METHODS = ("GET", "HEAD", "OPTIONS")
+"""Methods of a page that describes the interface."""
 
 DOCUMENTATION = "documentation"
 """What the log and the metrics call a request for a page of the documentation."""
@@ -123,7 +127,8 @@ def _exchange(
     if serving is None:
         return Exchange(_no_release(request))
     if request.method == "OPTIONS":
-        return Exchange(with_cors(options(), request, serving), "options")
+        allowed = _methods_to_tell(request, serving)
+        return Exchange(with_cors(options(allowed), request, serving), "options")
 
     arrival = _arrival(request, serving)
     key = arrival.cache_key
@@ -211,7 +216,7 @@ def _admit_and_answer(
             raise no_mapping()
         if pages:
             if request.method not in ("GET", "HEAD"):
-                raise wrong_method(("GET", "HEAD", "OPTIONS"), request.method)
+                raise wrong_method(DOCUMENTATION_METHODS, request.method)
             if backstage is None:
                 return None
             response = pages.response(place.path, arrival.codings)
@@ -365,6 +370,22 @@ def _place(request: Request, serving: Serving) -> _Place | None:
         if len(urls) == 1 or serving.interface.routes.of(name, order_host):
             return _Place(path, order_host, None)
     return None
+
+
+def _methods_to_tell(request: Request, serving: Serving) -> Sequence[str]:
+    """Return the methods of a request's path, as the OpenAPI document tells them, too.
+
+    Returns none where no such path exists, and where the service has no documentation:
+    then nobody without a key learns which paths there are.
+    """
+    place = _place(request, serving) if serving.documentation else None
+    if place is None:
+        return ()
+    if place.documentation:
+        return DOCUMENTATION_METHODS
+    path = place.path.removesuffix("/")
+    operations = serving.interface.routes.of(path, place.order_host)
+    return methods(operations) if operations else ()
 
 
 def _unmapped(request: Request, serving: Serving) -> Refusal:

@@ -309,6 +309,7 @@ def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:
     request = head(
         method=scope["method"],
         path=scope["path"],
+        sent_path=scope["raw_path"].decode("latin-1"),
         query=scope["query_string"].decode("utf-8", "replace"),
         version=f"HTTP/{scope['http_version']}",
         hosts=sum(name == b"host" for name, _ in scope["headers"]),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from shopwindow.interface.call import Request
 from shopwindow.interface.formats import MEDIA_TYPES
+from shopwindow.interface.request import unreadable
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service.proxies import Proxies
 
@@ -21,20 +22,20 @@ MAX_BODY = 1024 * 1024
 """
 
 
-def malformed(hosts: int, version: str, coding: str) -> Fault | None:
+def malformed(hosts: int, version: str, coding: str, path: str) -> Fault | None:
     """Return why a message must be answered with 400, though many parsers let it pass.
 
-    ``hosts`` is the number of Host lines, ``version`` is as in `HTTP/1.1`, and
-    ``coding`` is Transfer-Encoding, or empty. Two servers in a row that read such a
-    message differently take parts of one body for requests of their own (request
-    smuggling).
+    ``hosts`` is the number of Host lines, ``version`` is as in `HTTP/1.1`, ``coding``
+    is Transfer-Encoding, or empty, and ``path`` is as it was sent. Two servers in a row
+    that read such a message differently take parts of one body for requests of their
+    own (request smuggling).
     """
     if hosts > 1 or (hosts == 0 and version == "HTTP/1.1"):  # RFC 9112 §3.2
         return Fault("Host", f"must be given exactly once, not {hosts} times")
     if coding and coding.strip().lower() != "chunked":
         # RFC 9112 §6.1: we decode no other coding
         return Fault("Transfer-Encoding", f"must be chunked, not {coding[:100]}")
-    return None
+    return unreadable("path", path)
 
 
 MAX_LENGTH_DIGITS = 18
@@ -46,6 +47,7 @@ def head(
     *,
     method: str,
     path: str,
+    sent_path: str,
     query: str,
     version: str,
     hosts: int,
@@ -55,9 +57,10 @@ def head(
 ) -> Request:
     """Return a request by its head, without a body.
 
-    ``path`` begins with a slash; ``peer`` is the address that connected, and
-    ``version`` and ``hosts`` are as for `malformed`. A Content-Length that is no number
-    counts as none, for servers refuse it (RFC 9112 §6.3).
+    ``path`` is decoded, ``sent_path`` is not; both begin with a slash. ``peer`` is the
+    address that connected, and ``version`` and ``hosts`` are as for `malformed`. A
+    Content-Length that is no number counts as none, for servers refuse it (RFC 9112
+    §6.3).
     """
     length = headers.get("content-length", "")
     is_number = length.isascii() and length.isdecimal()
@@ -72,7 +75,7 @@ def head(
         int(length) if is_number and len(length) <= MAX_LENGTH_DIGITS else 0,
         b"",
         peer,
-        malformed(hosts, version, coding),
+        malformed(hosts, version, coding, sent_path),
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from shopwindow.interface.answer import Response, refuse
 from shopwindow.interface.call import Request
@@ -190,9 +191,11 @@ def _request(environ: Environ, trusted: Proxies) -> Request:
     }
     # servers join two Host lines by a comma, which no host contains
     host = headers.get("host")
+    path = _text(environ.get("PATH_INFO", ""))
     request = head(
         method=environ["REQUEST_METHOD"],
-        path=_text(environ.get("PATH_INFO", "")),
+        path=path,
+        sent_path=_sent_path(environ, path),
         query=_text(environ.get("QUERY_STRING", "")),
         version=environ.get("SERVER_PROTOCOL", ""),
         hosts=0 if host is None else 1 + host.count(","),
@@ -207,6 +210,16 @@ def _request(environ: Environ, trusted: Proxies) -> Request:
     body = environ["wsgi.input"].read(size) if size else b""
     length = len(body) if is_chunked else request.length
     return request._replace(length=length, body=body)
+
+
+def _sent_path(environ: Environ, path: str) -> str:
+    """Return a path with the escapes that the client sent.
+
+    PEP 3333 hands it on decoded alone. gunicorn has it as RAW_URI, uWSGI and mod_wsgi
+    as REQUEST_URI. With another server only a NUL can be seen.
+    """
+    target: str = environ.get("RAW_URI") or environ.get("REQUEST_URI") or ""
+    return target.partition("?")[0] or quote(path)
 
 
 def _drain(environ: Environ, length: int) -> None:
