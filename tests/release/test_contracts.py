@@ -568,20 +568,6 @@ def test_a_version_that_is_not_supported_any_more_is_a_problem_with_its_way_out(
     assert checked(tmp_path) == []
 
 
-@pytest.mark.parametrize("field", [{"type": "text"}, {"type": "list"}, {"type": "integer", "nullable": True}])
-def test_a_contract_of_the_earlier_form_is_one_problem_that_says_how_to_record_it_anew(
-    tmp_path: Path, field: Json
-) -> None:
-    fields = [{"path": "configVersion", "type": "text"}, {"path": "appLayout", **field}] * 2
-    files = files_of(**{PHONE: contract("phone", *fields, request="v2/store/event?storeId=1")})
-    assert checked(folder_of(tmp_path, files)) == [
-        "contracts/phone.yaml:4: contract.form: reads: this contract is of an earlier form (The requests that the"
-        " application sends, and the fields of each answer that it needs); allowed: keywords of JSON Schema: delete"
-        " this file, and record the contract anew with `shopwindow new contract phone --version 2.0"
-        " 'v2/store/event?storeId=1'`"
-    ]
-
-
 KEYWORDS: dict[str, tuple[Json, Edit, str]] = {
     "not": (
         {"path": "notices[].value.text", "not": {"const": "TBD"}},
@@ -741,7 +727,7 @@ WRONG: dict[str, tuple[Json, str]] = {
             " known here (One value of the answer, or all values that a path with [] or * leads to, with "
             "keywords of JSON Schema for them); allowed: path, required, type, enum, const, not, pattern, "
             "format, minLength, maxLength, minimum, maximum, minItems, maxItems, uniqueItems, contains, "
-            "items, properties, anyOf, oneOf, allOf, nullable; did you mean minItems?"
+            "items, properties, anyOf, oneOf, allOf; did you mean minItems?"
         ),
     ),
     "a schema within that is none": (

@@ -241,7 +241,6 @@ REFUSED = {
         ({"app": "phnoe"}, "v2/utility/mobileapp"),
         "'phnoe': the applications are phone, tablet; did you mean phone?",
     ),
-    "a version": (({"version": "3.0"}, "v2/utility/mobileapp"), "--version '3.0': the supported ones of phone are 2.0"),
     "a request": (
         ({}, "v2/utility/mobilap"),
         "v2/utility/mobilap: no operation has the path 'v2/utility/mobilap'; allowed: a read that the content answers,"

@@ -10,10 +10,9 @@ their schemas, and the rules that hold a contract to the interface. A request mu
 read that the content answers, and a path one that the answer's schema admits.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from shlex import quote
 from typing import Any
 from urllib.parse import unquote
 
@@ -44,11 +43,7 @@ from shopwindow.problems import Pointer, Refusal, cut, nearest
 CONTRACT = "contract"
 """The name of the kind."""
 
-EARLIER = ("text", "list")
-"""Types of the form before JSON Schema."""
-
 RULES = (
-    "contract.form",
     "contract.keyword",
     "contract.path",
     "contract.request",
@@ -172,21 +167,6 @@ def as_request(text: str) -> Request:
     return Request(unquote(path), query, {"accept": JSON.media_type})
 
 
-def supported_versions(
-    interface: Interface, name: str, applications: Iterable[Mapping[str, Any]]
-) -> Sequence[str] | None:
-    """Return the versions of an application that are supported; None where that is not
-    said.
-    """
-    if interface.applications is None or interface.supported_versions is None:
-        return None
-    named = interface.kind[interface.applications].named
-    for application in applications:
-        if named(application) == name:
-            return interface.supported_versions(application)
-    return None
-
-
 # -- rules -----------------------------------------------------------------------------
 
 
@@ -214,20 +194,16 @@ def faults(
 ) -> RuleFindings:
     """Yield what is wrong with contracts, whatever the content is.
 
-    Two contracts are of one version; one is of a version that is not supported, or of
-    the form before JSON Schema; a request is none of the interface's reads; a path
-    cannot be read, or leads where no answer has anything; what stands beside it is no
-    JSON Schema.
+    Two contracts are of one version; one is of a version that is not supported; a
+    request is none of the interface's reads; a path cannot be read, or leads where no
+    answer has anything; what stands beside it is no JSON Schema.
     """
     kind = interface.kind[CONTRACT]
     named = case.having(CONTRACT, ("app",), ("version",))
-    versions = ((each, ("version",), title_of(each.value)) for each in named)
-    yield from once(case, kind, "version", versions)
+    readers = ((each, ("version",), title_of(each.value)) for each in named)
+    yield from once(case, kind, "version", readers)
     for document in case.having(CONTRACT, ("app",)):
         contract = document.value
-        if case.sound(document, ()) and (finding := _earlier_form(contract)):
-            yield document, finding
-            continue
         for number, _ in case.entries(document, ("reads",)):
             read, place = contract["reads"][number], ("reads", number)
             request = as_request(read["request"])
@@ -236,48 +212,29 @@ def faults(
                     interface, schemas, contract["app"], read, place
                 ):
                     yield document, finding
-    if interface.applications is None:
+    supported = interface.supported_versions
+    if interface.applications is None or supported is None:
         return
-    applications = [each.value for each in case.documents.of(interface.applications)]
+    name_of = interface.kind[interface.applications].named
+    applications = case.documents.of(interface.applications)
+    versions = {name_of(each.value): supported(each.value) for each in applications}
     for document in case.having(CONTRACT, ("app",), ("version",)):
-        for finding in _unsupported(interface, document.value, applications):
-            yield document, finding
+        contract = document.value
+        of_app = versions.get(contract["app"])
+        if of_app is not None and contract["version"] not in of_app:
+            yield document, _unsupported(contract, of_app)
 
 
-def _unsupported(
-    interface: Interface,
-    contract: Mapping[str, Any],
-    applications: Iterable[Mapping[str, Any]],
-) -> Iterator[Finding]:
-    """Yield that a contract's application does not support its version.
+def _unsupported(contract: Mapping[str, Any], versions: Sequence[str]) -> Finding:
+    """Return that a contract's application does not support its version.
 
     Somebody ended the support, and the contract would go on to hold editors back; or
     the version is mistyped, and nobody is held to it.
     """
-    version = contract["version"]
-    versions = supported_versions(interface, contract["app"], applications)
-    if versions is not None and version not in versions:
-        found = f"{title_of(contract)} is not supported, and its contract is here"
-        allowed = ", ".join(versions) + "; or delete this file"
-        rule, close = "contract.version", nearest(version, versions)
-        yield Finding(rule, ("version",), found, allowed, nearest=close)
-
-
-def _earlier_form(contract: Mapping[str, Any]) -> Finding | None:
-    """Return that a contract is of the form before JSON Schema, or None."""
-    reads = contract["reads"]
-    fields = [field for read in reads for field in read["fields"]]
-    if not any("nullable" in each or each.get("type") in EARLIER for each in fields):
-        return None
-    requests = " ".join(quote(read["request"]) for read in reads)
-    command = f"new contract {contract['app']} --version {contract['version']}"
-    allowed = "keywords of JSON Schema: delete this file, and record the contract anew"
-    return Finding(
-        "contract.form",
-        ("reads",),
-        "this contract is of an earlier form",
-        f"{allowed} with `shopwindow {command} {requests}`",
-    )
+    found = f"{title_of(contract)} is not supported, and its contract is here"
+    allowed = ", ".join(versions) + "; or delete this file"
+    close = nearest(contract["version"], versions)
+    return Finding("contract.version", ("version",), found, allowed, nearest=close)
 
 
 def _of_read(

@@ -25,7 +25,6 @@ from shopwindow.interface.contracts import (
     CONTRACT,
     as_request,
     request_finding,
-    supported_versions,
 )
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Misuse, Refusal, sentence, suggestion
@@ -62,8 +61,9 @@ class Recording:
 def text_of_contract(recording: Recording, requests: Sequence[str]) -> str:
     """Return a contract as YAML, with what has to be done with it.
 
-    ``requests``: paths and queries below base_url. Raises Misuse for an application, a
-    version or a request that cannot be meant, or that the content refuses.
+    ``requests``: paths and queries below base_url. Raises Misuse for an application or a
+    request that cannot be meant, or that the content refuses. What is said of the version
+    is the check's to judge.
     """
     _require_reader(recording)
     lines = [
@@ -88,22 +88,14 @@ def write_contract(content: Path, recording: Recording, text: str) -> Path:
 
 
 def _require_reader(recording: Recording) -> None:
-    """Raise Misuse where there is no such application or version."""
-    interface, app, version = recording.interface, recording.app, recording.version
+    """Raise Misuse where there is no such application."""
+    interface, app = recording.interface, recording.app
     if CONTRACT not in interface.kind:
         raise Misuse("", f"{interface.title} has no contracts")
     names = interface.application_names(recording.contents[0])
     if interface.applications is not None and app not in names:
         listed, meant = ", ".join(names), suggestion(app, names)
         raise Misuse("", f"{app!r}: the applications are {listed}{meant}")
-    kind = interface.applications
-    applications = recording.contents[0].documents(kind) if kind else ()
-    versions = supported_versions(interface, app, applications)
-    if versions is not None and version not in versions:
-        listed = ", ".join(versions)
-        raise Misuse(
-            "version", f"{version!r}: the supported ones of {app} are {listed}"
-        )
 
 
 def _fields(recording: Recording, request: str) -> Iterator[dict[str, Json]]:
