@@ -207,7 +207,7 @@ def type_and_bound(entry: Property) -> tuple[str, str]:
 
 def line(entry: Property) -> str:
     shown, allowed = type_and_bound(entry)
-    plain = shown == "URL" or (entry.type == "integer" and len(entry.example) < len("`1000`"))
+    plain = shown == "URL" or shown.startswith("≤") or (entry.type == "integer" and len(entry.example) < len("`1000`"))
     facts = (("Allowed", allowed), ("Default", entry.default), ("Example", "" if plain else entry.example))
     more = "".join(f"<br>{label}: {text}" for label, text in facts if text)
     return f"- `{entry.name}`{'*' if entry.required else ''}{f' {shown}' if shown else ''}: {entry.description}{more}\n"
