@@ -135,7 +135,7 @@ def test_a_get_in_xml_and_without_a_user(phone: Service) -> None:
 
 
 def test_what_a_get_says_is_kept_verbatim(phone: Service) -> None:
-    nasty = " \u202e|\n\r\x00\u2028 x "
+    nasty = " \u202e|\n\r\x01\u2028 x "
     assert phone.ask(get(**{**ENTRY, "logMessage": nasty, "deviceId": "a b"}, svcUid="")).status == 200
     assert logged(phone) == [("phone", "iPhone", "a b", "", "ERROR", nasty)]
 
