@@ -32,14 +32,14 @@ import orjson
 
 from benchmarks import catalog_again
 from benchmarks.measure import Run, watched
+from shopwindow.catalog.feeds.rules import Referable
 from shopwindow.catalog.index.indexing import complete
+from shopwindow.catalog.index.known_lines import CheckedLines
 from shopwindow.catalog.index.lines import Feeds
-from shopwindow.catalog.index.opened import OpenedCatalog, open_index
 from shopwindow.catalog.index.taking import take
 from shopwindow.catalog.kinds import INVENTORY, PRODUCT, REVIEW
-from shopwindow.catalog.known_lines import CheckedLines
 from shopwindow.catalog.protocol import ProductQuery
-from shopwindow.catalog.rules import Referable
+from shopwindow.catalog.reading.opened import OpenedCatalog, open_index
 from shopwindow.content.check import records
 from shopwindow.content.check.feeds import Unstreamed
 from shopwindow.content.check.memory import Memory

@@ -8,15 +8,15 @@ order.
 
 from pathlib import Path
 
-from shopwindow.catalog.availability import OPERATIONS as AVAILABILITY
-from shopwindow.catalog.categories import OPERATIONS as CATEGORIES
-from shopwindow.catalog.index.building import CATALOG
+from shopwindow.catalog.catalog_index import CATALOG
 from shopwindow.catalog.kinds import KINDS as CATALOG_KINDS
-from shopwindow.catalog.products import OPERATIONS as PRODUCTS
-from shopwindow.catalog.recommendations import OPERATIONS as RECOMMENDATIONS
-from shopwindow.catalog.reviews import OPERATIONS as REVIEWS
-from shopwindow.catalog.search import OPERATIONS as SEARCH
-from shopwindow.catalog.status import OPERATIONS as STATUS
+from shopwindow.catalog.operations.availability import OPERATIONS as AVAILABILITY
+from shopwindow.catalog.operations.categories import OPERATIONS as CATEGORIES
+from shopwindow.catalog.operations.products import OPERATIONS as PRODUCTS
+from shopwindow.catalog.operations.recommendations import OPERATIONS as RECOMMENDATIONS
+from shopwindow.catalog.operations.reviews import OPERATIONS as REVIEWS
+from shopwindow.catalog.operations.search import OPERATIONS as SEARCH
+from shopwindow.catalog.operations.status import OPERATIONS as STATUS
 from shopwindow.interface.contracts import contract_kind
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import in_family

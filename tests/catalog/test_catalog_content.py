@@ -30,10 +30,10 @@ from harness.content import (
     write_files,
 )
 from harness.program import Checked, Schemas, shopwindow
-from shopwindow.catalog import categories
-from shopwindow.catalog import rules as catalog_rules
-from shopwindow.catalog.check import CheckedCatalog
-from shopwindow.catalog.numbers_by_block import NumbersByBlock
+from shopwindow.catalog.feeds import rules as catalog_rules
+from shopwindow.catalog.index.check import CheckedCatalog
+from shopwindow.catalog.index.numbers_by_block import NumbersByBlock
+from shopwindow.catalog.operations import categories
 from shopwindow.content.check import records
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE

@@ -22,7 +22,7 @@ from harness.catalogs import CATALOG
 from harness.content import AT, edit, write_files
 from harness.program import Releases, aged, build, built, current, manifest, shopwindow, tree
 from shopwindow import library
-from shopwindow.catalog.index.building import sorted_together
+from shopwindow.catalog.catalog_index import sorted_together
 from shopwindow.catalog.index.file import PAGE_SIZE
 from shopwindow.content.reading import yaml
 from shopwindow.problems import Failure

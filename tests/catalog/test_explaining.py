@@ -15,9 +15,9 @@ from harness.catalogs import OpenedCatalog, ProductQuery, category, explain, ind
 from harness.content import SAMPLE, examples
 from harness.program import built, shopwindow
 from shopwindow import library
-from shopwindow.catalog.explaining import explained
-from shopwindow.catalog.index.searching import MAX_SCORED
-from shopwindow.catalog.index.words import STOP_WORDS
+from shopwindow.catalog.feeds.words import STOP_WORDS
+from shopwindow.catalog.operations.explaining import explained
+from shopwindow.catalog.search.searching import MAX_SCORED
 from shopwindow.problems import Misuse
 from shopwindow.shop import INTERFACE
 

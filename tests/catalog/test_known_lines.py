@@ -11,8 +11,8 @@ import pytest
 from catalog.test_catalog_content import CASES, FILES, INVENTORY, SMALL
 from harness.content import AT, STORE, edit, write_files
 from shopwindow import library
+from shopwindow.catalog.index.known_lines import FILE, NOTE
 from shopwindow.catalog.index.lines import digest_of
-from shopwindow.catalog.known_lines import FILE, NOTE
 from shopwindow.content.check.memory import Memory
 from shopwindow.problems import Problem
 from shopwindow.shop import INTERFACE

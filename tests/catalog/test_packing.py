@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from harness.catalogs import index, product
-from shopwindow.catalog.index.packing import (
+from shopwindow.catalog.feeds.packing import (
     FEWEST_SAMPLES,
     LONGEST_SAMPLE,
     DamagedRow,

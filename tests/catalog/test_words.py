@@ -3,7 +3,7 @@
 import pytest
 
 from harness.catalogs import OpenedCatalog, ProductQuery, index, product
-from shopwindow.catalog.index.words import indexed, stem, words
+from shopwindow.catalog.feeds.words import indexed, stem, words
 
 SAME = [
     ("knife", "knives"), ("shelf", "shelves"), ("scarf", "scarves"), ("loaf", "loaves"), ("leaf", "leaves"),

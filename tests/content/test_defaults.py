@@ -9,7 +9,7 @@ from facts.reference_pages import SCHEMAS, Schema, load, resolved
 from harness.catalogs import SETTINGS, files
 from harness.content import promotion, small, store, write
 from harness.program import built, tree
-from shopwindow.catalog.index.rows import LIMITED_QUANTITY
+from shopwindow.catalog.feeds.rows import LIMITED_QUANTITY
 from shopwindow.interface.operation import Allowance, Rate
 from shopwindow.retail.articles import MAX_QUANTITY
 from shopwindow.retail.bags.operations import MAX_ITEMS

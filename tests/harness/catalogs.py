@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from harness.content import app, site, small, store
 from harness.content import write as write_documents
 from harness.program import PHONE
-from shopwindow.catalog.index.building import CATALOG
-from shopwindow.catalog.index.explaining import explain
+from shopwindow.catalog.catalog_index import CATALOG
+from shopwindow.catalog.feeds.rows import LIMITED_QUANTITY
+from shopwindow.catalog.feeds.rules import check_digit
 from shopwindow.catalog.index.indexing import complete
 from shopwindow.catalog.index.lines import Feeds, Line
-from shopwindow.catalog.index.opened import OpenedCatalog, open_index
-from shopwindow.catalog.index.rows import LIMITED_QUANTITY
 from shopwindow.catalog.index.taking import take
 from shopwindow.catalog.protocol import SORTS, Catalog, Facet, Page, ProductQuery, Reviews
-from shopwindow.catalog.rules import check_digit
+from shopwindow.catalog.reading.explaining import explain
+from shopwindow.catalog.reading.opened import OpenedCatalog, open_index
 from shopwindow.content.documents.documents import Content
 
 # The room's own doors, for what the command does not show.

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from facts.conformance import xml
 from harness.content import SAMPLE, Shape, live
 from harness.program import Content, program_schemas
-from shopwindow.catalog.parameters import FacetValues, IdsSelected, IdsWithMask, Phrase, Quality, Ranges, ZipCode
+from shopwindow.catalog.operations.parameters import (
+    FacetValues,
+    IdsSelected,
+    IdsWithMask,
+    Phrase,
+    Quality,
+    Ranges,
+    ZipCode,
+)
 from shopwindow.interface import fields
 from shopwindow.interface.bind import bind
 from shopwindow.interface.body import Bodies

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness.program import Schemas
-from shopwindow.catalog.parameters import FacetValues, IdsSelected, IdsWithMask, Phrase, Ranges, ZipCode
+from shopwindow.catalog.operations.parameters import FacetValues, IdsSelected, IdsWithMask, Phrase, Ranges, ZipCode
 from shopwindow.interface.answer import refuse
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.interface.kinds import MAX_ID, Callback, Count, Ids, Number, ParameterKind, Radius, Text, Word, Words

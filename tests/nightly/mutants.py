@@ -83,7 +83,7 @@ MUTANTS = (
         "tests/interface/test_declared.py",
     ),
     Mutant(
-        "catalog/availability.py",
+        "catalog/operations/availability.py",
         "[by_number[number] for number in sorted(by_number)]",
         "[by_number[number] for number in by_number]",
         "tests/catalog/test_catalog_oracles.py::test_upcs_are_in_the_order_of_their_numbers_and_stores_nearest_first_then_by_number",
@@ -95,7 +95,7 @@ MUTANTS = (
         "tests/catalog/test_catalog_oracles.py::test_upcs_are_in_the_order_of_their_numbers_and_stores_nearest_first_then_by_number",
     ),
     Mutant(
-        "catalog/availability.py",
+        "catalog/operations/availability.py",
         'in_store if eligible else "UNAVAILABLE"',
         "in_store",
         "tests/catalog/test_catalog_oracles.py::test_what_cannot_be_picked_up_is_unavailable_for_it_whatever_the_store_has",

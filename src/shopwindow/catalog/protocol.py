@@ -1,6 +1,6 @@
 """What views ask of an opened catalog, and what it returns.
 
-Views know only this module. The index implements it (`catalog.index.opened`), and the
+Views know only this module. The index implements it (`catalog.reading.opened`), and the
 tests compare it with a plain implementation of the same protocol.
 """
 

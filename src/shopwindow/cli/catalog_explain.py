@@ -101,7 +101,7 @@ def explain(
     It has what each word stands for, how many products are found, and the first of them
     with their scores and the words that matched. The catalog is the current release's.
     """
-    from shopwindow.catalog.explaining import explained
+    from shopwindow.catalog.operations.explaining import explained
 
     with catalog_content(out, content, unbuilt) as answering:
         explanation = explained(interface(), answering, phrase, filters, limit, product)

@@ -58,7 +58,7 @@ class OpenedByParts(Protocol):
 class Index(Protocol):
     """What the engine requires of an index.
 
-    `shopwindow.catalog.index.CATALOG` is the department store's. Where a method takes
+    `shopwindow.catalog.catalog_index.CATALOG` is the department store's. Where a method takes
     ``feeds``, that is what `check` returned; ``opened`` is what `open` returned.
     """
 

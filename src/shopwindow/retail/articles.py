@@ -31,7 +31,7 @@ count: 12 digits and the same 12 after a zero are one number.
 
 
 class Articles(Protocol):
-    """What views outside the catalog may ask of it; `catalog.index.opened` answers."""
+    """What views outside the catalog may ask of it; `catalog.reading.opened` answers."""
 
     def product(self, id: int) -> Json | None:
         """Return a product's document, or None."""

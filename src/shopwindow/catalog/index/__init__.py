@@ -1,1 +1,1 @@
-"""The index behind the catalog: one SQLite file, its rows, search and facets."""
+"""All records together: checked in one pass that writes their rows, and summed anew by each build."""

@@ -14,8 +14,8 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
-from shopwindow.catalog.index.packing import DamagedRow, Packing
-from shopwindow.catalog.index.rows import document_digest
+from shopwindow.catalog.feeds.packing import DamagedRow, Packing
+from shopwindow.catalog.feeds.rows import document_digest
 
 COVERED = {
     "product": "SELECT id, digest FROM product ORDER BY id",

@@ -12,12 +12,12 @@ from typing import Any
 
 import orjson
 
+from shopwindow.catalog.feeds.tree import categories
+from shopwindow.catalog.feeds.words import indexed
 from shopwindow.catalog.index import sums
 from shopwindow.catalog.index.covered import rows_digest
 from shopwindow.catalog.index.file import INDEX_FORMAT, writing
 from shopwindow.catalog.index.taking import write_meta
-from shopwindow.catalog.index.tree import categories
-from shopwindow.catalog.index.words import indexed
 from shopwindow.content.reading.yaml import Json
 
 

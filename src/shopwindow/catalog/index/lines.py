@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
+from shopwindow.catalog.feeds.rows import DIGEST_BYTES, LIMITED_QUANTITY
 from shopwindow.catalog.index.file import INDEX_FORMAT
-from shopwindow.catalog.index.rows import DIGEST_BYTES, LIMITED_QUANTITY
 from shopwindow.content.reading.yaml import Json
 
 

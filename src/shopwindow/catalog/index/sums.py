@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from shopwindow.catalog.index.rows import BASIC
-from shopwindow.catalog.index.tree import Category
+from shopwindow.catalog.feeds.rows import BASIC
+from shopwindow.catalog.feeds.tree import Category
 
 TABLES = """
 CREATE TABLE category (id INTEGER PRIMARY KEY, document BLOB, words TEXT, products BLOB);

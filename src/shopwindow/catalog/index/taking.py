@@ -29,19 +29,20 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from shopwindow.catalog.index import rows, sums, wording
-from shopwindow.catalog.index.covered import kind_digest
-from shopwindow.catalog.index.file import copied, writing
-from shopwindow.catalog.index.lines import Faulty, Feeds, Line, LineReader, digest_of
-from shopwindow.catalog.index.packing import SAMPLES, Packing, trained
-from shopwindow.catalog.index.rows import (
+from shopwindow.catalog.feeds import rows
+from shopwindow.catalog.feeds.packing import SAMPLES, Packing, trained
+from shopwindow.catalog.feeds.rows import (
     BY_PRODUCT,
     DIGEST_BYTES,
     KINDS,
     IndexRow,
     RowMaker,
 )
-from shopwindow.catalog.index.tree import categories
+from shopwindow.catalog.feeds.tree import categories
+from shopwindow.catalog.index import sums, wording
+from shopwindow.catalog.index.covered import kind_digest
+from shopwindow.catalog.index.file import copied, writing
+from shopwindow.catalog.index.lines import Faulty, Feeds, Line, LineReader, digest_of
 from shopwindow.catalog.index.wording import Texts, Wording, texts_of
 from shopwindow.content.reading.processes import Progress, shared
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from shopwindow.catalog.index.rows import IndexRow
-from shopwindow.catalog.index.words import stem
+from shopwindow.catalog.feeds.rows import IndexRow
+from shopwindow.catalog.feeds.words import stem
 
 TABLES = """
 CREATE VIRTUAL TABLE text USING fts5

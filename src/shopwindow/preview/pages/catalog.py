@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from shopwindow.catalog.index.opened import OpenedCatalog
+from shopwindow.catalog.feeds.rules import ends
 from shopwindow.catalog.protocol import Catalog, ProductQuery
-from shopwindow.catalog.rules import ends
+from shopwindow.catalog.reading.opened import OpenedCatalog
 from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.documents import number
 from shopwindow.preview.pages.indexes import (

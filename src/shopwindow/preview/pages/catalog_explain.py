@@ -3,9 +3,9 @@
 from functools import lru_cache, partial
 from typing import Any
 
-from shopwindow.catalog.index.explaining import explain
-from shopwindow.catalog.index.opened import OpenedCatalog
 from shopwindow.catalog.protocol import CATEGORY_FILTER, ProductQuery
+from shopwindow.catalog.reading.explaining import explain
+from shopwindow.catalog.reading.opened import OpenedCatalog
 from shopwindow.content.reading.yaml import Json
 from shopwindow.preview.pages.catalog import KIND, ShownCatalog, drawn
 from shopwindow.preview.pages.documents import number

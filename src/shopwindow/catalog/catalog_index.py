@@ -1,0 +1,166 @@
+"""The catalog as an Index: built from checked feeds, opened, compared with another.
+
+The engine knows the catalog by `CATALOG` alone (interface.index). What a method does
+stands in the module that it calls, which is loaded then: most commands build no index,
+and open none.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from shopwindow.catalog.index.check import CheckedCatalog
+from shopwindow.catalog.index.check import check as check_feeds
+from shopwindow.catalog.index.file import INDEX_FORMAT, reading, room_for
+from shopwindow.catalog.kinds import KINDS
+from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.kinds import Kind
+from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.processes import Progress
+from shopwindow.content.reading.yaml import Json
+from shopwindow.interface.index import BROUGHT_BACK, HandedOut
+from shopwindow.problems import Failure
+
+if TYPE_CHECKING:
+    from shopwindow.catalog.reading.opened import OpenedCatalog
+
+
+@dataclass(frozen=True)
+class CatalogIndex:
+    """The catalog as the engine knows it; interface.index says what a method is for."""
+
+    name: str = "catalog"
+    file: str = "catalog.sqlite"
+    format: int = INDEX_FORMAT
+    kinds: tuple[Kind, ...] = KINDS
+
+    def check(
+        self, sources: Sequence[Source], beside: Unstreamed
+    ) -> tuple[CheckedCatalog | None, FeedReport]:
+        """Check the catalog's files (`catalog.index.check`)."""
+        return check_feeds(sources, beside)
+
+    def digest(self, feeds: CheckedCatalog) -> str:
+        """Return a digest of the catalog's files."""
+        return feeds.digest()
+
+    def beside(self, content: Content) -> Json:
+        """Return the settings that rows depend on."""
+        settings = content.setting("catalog") or {}
+        return {name: settings.get(name) for name in STORED_SETTINGS}
+
+    def build(
+        self,
+        feeds: CheckedCatalog,
+        content: Content,
+        path: Path,
+        jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> str:
+        """Write catalog.sqlite. Return the digest of its rows.
+
+        Raises OSError if the disk does not take the file.
+        """
+        from shopwindow.catalog.index.indexing import complete
+
+        settings = content.setting("catalog") or {}
+        with room_for(path):
+            feeds.lines.write(path.resolve(), jobs, progress)
+            return complete(
+                path.resolve(),
+                feeds.categories,
+                feeds.brands,
+                feeds.synonyms,
+                sorted(feeds.stores),
+                settings.get("brand_url"),
+            )
+
+    def rows(self, path: Path) -> str:
+        """Return the digest of the rows of a file (`covered`)."""
+        from shopwindow.catalog.index.covered import altered, rows_digest
+
+        try:
+            with closing(reading(path)) as database:
+                for product in altered(database):
+                    raise Failure(f"{path}: product {product} is not what was built")
+                return rows_digest(database)
+        except sqlite3.Error as error:
+            raise Failure(f"{path}: cannot be read as a catalog: {error}") from None
+
+    def open(self, path: Path, handed_out: HandedOut | None = None) -> "OpenedCatalog":
+        """Return the catalog in a file; with ``handed_out`` its reads are recorded.
+
+        Raises Failure if the file is no catalog, or one of another format.
+        """
+        from shopwindow.catalog.reading.opened import RecordedCatalog, open_index
+
+        try:
+            if handed_out is None:
+                return open_index(path)
+            return RecordedCatalog(path, handed_out)
+        except (ValueError, sqlite3.Error) as error:
+            why = str(error)
+        except KeyError as missing:
+            why = f"it lacks {missing}"
+        raise Failure(f"{path}: cannot be read as a catalog: {why}; {BROUGHT_BACK}")
+
+    def probe(self, opened: "OpenedCatalog") -> None:
+        """Look up one product."""
+        opened.product_ids(limit=1)
+
+    def differences(
+        self, old: "OpenedCatalog | None", new: "OpenedCatalog | None"
+    ) -> Iterator[tuple[str, str]]:
+        """Yield kind and id of the categories and products that differ."""
+        for kind in COMPARED_KINDS:
+            old_digests = old.digests(kind) if old else ()
+            new_digests = new.digests(kind) if new else ()
+            for id, was, now in sorted_together(old_digests, new_digests):
+                if was != now:
+                    yield kind, str(id)
+
+    def document(
+        self, opened: "OpenedCatalog | None", kind: str, identity: str
+    ) -> Json | None:
+        """Return a product or category as editors write it, with computed members."""
+        if opened is None:
+            return None
+        if kind == "product":
+            return opened.product(int(identity))
+        return opened.category(int(identity))
+
+
+CATALOG = CatalogIndex()
+
+STORED_SETTINGS = ("brand_url", "limited_quantity")
+"""What site.yaml's `catalog` says and the index stores. Its other settings go into
+responses alone.
+"""
+
+COMPARED_KINDS: tuple[Literal["category", "product"], ...] = ("category", "product")
+"""The kinds that a difference names. Responses show the others as parts of these."""
+
+
+def sorted_together(
+    old: Iterable[tuple[int, bytes]], new: Iterable[tuple[int, bytes]]
+) -> Iterator[tuple[int, bytes | None, bytes | None]]:
+    """Yield (id, old digest, new digest) from two streams in order of id.
+
+    A digest is None if its stream lacks the id.
+    """
+    both = merge(
+        ((id, 0, digest) for id, digest in old),
+        ((id, 1, digest) for id, digest in new),
+    )
+    for id, group in groupby(both, itemgetter(0)):
+        digests: list[bytes | None] = [None, None]
+        for _, side, digest in group:
+            digests[side] = digest
+        yield id, digests[0], digests[1]

@@ -1,0 +1,58 @@
+"""The tree of categories: each with its place, and the words of the names above it."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from shopwindow.catalog.feeds.words import indexed
+from shopwindow.content.reading.yaml import Json
+
+
+class Category(NamedTuple):
+    """A category.
+
+    Attributes:
+        document: as editors wrote it, with `parent`, `depth` and `children`, and
+            without the categories within it.
+        line: its id and those of the categories above it.
+        words: of the names of all these.
+    """
+
+    document: Json
+    line: tuple[int, ...]
+    words: str
+
+
+def categories(documents: Iterable[Json]) -> dict[int, Category]:
+    """Return all categories by id, in their order, from trees and from lists with
+    `parent`.
+    """
+    flat: dict[int, Json] = {}
+    parents: dict[int, int | None] = {}
+
+    def enter(document: Json, parent: int | None) -> None:
+        id = document["id"]
+        flat[id], parents[id] = document, document.get("parent", parent)
+        for child in document.get("categories", ()):
+            enter(child, id)
+
+    for document in documents:
+        enter(document, None)
+    children: dict[int, list[int]] = {id: [] for id in flat}
+    for id, parent in parents.items():
+        if parent is not None:
+            children[parent].append(id)
+
+    by_id = {}
+    for id, document in flat.items():
+        line = [id]
+        while (parent := parents[line[-1]]) is not None and parent not in line:
+            line.append(parent)
+        own = {key: value for key, value in document.items() if key != "categories"}
+        computed = {
+            "parent": parents[id],
+            "depth": len(line),
+            "children": children[id],
+        }
+        words = indexed(" ".join(flat[above]["name"] for above in line))
+        by_id[id] = Category(own | computed, tuple(line), " ".join(words))
+    return by_id

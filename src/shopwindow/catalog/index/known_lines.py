@@ -1,0 +1,183 @@
+"""The rows of all lines, in the memory of a content folder: a check writes them, a build
+copies them, and the next check begins with them.
+
+The file is replaced as a whole once a check has found nothing wrong, and a note beside it
+has its digest. Where it is gone, damaged or another one, all lines are checked again.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from hashlib import file_digest
+from io import BufferedReader
+from pathlib import Path
+
+import orjson
+
+from shopwindow.catalog.feeds import rules
+from shopwindow.catalog.feeds.entries import RecordEntry, entries_of
+from shopwindow.catalog.feeds.rules import Referable
+from shopwindow.catalog.index.agreement import agree
+from shopwindow.catalog.index.file import copied
+from shopwindow.catalog.index.lines import Faulty, Feeds, Line
+from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.reading.processes import Progress
+from shopwindow.content.reading.scratch import scratch
+from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
+from shopwindow.content.schemas.lines import LineFaults
+from shopwindow.problems import Failure
+
+FILE = "catalog-lines"
+"""The name of the file with the rows, in the memory of the folder."""
+
+NOTE = "catalog"
+"""The note of the state of feeds in which nothing was wrong, and of the file's digest."""
+
+
+class CheckedLines:
+    """Reads the lines of feeds, and checks each by itself."""
+
+    def __init__(self, around: Unstreamed, referable: Referable) -> None:
+        self.around, self.referable = around, referable
+
+    def lines(self, part: FeedBlock) -> Iterator[Line]:
+        """Yield the lines of a part. Raises Faulty where it cannot be read."""
+        if part.source.is_feed:
+            for number, text in FeedLines(self.around.folder, part):
+                if isinstance(text, Malformed):
+                    raise Faulty
+                yield Line(text.removeprefix(BYTE_ORDER_MARK).strip(), (number, text))
+            return
+        for entry in self._entries(part, ()):
+            yield Line(orjson.dumps(entry.value), entry)
+
+    def documents(self, part: FeedBlock, lines: Sequence[Line]) -> Iterator[Json]:
+        """Yield the documents of some lines. Raises Faulty where one is at fault."""
+        if part.source.is_feed:
+            entries = self._entries(part, [line.record for line in lines])
+        else:
+            entries = iter([line.record for line in lines])
+        kind = part.source.kind.name
+        for entry in entries:
+            wrong = rules.findings(kind, entry.value, rules.always, self.referable)
+            if next(wrong, None):
+                raise Faulty
+            yield entry.value
+
+    def _entries(
+        self, part: FeedBlock, lines: Sequence[tuple[int, bytes]]
+    ) -> Iterator[RecordEntry]:
+        """Yield records in which the schema finds nothing wrong."""
+        report, faults = FeedReport(), LineFaults(self.around.schemas)
+        for entry in entries_of(part, self.around, report, lines, faults):
+            if entry.findings:
+                raise Faulty
+            yield entry
+        if report.extent() != (0, 0, 0):
+            raise Faulty
+
+
+class KnownLines:
+    """The rows of all lines of some feeds.
+
+    ``state``: that of everything that the check reads; empty where it may change unseen.
+    """
+
+    def __init__(
+        self,
+        feeds: Callable[[], Feeds],
+        around: Unstreamed,
+        referable: Referable,
+        state: str,
+    ) -> None:
+        self._feeds_of, self._around, self._referable = feeds, around, referable
+        self._state, self._digest = state, ""
+        # It stays what it is, whatever another check writes in its place.
+        self._file: BufferedReader | None = None
+
+    @cached_property
+    def feeds(self) -> Feeds:
+        return self._feeds_of()
+
+    def check(self) -> bool:
+        """Check the lines that are not known, and all of them together.
+
+        Returns whether that was done: it is not where the disk does not take the rows.
+        Raises Faulty where something is wrong.
+        """
+        memory = self._around.memory
+        stored = memory.file(FILE)
+        state, _, self._digest = memory.noted(NOTE).partition(" ")
+        self._file = _opened(stored)
+        if self._state and self._state == state and (self._file or not stored):
+            return True
+        start, self._file = self._intact(), None
+        draft = memory.draft(FILE)
+        if draft and stored and self._has_taken(draft, start):
+            with suppress(OSError):
+                draft.replace(stored)
+                memory.note(NOTE, f"{self._state} {self._digest}")
+            return True
+        with scratch() as folder:
+            return self._has_taken(folder / FILE, start)
+
+    def _has_taken(self, path: Path, start: BufferedReader | None) -> bool:
+        """Write the rows of all lines into a new file, and hold it open.
+
+        Returns whether the disk takes it. Raises Faulty.
+        """
+        from shopwindow.catalog.index.taking import take  # with numpy, 0.07 s
+
+        around = self._around
+        try:
+            take(path, self.feeds, start, self._agree, around.jobs, around.progress)
+            self._file = _opened(path)
+        except (OSError, sqlite3.Error):
+            return False
+        finally:
+            if self._file is None:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+        if self._file is None:
+            return False
+        self._digest = file_digest(self._file, "sha256").hexdigest()
+        return True
+
+    def _agree(self, out: sqlite3.Connection) -> bool:
+        return agree(out, self._referable, self._around.case)
+
+    def _intact(self) -> BufferedReader | None:
+        """Return the file, if it has the bytes that were written."""
+        if self._file is None:
+            return None
+        self._file.seek(0)
+        is_intact = file_digest(self._file, "sha256").hexdigest() == self._digest
+        return self._file if is_intact else None
+
+    def write(self, path: Path, jobs: int | None, progress: Progress | None) -> None:
+        """Write the rows of all lines into a new file.
+
+        Raises Failure where a feed was changed since it was checked, and sqlite3.Error or
+        OSError where the disk does not take the file.
+        """
+        from shopwindow.catalog.index.taking import take
+
+        intact = self._intact()
+        if intact:
+            copied(intact, path)
+            return
+        self._around.memory.note(NOTE, " ")  # so the next check writes them again
+        try:
+            take(path, self.feeds, None, self._agree, jobs, progress)
+        except Faulty:
+            raise Failure(
+                "the feeds of the catalog were changed while they were read; try again"
+            ) from None
+
+
+def _opened(path: Path | None) -> BufferedReader | None:
+    with suppress(OSError):
+        return open(path, "rb") if path else None
+    return None

@@ -1,0 +1,430 @@
+"""The catalog of a release, opened: `catalog.protocol.Catalog` implemented.
+
+`OpenedCatalog` answers from three modules. `opened_file` reads rows of the SQLite file,
+`lists` turns products into pages, and `store_stock` says what stores have. What is read
+by the id of a document stands here, and so does a search: `searching` knows what a
+phrase finds, and this module adds its price limit and the product whose number it is.
+"""
+
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+import numpy as np
+import orjson
+
+from shopwindow.catalog.feeds.rules import ends
+from shopwindow.catalog.feeds.words import stem
+from shopwindow.catalog.index.file import INDEX_FORMAT
+from shopwindow.catalog.protocol import Page, ProductQuery, Reviews
+from shopwindow.catalog.reading.lists import ProductLists
+from shopwindow.catalog.reading.opened_file import OpenedFile
+from shopwindow.catalog.reading.parts_read import PRODUCT_PARTS, PartsRead, part_digest
+from shopwindow.catalog.reading.store_stock import StoreStock, upc_numbers
+from shopwindow.catalog.search.clauses import Ranks
+from shopwindow.catalog.search.searching import Searched, best_first, find
+from shopwindow.content.reading.yaml import Json
+from shopwindow.interface.index import HandedOut
+from shopwindow.retail.articles import Status
+
+SPELLABLE_WORDS = 100_000
+"""Spelling is corrected to so many words, the most frequent ones. A misspelled one is
+compared with all of them, which takes some 5 ms.
+"""
+
+Stars = tuple[int, int, int, int, int]
+NO_STARS: Stars = (0, 0, 0, 0, 0)
+
+
+def average(stars: Sequence[int]) -> float:
+    """Return the mean rating, one decimal, halves upwards; 0.0 without ratings.
+
+    ``stars``: how many ratings have 1, 2, 3, 4 and 5 stars. It is computed in integers,
+    so that the result is exact.
+    """
+    total = sum(stars)
+    tenths = sum(number * count for number, count in enumerate(stars, 1)) * 10
+    return (2 * tenths + total) // (2 * total) / 10 if total else 0.0
+
+
+def open_index(path: Path) -> "OpenedCatalog":
+    """Return the catalog in a file.
+
+    Raises ValueError if it has another format, sqlite3.Error if it is no catalog.
+    """
+    index = OpenedCatalog(path)
+    if index.file.meta["format"] != INDEX_FORMAT:
+        raise ValueError(
+            f"its format is {index.file.meta['format']}, not {INDEX_FORMAT}"
+        )
+    return index
+
+
+class OpenedCatalog:
+    """One catalog, open for reading: a `protocol.Catalog`, and what a search reads of
+    it (`clauses.IndexReader`).
+
+    Attributes:
+        file: the rows, for what counts or compares whole catalogs.
+        lists: of products, for what explains why one stands where it does.
+        stock: of stores, for what counts a catalog.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.file = OpenedFile(path)
+        self.stock = StoreStock(self.file)
+        self.lists = ProductLists(self.file, self.stock)
+        self.active = self.file.active
+
+    # -- products by id ----------------------------------------------------------------
+
+    def product(self, id: int) -> Json | None:
+        return self.products((id,)).get(id)
+
+    def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
+        statement = "SELECT id, document FROM product WHERE id IN ({})"
+        load = self.file.packing.load
+        products = {id: load(data) for id, data in self.file.many(statement, ids)}
+        if not products:
+            return {}
+        statement = "SELECT * FROM rating WHERE product IN ({})"
+        stars = {id: counts for id, *counts in self.file.many(statement, ids)}
+        statement = (
+            "SELECT upc, online FROM upc JOIN stock USING (upc) WHERE product IN ({})"
+        )
+        online = dict(self.file.many(statement, ids))
+        for id, product in products.items():
+            self._complete(product, stars.get(id, NO_STARS), online)
+        return products
+
+    def _complete(
+        self, product: Json, stars: Sequence[int], online: Mapping[int, int | None]
+    ) -> None:
+        """Give a product the computed members that `protocol.Catalog` promises.
+
+        Args:
+            product: as its feed has it.
+            stars: how many ratings have 1, 2, 3, 4 and 5 stars.
+            online: the stock of the site by UPC. Where nobody says it, it can be sent.
+        """
+        is_active = product.get("active", True)
+        is_available = is_active and "upcs" not in product
+        for upc in product.get("upcs", ()):
+            in_stock = online.get(int(upc["upc"])) != 0
+            upc["available"] = is_active and upc.get("active", True) and in_stock
+            is_available = is_available or upc["available"]
+        price, reviews = product["price"], sum(stars)
+        low, high = ends(price.get("sale", price["regular"]))
+        product |= {
+            "reviewCount": reviews,
+            "available": is_available,
+            "onsale": "sale" in price,
+            "priceLow": float(low),
+            "priceHigh": float(high),
+        }
+        if reviews:
+            product["rating"] = average(stars)
+        if product.get("brand") in self._brands:
+            product["brandId"], _ = self._brands[product["brand"]]
+
+    @cached_property
+    def _brands(self) -> Mapping[str, tuple[int, str]]:
+        """The id and URL of each brand that editors described, by its name."""
+        rows = self.file.rows("SELECT name, id, url FROM brand")
+        return {name: (id, url) for name, id, url in rows}
+
+    def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
+        numbers = upc_numbers(upcs)
+        rows = self.file.many(
+            "SELECT upc, product FROM upc WHERE upc IN ({})", list(numbers.values())
+        )
+        products = dict(rows)
+        return {
+            upc: products[number]
+            for upc, number in numbers.items()
+            if number in products
+        }
+
+    def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
+        id = self.file.one("SELECT product FROM upc WHERE sku = ?", sku)
+        product = None if id is None else self.product(id)
+        if product is None:
+            return None
+        return product, next(entry for entry in product["upcs"] if entry["sku"] == sku)
+
+    def product_ids(
+        self,
+        since: str | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+        categories: Sequence[int] | None = None,
+    ) -> tuple[int, list[int]]:
+        ids = self.lists.column("id")
+        if categories is not None:
+            ids = ids[self.lists.of_categories(categories)]
+        if since is not None:
+            instant = round(datetime.fromisoformat(since).timestamp() * 1000)
+            statement = "SELECT id FROM listed WHERE updated IS NULL OR updated >= ?"
+            rows = self.file.rows(statement, (instant,))
+            ids = ids[np.isin(ids, np.array(rows, np.int64).ravel())]
+        end = None if limit is None else offset + limit
+        return len(ids), np.sort(ids)[offset:end].tolist()
+
+    def featured(self) -> Sequence[int]:
+        ids: list[int] = orjson.loads(self.file.meta["featured"])
+        return ids
+
+    def families(
+        self, ids: Sequence[int]
+    ) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
+        if not self._has_families:
+            return {}
+        members: dict[int, list[int]] = {}
+        collections: dict[int, list[int]] = {}
+        for by_id, own, other, order in (
+            (members, "collection", "member", "place"),
+            (collections, "member", "collection", "collection"),
+        ):
+            statement = (
+                f"SELECT {own}, {other} FROM member WHERE {own} IN ({{}})"
+                f" ORDER BY {own}, {order}"
+            )
+            for id, relative in self.file.many(statement, ids):
+                by_id.setdefault(id, []).append(relative)
+        return {
+            id: (members.get(id, []), collections.get(id, []))
+            for id in members.keys() | collections.keys()
+        }
+
+    @cached_property
+    def _has_families(self) -> bool:
+        """Whether any product is a collection: without one, no statement is needed."""
+        return bool(self.file.rows("SELECT 1 FROM member LIMIT 1"))
+
+    # -- categories and lists ----------------------------------------------------------
+
+    def category(self, id: int) -> Json | None:
+        data = self.file.one("SELECT document FROM category WHERE id = ?", id)
+        return None if data is None else orjson.loads(data)
+
+    def roots(self) -> Sequence[int]:
+        ids: list[int] = orjson.loads(self.file.meta["roots"])
+        return ids
+
+    def facet_names(self) -> Collection[str]:
+        return self.lists.facets.keys()
+
+    def browse(self, category: int, query: ProductQuery) -> Page:
+        if self.file.one("SELECT id FROM category WHERE id = ?", category) is None:
+            return Page(0)
+        return self.lists.page(self.lists.of_category(category), query)
+
+    def brands(
+        self, categories: Sequence[int], reference: int | None = None
+    ) -> Sequence[tuple[str, str]]:
+        ranks = self.lists.of_categories(categories)
+        if reference is not None:
+            ranks = np.intersect1d(ranks, self.lists.of_category(reference))
+        template = self.file.meta["brand_url"] or ""
+        urls = {}
+        for name, _ in self.lists.facets["BRAND"].count(ranks):
+            _, url = self._brands.get(name, (0, ""))
+            urls[name] = url or template.replace("{name}", quote(name, safe=""))
+        return sorted((name, url) for name, url in urls.items() if url)
+
+    # -- a search ----------------------------------------------------------------------
+
+    def search(self, phrase: str, query: ProductQuery) -> Page:
+        searched, ranks = self.searched(phrase)
+        page = self.lists.page(ranks, query, partial(best_first, self, searched))
+        return replace(page, corrected=searched.corrected)
+
+    def searched(self, phrase: str) -> tuple[Searched, Ranks]:
+        """Return what a phrase finds and why, and the ranks that its price limit leaves
+        before any other filter.
+        """
+        searched = find(self, phrase)
+        direct = () if searched.direct is None else (searched.direct,)
+        ranks = self.lists.ranks((*searched.ids, *direct))
+        if direct:
+            ranks = np.unique(ranks)
+        if searched.limit:
+            ranks = self.lists.narrowed(ranks, ProductQuery(price=(searched.limit,)))
+        return searched, ranks
+
+    def direct(self, phrase: str) -> int | None:
+        """Return the id of the active product whose id, UPC or sku a phrase is, or
+        None.
+        """
+        number = phrase.strip()
+        if not (number.isascii() and number.isdigit() and len(number) <= 16):
+            return None
+        for own in (
+            "?",
+            "SELECT product FROM upc WHERE upc = ?",
+            "SELECT product FROM upc WHERE sku = ?",
+        ):
+            statement = f"SELECT id FROM listed WHERE active AND id IN ({own})"
+            id: int | None = self.file.one(statement, int(number))
+            if id is not None:
+                return id
+        return None
+
+    def texts(self, ids: Sequence[int]) -> Mapping[int, Sequence[str]]:
+        """Return the words of products in name, brand, kind and attributes, by id."""
+        statement = (
+            "SELECT id, name, brand, type, attributes, categories FROM words"
+            " WHERE id IN ({})"
+        )
+        texts = {}
+        for id, name, brand, type, attributes, categories in self.file.many(
+            statement, ids
+        ):
+            above = (self._words_of.get(one, "") for one in orjson.loads(categories))
+            texts[id] = name, brand, " ".join((type, *above)), attributes
+        return texts
+
+    @cached_property
+    def _words_of(self) -> Mapping[int, str]:
+        """The words of each category's name, and of those above it."""
+        return dict(self.file.rows("SELECT id, words FROM category"))
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a statement; none for a number that no row can hold."""
+        return self.file.rows(statement, values)
+
+    @cached_property
+    def synonyms(self) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
+        """The stems of a word, or of a name of several words → those of each of its
+        synonyms.
+        """
+        synonyms: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for group in orjson.loads(self.file.meta["synonyms"]):
+            names = [tuple(map(stem, text.split())) for text in group]
+            for name in names:
+                synonyms.setdefault(name, []).extend(
+                    other for other in names if other != name
+                )
+        return synonyms
+
+    @cached_property
+    def spellable(self) -> Mapping[str, str]:
+        """The words that spelling is corrected to, the most frequent first, with their
+        stems; of words with one stem only the first.
+        """
+        statement = (
+            "SELECT word, stem FROM word WHERE length(word) BETWEEN 3 AND 30"
+            " ORDER BY products DESC, word LIMIT ?"
+        )
+        by_stem: dict[str, str] = {}
+        for word, word_stem in self.rows(statement, (SPELLABLE_WORDS,)):
+            if word.isascii() and word.isalpha():
+                by_stem.setdefault(word_stem, word)
+        return {word: word_stem for word_stem, word in by_stem.items()}
+
+    # -- beside a product --------------------------------------------------------------
+
+    def reviews(self, product: int, page: int, number: int) -> Reviews:
+        rows = self.file.rows(
+            "SELECT one, two, three, four, five FROM rating WHERE product = ?",
+            (product,),
+        )
+        if not rows:
+            return Reviews(0.0, 0, NO_STARS, ())
+        (counts,) = rows
+        shown = self.file.rows(
+            "SELECT document FROM review WHERE product = ?"
+            " ORDER BY date DESC, id LIMIT ? OFFSET ?",
+            (product, number, (page - 1) * number),
+        )
+        reviews = tuple([orjson.loads(data) for (data,) in shown])
+        one, two, three, four, five = counts
+        stars = one, two, three, four, five
+        return Reviews(average(stars), sum(stars), stars, reviews)
+
+    def recommended(self, product: int, number: int) -> Sequence[int]:
+        statement = "SELECT products FROM recommendation WHERE product = ?"
+        chosen = orjson.loads(self.file.one(statement, product) or b"[]")  # by editors
+        statement = "SELECT id FROM listed WHERE active AND id IN ({})"
+        active = {id for (id,) in self.file.many(statement, chosen)} if chosen else ()
+        recommended = [
+            id for id in dict.fromkeys(chosen) if id != product and id in active
+        ]
+
+        document = self.product(product)
+        if len(recommended) < number and document and "brand" in document:
+            of_home = self.lists.of_category(document["categories"][0])
+            of_brand = ProductQuery(filters={"BRAND": (document["brand"],)})
+            alike = self.lists.ids(self.lists.narrowed(of_home, of_brand))
+            others = (id for id in alike if id != product and id not in active)
+            recommended += islice(others, number - len(recommended))
+        return recommended[:number]
+
+    def availability(
+        self, upcs: Sequence[str], locations: Sequence[int]
+    ) -> Mapping[tuple[str, int], Status]:
+        return self.stock.availability(upcs, locations)
+
+    # -- for a build: what was read, and what differs ----------------------------------
+
+    def following(self, report: Callable[[str], None]) -> PartsRead:
+        """Return a catalog that reports which of its parts it returns."""
+        return PartsRead(self, report)
+
+    def part_digest(self, part: str) -> str:
+        """Return a digest of a part that `following` reported."""
+        name, _, id = part.partition(" ")
+        if name == "listed":
+            return self.lists.signature(int(id)).hex()
+        return part_digest(self.file.rows, part)
+
+    def digests(
+        self, kind: Literal["category", "product"]
+    ) -> Iterator[tuple[int, bytes]]:
+        """Yield (id, digest) in order of id.
+
+        Digests of two catalogs differ if the document does. The digest of a category is
+        its document.
+        """
+        for id, *parts in self.file.database.execute(DIGEST_QUERIES[kind]):
+            yield id, repr(parts).encode()
+
+
+DIGEST_QUERIES = {
+    "category": "SELECT id, document FROM category ORDER BY id",
+    "product": f"{PRODUCT_PARTS} ORDER BY id",
+}
+
+
+class RecordedCatalog(OpenedCatalog):
+    """A catalog that reports which products and categories it returns.
+
+    A build uses it, to record which documents each response was computed from.
+    """
+
+    def __init__(self, path: Path, handed_out: HandedOut) -> None:
+        super().__init__(path)
+        self._handed_out = handed_out
+
+    def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
+        products = super().products(ids)
+        for id in products:
+            self._handed_out("product", str(id))
+        return products
+
+    def category(self, id: int) -> Json | None:
+        category = super().category(id)
+        if category is not None:
+            self._handed_out("category", str(id))
+        return category

@@ -1,0 +1,106 @@
+"""The open file of a catalog: connections, statements and packed documents.
+
+The file never changes, so it is opened immutable and without locks. SQLite maps as much
+of it as it can, and the rest lies in the system's page cache; all processes share both.
+Each thread has a connection of its own, and a forked process opens new ones.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from shopwindow.catalog.feeds.packing import Packing
+
+MAPPED_BYTES = 1 << 40
+"""Bytes of the file that may be mapped: all of it. SQLite has a lower limit, usually 2
+GiB.
+"""
+
+CACHE_SIZE = -16384
+"""Pages that a connection caches of what is not mapped; negative for KiB, so 16 MiB:
+the upper levels of every tree.
+"""
+
+INTEGER_END = 1 << 63
+"""SQLite's integers are less than this, and not less than its negative."""
+
+MAX_PLACEHOLDERS = 900
+"""Ids in one statement. SQLite took at most 999 placeholders before its release 3.32.
+"""
+
+
+class OpenedFile:
+    """The file of one catalog, open for reading by any number of threads.
+
+    Attributes:
+        meta: the values of the table `meta`, by name.
+        active: how many products are active.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the file ``path``.
+
+        Raises sqlite3.Error if it is no catalog, KeyError if it lacks `active`.
+        """
+        self._uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+        self._local = threading.local()
+        self._inherited: list[sqlite3.Connection] = []
+        self.meta: dict[str, Any] = dict(self.rows("SELECT name, value FROM meta"))
+        self.active: int = self.meta["active"]
+
+    @property
+    def database(self) -> sqlite3.Connection:
+        """This thread's connection.
+
+        A connection of a parent process is neither used nor closed: SQLite allows
+        neither across a fork. It stays referenced here, so that nothing closes it.
+        """
+        local = self._local
+        if getattr(local, "process", None) != os.getpid():
+            if getattr(local, "connection", None):
+                self._inherited.append(local.connection)
+            local.connection = sqlite3.connect(
+                self._uri, uri=True, isolation_level=None
+            )
+            local.connection.execute(f"PRAGMA mmap_size={MAPPED_BYTES}")
+            local.connection.execute(f"PRAGMA cache_size={CACHE_SIZE}")
+            local.process = os.getpid()
+        connection: sqlite3.Connection = local.connection
+        return connection
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a statement; none for a number that no row can hold."""
+        try:
+            return self.database.execute(statement, values).fetchall()
+        except OverflowError:
+            return []
+
+    def one(self, statement: str, *values: Any) -> Any:
+        """Return the first column of the first row, or None."""
+        rows = self.rows(statement, values)
+        return rows[0][0] if rows else None
+
+    def many(self, statement: str, values: Sequence[int]) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement with `IN ({})`, for any number of values."""
+        if len(values) == 1:
+            return self.rows(statement.replace("IN ({})", "= ?"), values)
+        values = [value for value in values if -INTEGER_END <= value < INTEGER_END]
+        rows = []
+        for start in range(0, len(values), MAX_PLACEHOLDERS):
+            batch = values[start : start + MAX_PLACEHOLDERS]
+            rows += self.rows(statement.format(",".join("?" * len(batch))), batch)
+        return rows
+
+    @property
+    def packing(self) -> Packing:
+        """How products' documents are packed. This thread's, because no two threads may
+        use one.
+        """
+        packing: Packing | None = getattr(self._local, "packing", None)
+        if packing is None:
+            packing = self._local.packing = Packing(self.meta["dictionary"])
+        return packing

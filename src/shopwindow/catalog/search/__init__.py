@@ -1,0 +1,1 @@
+"""From a phrase to terms, to the products that have them, to the best of these first."""
