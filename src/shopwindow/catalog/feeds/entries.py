@@ -5,7 +5,7 @@ what its schema finds, so that rules may look at the parts that are sound; `Reco
 finds a part of a record in its file again, for the place of a problem.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -32,7 +32,6 @@ from shopwindow.content.schemas.lines import (
     Combination,
     LineCause,
     LineFaults,
-    cause,
 )
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Place, Pointer, Problem
@@ -150,29 +149,6 @@ def _count_unreadable(
     is_example = faults.examples[common] <= EXAMPLES
     problems = [fault.problem(source.path)] if is_example else []
     report.add_line(source.path, common, problems)
-
-
-def report_line(
-    entry: RecordEntry,
-    findings: Iterable[Finding],
-    places: "RecordPlaces",
-    report: FeedReport,
-    faults: LineFaults,
-) -> None:
-    """Count a line of a feed by what is wrong with it; the first lines of a cause are
-    problems with places. What is absent is left to the caller.
-    """
-    path, kind = entry.source.path, entry.source.kind.name
-    by_cause: dict[LineCause, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        if not finding.follows and not finding.absent:
-            by_cause[cause(kind, finding)].append(finding)
-    for common, own in by_cause.items():
-        faults.examples[common] += 1
-        if faults.examples[common] > EXAMPLES:
-            report.add_line(path, common)
-            continue
-        report.add_line(path, common, [places.problem(entry, one) for one in own])
 
 
 def _findings(

@@ -11,17 +11,15 @@ from shopwindow.catalog.feeds import rules
 from shopwindow.catalog.feeds.entries import (
     RecordEntry,
     RecordPlaces,
-    entries_of,
     repeated,
-    report_line,
 )
+from shopwindow.catalog.feeds.record_check import RecordCheck
 from shopwindow.catalog.feeds.rules import Referable
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.check.records import FeedBlock, FeedLines
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Json
-from shopwindow.content.schemas.lines import LineFaults
 from shopwindow.problems import Pointer
 
 _NOTHING_REFERABLE = Referable(None, None, None)
@@ -32,21 +30,11 @@ def small_of(
     sources: Sequence[Source], around: Unstreamed, report: FeedReport
 ) -> list[RecordEntry]:
     """Return all records of some files, each checked by itself."""
-    places, faults = RecordPlaces(around.folder), LineFaults(around.schemas)
-    entries = []
+    check = RecordCheck(around, _NOTHING_REFERABLE)
+    entries: list[RecordEntry] = []
     for block in map(FeedBlock, sources):
         lines = FeedLines(around.folder, block)
-        for entry in entries_of(block, around, report, lines, faults):
-            entries.append(entry)
-            kind = entry.source.kind.name
-            by_rules = rules.findings(
-                kind, entry.value, entry.sound, _NOTHING_REFERABLE
-            )
-            findings = (*entry.findings, *by_rules)
-            if entry.line is not None:
-                report_line(entry, findings, places, report, faults)
-            else:
-                report.add(places.problem(entry, finding) for finding in findings)
+        entries += check.entries(block, lines, report, around.limit)
     return entries
 
 

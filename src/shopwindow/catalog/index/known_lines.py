@@ -15,8 +15,8 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.catalog.feeds import rules
-from shopwindow.catalog.feeds.entries import RecordEntry, entries_of
+from shopwindow.catalog.feeds.entries import NumberedLine
+from shopwindow.catalog.feeds.record_check import RecordCheck
 from shopwindow.catalog.feeds.rules import Referable
 from shopwindow.catalog.index.agreement import agree
 from shopwindow.catalog.index.file import copied
@@ -26,7 +26,6 @@ from shopwindow.content.check.records import FeedBlock, FeedLines
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.scratch import scratch
 from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
-from shopwindow.content.schemas.lines import LineFaults
 from shopwindow.problems import Failure
 
 FILE = "catalog-lines"
@@ -50,32 +49,26 @@ class CheckedLines:
                     raise Faulty
                 yield Line(text.removeprefix(BYTE_ORDER_MARK).strip(), (number, text))
             return
-        for entry in self._entries(part, ()):
-            yield Line(orjson.dumps(entry.value), entry)
+        for value in self._checked(part, ()):
+            yield Line(orjson.dumps(value), value)
 
     def documents(self, part: FeedBlock, lines: Sequence[Line]) -> Iterator[Json]:
         """Yield the documents of some lines. Raises Faulty where one is at fault."""
-        if part.source.is_feed:
-            entries = self._entries(part, [line.record for line in lines])
-        else:
-            entries = iter([line.record for line in lines])
-        kind = part.source.kind.name
-        for entry in entries:
-            wrong = rules.findings(kind, entry.value, rules.always, self.referable)
-            if next(wrong, None):
+        records = [line.record for line in lines]
+        return self._checked(part, records) if part.source.is_feed else iter(records)
+
+    def _checked(
+        self, part: FeedBlock, lines: Sequence[NumberedLine]
+    ) -> Iterator[Json]:
+        """Yield documents in which nothing is wrong by itself."""
+        report = FeedReport()
+        nothing = report.extent()
+        check = RecordCheck(self.around, self.referable)
+        for entry in check.entries(part, lines, report, limit=1):
+            if entry.findings or report.extent() != nothing:
                 raise Faulty
             yield entry.value
-
-    def _entries(
-        self, part: FeedBlock, lines: Sequence[tuple[int, bytes]]
-    ) -> Iterator[RecordEntry]:
-        """Yield records in which the schema finds nothing wrong."""
-        report, faults = FeedReport(), LineFaults(self.around.schemas)
-        for entry in entries_of(part, self.around, report, lines, faults):
-            if entry.findings:
-                raise Faulty
-            yield entry
-        if report.extent() != (0, 0, 0):
+        if report.extent() != nothing:
             raise Faulty
 
 

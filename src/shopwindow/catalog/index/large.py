@@ -1,13 +1,14 @@
 """What is wrong with those kinds of the catalog that may have millions of records.
 
-How the check works. Several processes share the blocks of the files (`block_checks`).
-Each checks its records by themselves, and returns the numbers that all records must
-agree on (`rules.values`). This process collects these on disk and compares them
+How the check works. Several processes share the blocks of the files. Each checks its
+records by themselves (`feeds.record_check`), and returns the numbers that all records
+must agree on (`rules.values`). This process collects these on disk and compares them
 (`NumbersByBlock`). If some are at fault, it reads the blocks that hold them once more to
 find their places, until there are as many problems as are listed. So memory is bounded,
 whatever the number of records and of problems.
 """
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -22,9 +23,9 @@ from shopwindow.catalog.feeds.entries import (
     entries_of,
     repeated,
 )
+from shopwindow.catalog.feeds.record_check import RecordCheck
 from shopwindow.catalog.feeds.rules import Referable
 from shopwindow.catalog.index.agreement import Membership, named_by_promotions, rings
-from shopwindow.catalog.index.block_checks import BlockCheck, CheckedBlock
 from shopwindow.catalog.index.file import room_for
 from shopwindow.catalog.index.numbers_by_block import NumbersByBlock
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
@@ -99,6 +100,19 @@ class _Tally:
             report.groups[self.cause].spread(self.uses, left)
 
 
+@dataclass
+class _CheckedBlock:
+    """What is wrong in a block, with places that count from its first line.
+
+    ``lines`` counts its lines. ``numbers``: those on which all records must agree, by
+    column.
+    """
+
+    report: FeedReport
+    lines: int
+    numbers: Mapping[str, "array[int]"]
+
+
 class LargeCheck:
     """One check of all records of the large kinds; `run` runs it once.
 
@@ -141,7 +155,7 @@ class LargeCheck:
 
     def _read(self, numbers: NumbersByBlock) -> None:
         """Read and check every block, and collect its numbers."""
-        work = BlockCheck(self.around, self.referable)
+        work = partial(_checked, self.around, self.referable)
         with shared(work, self.blocks, self.around.jobs) as results:
             for number, checked in enumerate(results):
                 self._merge(self.blocks[number], checked)
@@ -149,7 +163,7 @@ class LargeCheck:
                 if self.around.progress:
                     self.around.progress(number + 1, len(self.blocks))
 
-    def _merge(self, block: FeedBlock, checked: CheckedBlock) -> None:
+    def _merge(self, block: FeedBlock, checked: _CheckedBlock) -> None:
         """Merge the report of the next block, with lines as its file counts them."""
         before = self.lines_before[-1] + self.lines if self.lines_before else 0
         if block.start == 0:
@@ -330,6 +344,22 @@ class LargeCheck:
             if entry.line is not None:
                 entry = replace(entry, line=entry.line + lines_before)
             yield entry
+
+
+def _checked(
+    around: Unstreamed, referable: Referable, blocks: Sequence[FeedBlock]
+) -> Iterator[_CheckedBlock]:
+    """Yield what is wrong in each block by itself. Runs in several processes."""
+    check, listed_left = RecordCheck(around, referable), around.limit
+    for block in blocks:
+        report, lines = FeedReport(), FeedLines(around.folder, block)
+        numbers: dict[str, array[int]] = defaultdict(partial(array, "q"))
+        kind = block.source.kind.name
+        for entry in check.entries(block, lines, report, listed_left):
+            for column, number, _ in rules.values(kind, entry.value, entry.sound):
+                numbers[column].append(number)
+        listed_left -= len(report.problems)
+        yield _CheckedBlock(report, lines.count, numbers)
 
 
 def _moved(problem: Problem, lines: int) -> Problem:

@@ -1,0 +1,102 @@
+"""The check of records, each by itself: the part that several processes can share.
+
+What other records decide is not known here. The pass over all lines (`index.known_lines`),
+the search for everything that is wrong with them (`index.large`) and the small kinds
+(`small`) check their records alike.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from shopwindow.catalog.feeds import rules
+from shopwindow.catalog.feeds.entries import (
+    NumberedLine,
+    RecordEntry,
+    RecordPlaces,
+    entries_of,
+)
+from shopwindow.catalog.feeds.rules import Referable
+from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.records import FeedBlock
+from shopwindow.content.documents.finding import Finding
+from shopwindow.content.schemas.lines import EXAMPLES, LineCause, LineFaults, cause
+
+
+class RecordCheck:
+    """Checks records, each by itself and against the ids that it may refer to.
+
+    It recognizes what is wrong with lines like those before, so one is made for all
+    that a process checks.
+    """
+
+    def __init__(self, around: Unstreamed, referable: Referable) -> None:
+        self._around, self._referable = around, referable
+        self._places = RecordPlaces(around.folder)
+        self._faults = LineFaults(around.schemas)
+
+    def entries(
+        self,
+        block: FeedBlock,
+        lines: Iterable[NumberedLine],
+        report: FeedReport,
+        limit: int,
+    ) -> Iterator[RecordEntry]:
+        """Yield the records of a block, each once it is checked.
+
+        Args:
+            block: a part of a feed, or a YAML file.
+            lines: those of the block whose records are wanted, if it is one of a feed.
+            report: takes what is wrong.
+            limit: at most so many problems have places; the others are counted.
+        """
+        kind = block.source.kind.name
+        for entry in entries_of(block, self._around, report, lines, self._faults):
+            by_rules = rules.findings(kind, entry.value, entry.sound, self._referable)
+            findings = (*entry.findings, *by_rules)
+            if entry.line is not None:
+                self._report_line(entry, findings, report, limit)
+            elif len(report.problems) < limit:
+                report.add(self._places.problem(entry, one) for one in findings)
+            else:
+                report.more += sum(not finding.follows for finding in findings)
+            if entry.findings:
+                report.lost.update(rules.unsaid(kind, entry.sound))
+            yield entry
+
+    def _report_line(
+        self,
+        entry: RecordEntry,
+        findings: Sequence[Finding],
+        report: FeedReport,
+        limit: int,
+    ) -> None:
+        """Count a line of a feed by what is wrong with it; the first lines of a cause are
+        problems with places. What is absent counts apart, since documents may name it as
+        well.
+        """
+        if not findings:
+            return
+        path, kind = entry.source.path, entry.source.kind.name
+        by_cause: dict[LineCause, list[Finding]] = defaultdict(list)
+        for finding in findings:
+            if not finding.follows and not finding.absent:
+                by_cause[cause(kind, finding)].append(finding)
+        for common, own in by_cause.items():
+            self._faults.examples[common] += 1
+            is_example = self._faults.examples[common] <= EXAMPLES
+            shown = own if is_example else ()
+            problems = [self._places.problem(entry, one) for one in shown]
+            report.add_line(path, common, problems)
+
+        absences = self._faults.absent
+        for absent in {finding.absent for finding in findings if finding.absent}:
+            is_new = absent not in absences
+            if is_new and len(absences) >= limit:
+                report.add_unlisted(absent, path)
+                continue
+            absences[absent] += 1
+            if absences[absent] > EXAMPLES or len(report.problems) >= limit:
+                report.add_unlisted(absent, path)
+                continue
+            own = [finding for finding in findings if finding.absent == absent]
+            report.add(self._places.problem(entry, finding) for finding in own)
