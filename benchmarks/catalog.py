@@ -280,8 +280,9 @@ def build(folder: Path, out: Path, jobs: int | None) -> None:
     lines = (folder / "categories.jsonl").read_bytes().splitlines()
     of_categories = [*map(orjson.loads, lines)]
     stores = range(1, STORES + 1)
-    take(out, Feeds(parts, reader, of_categories, stores), jobs=jobs)
-    complete(out, of_categories, (), (), stores, SITE["catalog"]["brand_url"])
+    feeds = Feeds(parts, reader, of_categories, stores)
+    take(out, feeds, jobs=jobs)
+    complete(out, feeds.tree, (), (), stores, SITE["catalog"]["brand_url"])
 
 
 # -- building --------------------------------------------------------------------------

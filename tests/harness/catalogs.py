@@ -274,7 +274,7 @@ def written(path: Path, stores: Iterable[int] = (), settings: Json = None, **giv
     take(path, feeds, jobs=1)
     complete(
         path,
-        given.get("categories", ()),
+        feeds.tree,
         given.get("brands", ()),
         given.get("synonyms", ()),
         sorted(stores),

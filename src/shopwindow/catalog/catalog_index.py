@@ -75,7 +75,7 @@ class CatalogIndex:
             feeds.lines.write(path.resolve(), jobs, progress)
             return complete(
                 path.resolve(),
-                feeds.categories,
+                feeds.lines.feeds.tree,
                 feeds.brands,
                 feeds.synonyms,
                 sorted(feeds.stores),

@@ -42,6 +42,7 @@ def categories(documents: Iterable[Json]) -> dict[int, Category]:
         if parent is not None:
             children[parent].append(id)
 
+    words = {id: " ".join(indexed(one["name"])) for id, one in flat.items()}
     by_id = {}
     for id, document in flat.items():
         line = [id]
@@ -53,6 +54,6 @@ def categories(documents: Iterable[Json]) -> dict[int, Category]:
             "depth": len(line),
             "children": children[id],
         }
-        words = indexed(" ".join(flat[above]["name"] for above in line))
-        by_id[id] = Category(own | computed, tuple(line), " ".join(words))
+        of_line = " ".join(words[above] for above in line)
+        by_id[id] = Category(own | computed, tuple(line), of_line)
     return by_id

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from shopwindow.catalog.feeds.tree import categories
+from shopwindow.catalog.feeds.tree import Category
 from shopwindow.catalog.feeds.words import indexed
 from shopwindow.catalog.index import sums
 from shopwindow.catalog.index.covered import rows_digest
@@ -23,7 +23,7 @@ from shopwindow.content.reading.yaml import Json
 
 def complete(
     path: Path,
-    of_categories: Iterable[Json],
+    tree: Mapping[int, Category],
     brands: Iterable[Json],
     synonyms: Iterable[Sequence[str]],
     stores: Sequence[int],
@@ -33,7 +33,7 @@ def complete(
 
     Args:
         path: of the file.
-        of_categories: trees, or a list of which each names its `parent`.
+        tree: all categories by id, in their order.
         brands, synonyms: the documents of these kinds.
         stores: all stores in the order of their places in the stock of a UPC.
         brand_url: where pages of brands are.
@@ -42,7 +42,7 @@ def complete(
     """
     with closing(writing(path, "")) as out:
         stored: Mapping[str, Any] = dict(out.execute("SELECT name, value FROM meta"))
-        meta = sums.write(out, categories(of_categories))
+        meta = sums.write(out, tree)
         _write_brands(out, brands)
         meta |= {
             "format": INDEX_FORMAT,

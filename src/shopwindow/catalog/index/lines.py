@@ -3,12 +3,14 @@
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b, sha256
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 
 from shopwindow.catalog.feeds.rows import DIGEST_BYTES, LIMITED_QUANTITY
+from shopwindow.catalog.feeds.tree import Category, categories
 from shopwindow.catalog.index.file import INDEX_FORMAT
 from shopwindow.content.reading.yaml import Json
 
@@ -72,6 +74,11 @@ class Feeds:
         if kind == "inventory":
             beside += [self.numbered_stores(), self.limited]
         return sha256(orjson.dumps(beside)).hexdigest()
+
+    @cached_property
+    def tree(self) -> Mapping[int, Category]:
+        """All categories by id, in their order."""
+        return categories(self.categories)
 
     def numbered_stores(self) -> list[int]:
         """Return all stores in the order of their places in the stock of a UPC.

@@ -7,8 +7,9 @@ ones: best sellers first, then by id. A column has one number for each rank.
 
 import sqlite3
 from array import array
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count as counting
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,9 @@ Brands, colors and sizes are facets however many there are. Larger or smaller nu
 work as well; docs/explain/catalog-index.md names this one.
 """
 
+READ_AT_ONCE = 10_000
+"""Rows that are read together. The sums do not depend on it."""
+
 NONE = -1
 """What a column has for a product without the value."""
 
@@ -76,18 +80,13 @@ def write_ratings(out: sqlite3.Connection) -> None:
     )
 
 
-def write_categories(
-    out: sqlite3.Connection,
-    tree: Mapping[int, Category],
-    products: Mapping[int, Column] | None = None,
-) -> None:
-    """Write all categories. ``products``: the ranks of those that each holds, by id."""
-    ranks = {id: column.tobytes() for id, column in (products or {}).items()}
+def write_categories(out: sqlite3.Connection, tree: Mapping[int, Category]) -> None:
+    """Write all categories; `write` adds the products that each holds."""
     out.execute("DELETE FROM category")
     out.executemany(
-        "INSERT INTO category VALUES (?, ?, ?, ?)",
+        "INSERT INTO category VALUES (?, ?, ?, NULL)",
         (
-            (id, orjson.dumps(one.document), one.words, ranks.get(id))
+            (id, orjson.dumps(one.document), one.words)
             for id, one in sorted(tree.items())
         ),
     )
@@ -98,7 +97,7 @@ def write(out: sqlite3.Connection, tree: Mapping[int, Category]) -> dict[str, An
 
     Args:
         out: the catalog, with these rows.
-        tree: all categories by id, in their order.
+        tree: all categories by id, in their order; they are written already.
 
     Returns the rows of `meta` that belong to it.
     """
@@ -112,7 +111,10 @@ def write(out: sqlite3.Connection, tree: Mapping[int, Category]) -> dict[str, An
         columns[f"facet {name}"] = column
     stored = ((name, column.tobytes()) for name, column in columns.items())
     out.executemany("INSERT INTO col VALUES (?, ?)", stored)
-    write_categories(out, tree, dict(products.by_category(tree)))
+    out.executemany(
+        "UPDATE category SET products = ? WHERE id = ?",
+        ((ranks.tobytes(), id) for id, ranks in products.by_category(tree)),
+    )
     featured = out.execute(
         "SELECT id FROM listed WHERE active AND featured ORDER BY id"
     )
@@ -137,18 +139,19 @@ class _Products:
         texts = [_NumberedTexts() for _ in range(5)]
         names: list[str] = []
         is_active = bytearray()
+        columns: list[array[int] | _NumberedTexts] = [*numbers, *texts]
+        values = (f"ifnull({value}, {NONE})" for value in NUMBERS.values())
         rows = out.execute(
-            f"SELECT active, name, {', '.join(NUMBERS.values())}, categories, brand,"
+            f"SELECT active, name, {', '.join(values)}, categories, brand,"
             " colors, sizes, attributes FROM listed LEFT JOIN rating ON product = id"
             " ORDER BY id"
         )
-        for active, name, *row in rows:
-            is_active.append(active)
-            names.append(name)
-            for column, value in zip(numbers, row, strict=False):
-                column.append(NONE if value is None else value)
-            for text, value in zip(texts, row[len(numbers) :], strict=True):
-                text.add(value)
+        while some := rows.fetchmany(READ_AT_ONCE):
+            active, name, *others = zip(*some, strict=True)
+            is_active.extend(active)
+            names.extend(name)
+            for column, added in zip(columns, others, strict=True):
+                column.extend(added)
 
         place = {name: place for place, name in enumerate(sorted(set(names)))}
         self._numbers = {
@@ -168,21 +171,27 @@ class _Products:
         return {name: column[ranks] for name, column in self._numbers.items()}
 
     def by_category(self, tree: Mapping[int, Category]) -> Iterator[tuple[int, Column]]:
-        """Yield each category's id, and the ranks of the products in it and below it."""
+        """Return each category's id, and the ranks of the products in it and below it."""
         lists, column = self._categories.numbered(self._order)
-        inside: dict[int, list[int]] = {id: [] for id in tree}
-        for number, ids in enumerate(lists):
-            lines = (tree[id].line for id in ids if id in tree)
-            for id in {id for line in lines for id in line}:
-                inside[id].append(number)
-        # The ranks of the products that name the same categories stand together.
+        place = {id: place for place, id in enumerate(tree)}
+        inside = [
+            (number, place[id])
+            for number, ids in enumerate(lists)
+            for id in {above for own in ids if own in tree for above in tree[own].line}
+        ]
+        numbers, places = np.array(inside, np.int64).reshape(-1, 2).T
+        sizes = np.bincount(numbers, minlength=len(lists))
+        starts = np.cumsum(sizes) - sizes
+
+        # One row for each active product and each category that holds it, by rank.
         of_active = column[: self.active]
-        sorted_ranks = np.argsort(of_active, kind="stable").astype(np.int32)
-        ends = np.searchsorted(of_active[sorted_ranks], np.arange(len(lists) + 1))
-        for id, numbers in sorted(inside.items()):
-            parts = [sorted_ranks[ends[one] : ends[one + 1]] for one in numbers]
-            nothing = np.array([], np.int32)
-            yield id, np.sort(np.concatenate([nothing, *parts]))
+        counts = sizes[of_active]
+        ranks = np.repeat(np.arange(self.active, dtype=np.int32), counts)
+        nth = np.arange(len(ranks)) - np.repeat(np.cumsum(counts) - counts, counts)
+        holding = places[np.repeat(starts[of_active], counts) + nth]
+        order = np.argsort(holding, kind="stable")
+        ends = np.searchsorted(holding[order], np.arange(1, len(tree)))
+        return zip(tree, np.split(ranks[order], ends), strict=False)
 
     def facets(self) -> Iterator[tuple[str, Sequence[Sequence[str]], Column]]:
         """Yield the name of each facet, the combinations of its values that products
@@ -221,12 +230,12 @@ class _NumberedTexts:
     """
 
     def __init__(self) -> None:
-        self._number: dict[str, int] = {}
+        self._number: dict[str, int] = defaultdict(counting().__next__)
         self._column = array("i")
 
-    def add(self, text: str) -> None:
-        """Add the text of the next product."""
-        self._column.append(self._number.setdefault(text, len(self._number)))
+    def extend(self, texts: Iterable[str]) -> None:
+        """Add the texts of the next products."""
+        self._column.extend(map(self._number.__getitem__, texts))
 
     def numbered(self, order: Column) -> tuple[list[Any], Column]:
         """Return the values in the order of their texts, and the number of each

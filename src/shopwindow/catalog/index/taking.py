@@ -38,7 +38,6 @@ from shopwindow.catalog.feeds.rows import (
     IndexRow,
     RowMaker,
 )
-from shopwindow.catalog.feeds.tree import categories
 from shopwindow.catalog.index import sums, wording
 from shopwindow.catalog.index.covered import kind_digest
 from shopwindow.catalog.index.file import copied, writing
@@ -95,8 +94,7 @@ class _Pass:
     ) -> None:
         self.out, self.feeds = out, feeds
         self.jobs, self.progress = jobs, progress
-        self.tree = categories(feeds.categories)
-        self.words = {id: category.words for id, category in self.tree.items()}
+        self.words = {id: category.words for id, category in feeds.tree.items()}
         self.wording = Wording(out, self.words)
         self.meta: dict[str, Any] = dict(out.execute("SELECT name, value FROM meta"))
 
@@ -121,7 +119,7 @@ class _Pass:
             knows = basis_before.get(kind) == basis[kind]
             self._take(kind, parts, maker, knows_lines=knows)
         self.wording.close()
-        sums.write_categories(self.out, self.tree)
+        sums.write_categories(self.out, self.feeds.tree)
         for statement in rows.INDEXES.split(";"):
             self.out.execute(statement)
         if "review" in changed:
