@@ -30,7 +30,7 @@ from shopwindow.catalog.index.file import INDEX_FORMAT
 from shopwindow.catalog.protocol import Page, ProductQuery, Reviews
 from shopwindow.catalog.reading.lists import ProductLists
 from shopwindow.catalog.reading.opened_file import OpenedFile
-from shopwindow.catalog.reading.parts_read import PRODUCT_PARTS, PartsRead, part_digest
+from shopwindow.catalog.reading.parts_read import LISTED, PartsRead, part_digest
 from shopwindow.catalog.reading.store_stock import StoreStock, upc_numbers
 from shopwindow.catalog.search.clauses import Ranks
 from shopwindow.catalog.search.searching import Searched, best_first, find
@@ -385,9 +385,9 @@ class OpenedCatalog:
     def part_digest(self, part: str) -> str:
         """Return a digest of a part that `following` reported."""
         name, _, id = part.partition(" ")
-        if name == "listed":
+        if name == LISTED:
             return self.lists.signature(int(id)).hex()
-        return part_digest(self.file.rows, part)
+        return part_digest(self, part)
 
     def digests(
         self, kind: Literal["category", "product"]
@@ -403,8 +403,14 @@ class OpenedCatalog:
 
 DIGEST_QUERIES = {
     "category": "SELECT id, document FROM category ORDER BY id",
-    "product": f"{PRODUCT_PARTS} ORDER BY id",
+    "product": "SELECT id, digest, one, two, three, four, five,"
+    " (SELECT brand.id FROM brand WHERE brand.name = json_extract(listed.brand, '$[0]')),"
+    " (SELECT group_concat(ifnull(online, 1) = 0) FROM upc LEFT JOIN stock USING (upc)"
+    " WHERE upc.product = listed.id)"
+    " FROM listed JOIN product USING (id) LEFT JOIN rating ON rating.product = listed.id"
+    " ORDER BY id",
 }
+"""What documents follow from: of a product its line, and what others say of it."""
 
 
 class RecordedCatalog(OpenedCatalog):
