@@ -3,8 +3,6 @@
 import gzip
 import json
 import sqlite3
-from array import array
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -32,7 +30,6 @@ from harness.content import (
 from harness.program import Checked, Schemas, shopwindow
 from shopwindow.catalog.feeds import rules as catalog_rules
 from shopwindow.catalog.index.check import CheckedCatalog
-from shopwindow.catalog.index.numbers_by_block import NumbersByBlock
 from shopwindow.catalog.operations import categories
 from shopwindow.content.check import records
 from shopwindow.problems import Problem
@@ -563,23 +560,6 @@ def test_the_check_digit_does_not_depend_on_zeros_in_front(digits: str) -> None:
 
 
 numbers = st.lists(st.lists(st.integers(0, 2**62) | st.integers(0, 30), max_size=20), max_size=5)
-
-
-@given(numbers, numbers)
-def test_collected_numbers_say_what_is_twice_what_is_missing_and_where(
-    tmp_path_factory: pytest.TempPathFactory, blocks: list[list[int]], others: list[list[int]]
-) -> None:
-    with closing(NumbersByBlock(tmp_path_factory.mktemp("numbers"))) as collected:
-        for name, of_name in (("a", blocks), ("b", others)):
-            for place, of_block in enumerate(of_name):
-                collected.add(place, {name: array("q", of_block)})
-        ours, theirs = [n for block in blocks for n in block], {n for block in others for n in block}
-        twice = {number for number in ours if ours.count(number) > 1}
-        assert collected.twice("a", 10**6) == twice
-        assert collected.missing("a", "b", 10**6) == set(ours) - theirs
-        assert collected.absent(ours, "b") == set(ours) - theirs
-        counts = {place: Counter(number for number in block if number in twice) for place, block in enumerate(blocks)}
-        assert collected.where("a", twice) == {block: count for block, count in counts.items() if count}
 
 
 def test_the_sample_catalog_has_what_a_department_store_has(sample: Path, schemas: Schemas) -> None:

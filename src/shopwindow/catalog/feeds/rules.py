@@ -3,15 +3,14 @@
 There are two sorts. Some rules hold for one record by itself (`findings`), or for a
 record and the few ids that it may refer to (`Referable`). Others hold among all
 records: that a product's id occurs once, that a reviewed product exists. For these a
-record gives numbers to *columns* (`values`): PRODUCT has the ids of all products,
-PRODUCT_NAMED those that other records refer to. `catalog.index.large` compares the columns
-when all records were read.
+record gives values to *columns* (`values`): PRODUCT has the ids of all products,
+PRODUCT_NAMED those that other records refer to, a collection's members among them.
+`catalog.index.large` compares the columns when all records were read.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any
 
 from shopwindow.content.documents.finding import Finding
@@ -31,8 +30,8 @@ PRODUCT, UPC, SKU, REVIEW, RECOMMENDATION, INVENTORY = (
     "recommendation",
     "inventory",
 )
-PRODUCT_NAMED, COLLECTION, MEMBER = "product_named", "collection", "member"
-"""The columns. A collection and its member have the same place in the last two."""
+PRODUCT_NAMED = "product_named"
+"""The columns."""
 
 UNIQUE = {
     PRODUCT: ("id", "product"),
@@ -42,7 +41,7 @@ UNIQUE = {
     RECOMMENDATION: ("product", "recommendation"),
     INVENTORY: ("UPC", "inventory"),
 }
-"""The columns whose numbers occur once → what such a number is called in messages, and
+"""The columns whose values occur once → what such a value is called in messages, and
 the kind of record that has it.
 """
 
@@ -89,15 +88,6 @@ def check_digit(digits: str) -> str:
 
 
 _ZERO = ord("0")
-
-
-def review_number(id: str) -> int:
-    """Return a number for the id of a review, which is text: 63 bits of its digest.
-
-    Two ids hardly ever have the same number: among a million reviews the chance is one
-    in 18 million.
-    """
-    return int.from_bytes(blake2b(id.encode(), digest_size=8).digest()) >> 1
 
 
 def ends(amount: Json) -> tuple[float, float]:
@@ -400,12 +390,12 @@ RULES: Mapping[str, tuple[RecordRule, ...]] = {
 
 # -- what a record gives to the columns ------------------------------------------------
 
-ColumnValue = tuple[str, int, Pointer]
-"""A column, a number in it, and the number's place in the record."""
+ColumnValue = tuple[str, int | str, Pointer]
+"""A column, a value in it, and the value's place in the record."""
 
 
 def values(kind: str, record: Json, sound: Sound) -> Iterator[ColumnValue]:
-    """Yield the numbers that a record gives to the columns.
+    """Yield the values that a record gives to the columns.
 
     UPCs are compared as numbers, as GS1 does: leading zeros of a GTIN do not count.
     """
@@ -413,9 +403,9 @@ def values(kind: str, record: Json, sound: Sound) -> Iterator[ColumnValue]:
 
 
 def unsaid(kind: str, sound: Sound) -> Iterator[str]:
-    """Yield the columns that a record gives no numbers to, because they are at fault.
+    """Yield the columns that a record gives no values to, because they are at fault.
 
-    Nothing can be missing from such a column, since its numbers are not all there.
+    Nothing can be missing from such a column, since its values are not all there.
     """
     if kind == "product":
         if not sound(("id",)):
@@ -425,22 +415,18 @@ def unsaid(kind: str, sound: Sound) -> Iterator[str]:
 
 
 def _of_product(product: Mapping[str, Any], sound: Sound) -> Iterator[ColumnValue]:
-    has_id = sound(("id",))
-    if has_id:
+    if sound(("id",)):
         yield PRODUCT, product["id"], ("id",)
     for index, upc in _items(product, "upcs", sound):
         yield UPC, int(upc["upc"]), ("upcs", index, "upc")
         yield SKU, upc["sku"], ("upcs", index, "sku")
     for index, member in _items(product, "members", sound):
         yield PRODUCT_NAMED, member, ("members", index)
-        if has_id:
-            yield COLLECTION, product["id"], ("members", index)
-            yield MEMBER, member, ("members", index)
 
 
 def _of_review(review: Mapping[str, Any], sound: Sound) -> Iterator[ColumnValue]:
     if sound(("id",)):
-        yield REVIEW, review_number(review["id"]), ("id",)
+        yield REVIEW, review["id"], ("id",)
     if sound(("product",)):
         yield PRODUCT_NAMED, review["product"], ("product",)
 

@@ -1,20 +1,19 @@
 """What is wrong with those kinds of the catalog that may have millions of records.
 
 How the check works. Several processes share the blocks of the files. Each checks its
-records by themselves (`feeds.record_check`), and returns the numbers that all records
-must agree on (`rules.values`). This process collects these on disk and compares them
-(`NumbersByBlock`). If some are at fault, it reads the blocks that hold them once more to
-find their places, until there are as many problems as are listed. So memory is bounded,
-whatever the number of records and of problems.
+records by themselves (`feeds.record_check`), and returns the values on which all records
+must agree (`rules.values`), each with its record. This process collects these on disk,
+and SQL says which are at fault. All of those are counted. The records of the first are
+read once more, to find their places. So memory is bounded, whatever the number of
+records and of problems.
 """
 
-from array import array
+import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from shopwindow.catalog.feeds import rules
 from shopwindow.catalog.feeds.entries import (
@@ -25,9 +24,8 @@ from shopwindow.catalog.feeds.entries import (
 )
 from shopwindow.catalog.feeds.record_check import RecordCheck
 from shopwindow.catalog.feeds.rules import Referable
-from shopwindow.catalog.index.agreement import Membership, named_by_promotions, rings
-from shopwindow.catalog.index.file import room_for
-from shopwindow.catalog.index.numbers_by_block import NumbersByBlock
+from shopwindow.catalog.index.agreement import named_by_promotions, rings
+from shopwindow.catalog.index.file import room_for, writing
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.check.records import FeedBlock, FeedLines
 from shopwindow.content.documents.finding import Finding
@@ -41,76 +39,73 @@ from shopwindow.content.schemas.lines import (
     LineGroup,
     cause,
 )
-from shopwindow.problems import Absent, Pointer, Problem
+from shopwindow.problems import Pointer, Problem
 
-MAX_LOOKED_FOR = 100_000
-"""Numbers at fault that are looked for in each column, unless more problems are listed.
+TABLE = "CREATE TABLE said (name TEXT, value, block INTEGER, record INTEGER)"
+"""The values of all columns, in the order of the files."""
 
-They are in memory at the same time. Larger or smaller numbers work as well.
+INDEXES = """
+CREATE INDEX by_value ON said (name, value);
+CREATE INDEX product_of_record ON said (block, record) WHERE name = 'product';
+CREATE TEMP TABLE member AS
+  SELECT product.value AS collection, named.value AS member, named.block, named.record
+  FROM said AS named JOIN said AS product INDEXED BY product_of_record
+  ON product.block = named.block AND product.record = named.record
+  WHERE named.name = 'product_named' AND product.name = 'product';
+CREATE INDEX temp.by_collection ON member (collection);
 """
+"""What is made once all values are there: what finds them, and who is in a collection."""
+
+REPEATED = f"""
+SELECT name, value, block, record FROM said AS later
+WHERE name IN ({", ".join(map(repr, rules.UNIQUE))}) AND EXISTS
+  (SELECT 1 FROM said WHERE name = later.name AND value = later.value AND rowid < later.rowid)
+ORDER BY rowid
+"""
+"""The uses of values that another record has before."""
+
+FIRST = (
+    "SELECT block, record FROM said WHERE name = ? AND value = ? ORDER BY rowid LIMIT 1"
+)
+
+UNKNOWN = """
+SELECT value, block, record FROM said
+WHERE name = ? AND value NOT IN (SELECT value FROM said WHERE name = ?) ORDER BY rowid
+"""
+"""The uses of values that another column lacks."""
+
+REFERENCES = {
+    rules.PRODUCT_NAMED: (rules.PRODUCT, "product", "id"),
+    rules.INVENTORY: (rules.UPC, "product", "UPC"),
+}
+"""A column that refers to another → that, and the kind and property that it stands for."""
+
+INNER = "SELECT collection, member FROM member WHERE member IN (SELECT collection FROM member)"
+"""Collections with those of their members that are collections as well."""
+
+Value = int | str
+Record = tuple[int, int]
+"""The number of a block, and of a record in it: its line, or its index in a YAML file."""
+
+Use = tuple[str, str, Value]
+"""What is wrong with a value, its column, and the value."""
 
 
-@dataclass(frozen=True)
-class _Disagreement:
-    """Numbers of a column that are at fault.
-
-    ``finding`` returns what is wrong with one use of such a number, or None.
-    ``is_repeated``: the numbers occur more than once, and nothing is wrong with the
-    first use of each. ``absent``: the kind and the property by which such a number
-    names what does not exist.
-    """
-
-    column: str
-    bad: set[int]
-    finding: Callable[[RecordEntry, int, Pointer], Finding | None]
-    is_repeated: bool = False
-    absent: tuple[str, str] | None = None
-
-
-@dataclass
-class _Tally:
-    """How far the places of a disagreement are found.
-
-    ``uses``: of its numbers, by the feed. ``first_uses``: those uses among them that
-    nothing is wrong with and that were not met yet. ``seen``: the uses that are
-    problems; ``passed``: those that are none, or follow from another problem.
-    """
-
-    disagreement: _Disagreement
-    first_uses: int
-    uses: Counter[str] = field(default_factory=Counter)
-    cause: LineCause | None = None
-    seen: int = 0
-    passed: int = 0
-
-    def is_enough(self) -> bool:
-        return self.seen > EXAMPLES and not self.disagreement.absent
-
-    def count(self, report: FeedReport) -> None:
-        """Add the uses that were not looked at to the report."""
-        if self.disagreement.absent:
-            return
-        first_uses = self.first_uses if self.disagreement.is_repeated else 0
-        left = self.uses.total() - first_uses - self.passed - min(self.seen, EXAMPLES)
-        if left <= 0:
-            return
-        if self.cause is None:
-            report.more += 0 if self.passed else left
-        else:
-            report.groups[self.cause].spread(self.uses, left)
+Find = Callable[[RecordEntry, str, Pointer], Finding | None]
+"""(record, column, place of a value) → what is wrong with it."""
 
 
 @dataclass
 class _CheckedBlock:
     """What is wrong in a block, with places that count from its first line.
 
-    ``lines`` counts its lines. ``numbers``: those on which all records must agree, by
-    column.
+    ``lines`` counts its lines. ``said``: the columns, values and records on which all
+    records must agree.
     """
 
     report: FeedReport
     lines: int
-    numbers: Mapping[str, "array[int]"]
+    said: list[tuple[str, Value, int]]
 
 
 class LargeCheck:
@@ -133,33 +128,43 @@ class LargeCheck:
         """For each block that was checked, how many lines its file has before it."""
         self.lines = 0
         """Lines of the last of these."""
+        self.wanted: dict[Record, set[Use]] = defaultdict(set)
+        """The uses of which the places are wanted."""
+        self.uses: dict[str, Counter[str]] = defaultdict(Counter)
+        """Uses at fault, by the column and the path, beside those of what is absent."""
+        self.first_places: dict[tuple[str, Value], str] = {}
 
     def run(self) -> None:
         """Check the records, each by itself and all together."""
         with (
             scratch() as folder,
             room_for(folder),
-            closing(NumbersByBlock(folder)) as numbers,
+            closing(writing(folder / "values", TABLE)) as said,
         ):
-            self._read(numbers)
-            self._check_promotions(numbers)
-            disagreements = [
-                disagreement
-                for disagreement in self._disagreements(numbers)
-                if disagreement.bad
-            ]
-            if disagreements:
-                self._find_places(numbers, disagreements)
+            self._read(said)
+            said.execute("COMMIT")
+            said.executescript(INDEXES)
+            self._check_promotions(said)
+            self._note_repeated(said)
+            self._note_unknown(said)
+            self._note_rings(said)
+            self._find_places()
 
     # -- each by itself
 
-    def _read(self, numbers: NumbersByBlock) -> None:
-        """Read and check every block, and collect its numbers."""
+    def _read(self, said: sqlite3.Connection) -> None:
+        """Read and check every block, and collect its values."""
         work = partial(_checked, self.around, self.referable)
         with shared(work, self.blocks, self.around.jobs) as results:
             for number, checked in enumerate(results):
                 self._merge(self.blocks[number], checked)
-                numbers.add(number, checked.numbers)
+                said.executemany(
+                    "INSERT INTO said VALUES (?, ?, ?, ?)",
+                    (
+                        (name, value, number, record)
+                        for name, value, record in checked.said
+                    ),
+                )
                 if self.around.progress:
                     self.around.progress(number + 1, len(self.blocks))
 
@@ -191,11 +196,15 @@ class LargeCheck:
 
     # -- all together
 
-    def _check_promotions(self, numbers: NumbersByBlock) -> None:
+    def _check_promotions(self, said: sqlite3.Connection) -> None:
         """Check that the products and categories exist that promotions name."""
         if rules.PRODUCT not in self.report.lost:
             named = named_by_promotions(self.around.case, "products")
-            missing = numbers.absent(named, rules.PRODUCT)
+            missing = {
+                id
+                for id in named
+                if said.execute(FIRST, (rules.PRODUCT, id)).fetchone() is None
+            }
             self._add_unknown("products", "product", missing)
         if self.referable.categories is not None:
             named = named_by_promotions(self.around.case, "categoryIds")
@@ -210,140 +219,138 @@ class LargeCheck:
                     finding = rules.unknown((part, index), kind, "id", id, ())
                     self.report.findings.append((promotion, finding))
 
-    def _disagreements(self, numbers: NumbersByBlock) -> Iterator[_Disagreement]:
-        """Yield what the records disagree about; some of it may be empty.
+    def _note_repeated(self, said: sqlite3.Connection) -> None:
+        """Note the values that must occur once, and occur again.
 
-        A column of which numbers are lost cannot say what does not exist.
+        A record that repeats one value of another repeats others of it as well. Only
+        those of the first column count.
         """
-        limit = self._most_looked_for()
-        for column, (name, kind) in rules.UNIQUE.items():
-            bad = numbers.twice(column, limit)
-            finding = partial(self._repeated, {}, kind, name)
-            yield _Disagreement(column, bad, finding, is_repeated=True)
-        if rules.PRODUCT not in self.report.lost:
-            bad = numbers.missing(rules.PRODUCT_NAMED, rules.PRODUCT, limit)
-            yield _Disagreement(
-                rules.PRODUCT_NAMED, bad, _no_product, absent=("product", "id")
-            )
-        if rules.UPC not in self.report.lost:
-            bad = numbers.missing(rules.INVENTORY, rules.UPC, limit)
-            yield _Disagreement(
-                rules.INVENTORY, bad, _no_upc, absent=("product", "UPC")
-            )
-        memberships = rings(numbers.inner_memberships())
-        members = {member for _, member in memberships}
-        yield _Disagreement(rules.MEMBER, members, partial(_in_ring, memberships))
+        last: tuple[int, int, str] | None = None
+        for name, value, block, record in said.execute(REPEATED):
+            if last and last[:2] == (block, record) and last[2] != name:
+                continue
+            last = block, record, name
+            if self._note(("repeated", name, value), (block, record)):
+                (first,) = said.execute(FIRST, (name, value))
+                self.wanted[first].add(("repeated", name, value))
 
-    def _most_looked_for(self) -> int:
-        return max(MAX_LOOKED_FOR, self.around.limit)
+    def _note_unknown(self, said: sqlite3.Connection) -> None:
+        """Note the values that refer to what does not exist.
 
-    def _repeated(
-        self,
-        first_places: dict[Any, str],
-        kind: str,
-        name: str,
-        entry: RecordEntry,
-        number: int,
-        pointer: Pointer,
-    ) -> Finding | None:
-        """Return the finding about a use of a repeated value, None for the first use.
-
-        ``first_places`` collects the places of first uses, by value. The value itself
-        is compared, not its number: two ids of reviews may have the same one.
+        A column of which values are lost cannot say what that is.
         """
-        value = at(entry.value, pointer)
-        key = int(value) if name == "UPC" else value
-        if key in first_places:
-            return repeated(kind, name, value, pointer, first_places[key])
-        first_places[key] = self.places.shown(entry, pointer)
-        return None
-
-    def _find_places(
-        self, numbers: NumbersByBlock, disagreements: Sequence[_Disagreement]
-    ) -> None:
-        """Report the numbers at fault: how many there are, and the first with places.
-
-        Only blocks that hold such a number are read, in the order of the files, and
-        only until enough places are found.
-        """
-        absent: Counter[tuple[Absent, str]] = Counter()
-        tallies: dict[str, list[_Tally]] = defaultdict(list)
-        blocks: set[int] = set()
-        for disagreement in disagreements:
-            bad = disagreement.bad
-            tally = _Tally(disagreement, first_uses=len(bad))
-            for block, by_value in numbers.where(disagreement.column, bad).items():
-                blocks.add(block)
-                path = self.blocks[block].source.path
-                tally.uses[path] += by_value.total()
-                for value, count in by_value.items() if disagreement.absent else ():
-                    kind, name = disagreement.absent or ("", "")
-                    absent[(kind, name, str(value)), path] += count
-            self.report.at_least |= len(bad) >= self._most_looked_for()
-            tallies[disagreement.column].append(tally)
-
-        every_tally = [tally for column in tallies.values() for tally in column]
-        looked = 0
-        for number in sorted(blocks):
-            if looked >= self.around.limit or all(map(_Tally.is_enough, every_tally)):
-                break
-            for use in self._findings_of_block(number, tallies):
-                entry, value, finding, tally = use
-                looked += 1
-                if tally.disagreement.absent:
-                    self.report.add([self.places.problem(entry, finding)])
-                    missed = (*tally.disagreement.absent, str(value))
-                    absent[missed, entry.source.path] -= 1
+        noted = 0
+        for name, (among, kind, property) in REFERENCES.items():
+            if among in self.report.lost:
+                continue
+            for value, block, record in said.execute(UNKNOWN, (name, among)):
+                noted += 1
+                if noted <= self.around.limit:
+                    self.wanted[block, record].add(("unknown", name, value))
                     continue
-                tally.cause = cause(entry.source.kind.name, finding)
-                tally.seen += 1
-                if tally.seen <= EXAMPLES:
-                    problem = self.places.problem(entry, finding)
-                    self.report.add_line(entry.source.path, tally.cause, [problem])
-        for (missed, path), count in (+absent).items():
-            self.report.add_unlisted(missed, path, count)
-        for tally in every_tally:
-            tally.count(self.report)
+                path = self.blocks[block].source.path
+                self.report.add_unlisted((kind, property, str(value)), path)
+
+    def _note_rings(self, said: sqlite3.Connection) -> None:
+        """Note the memberships by which a collection stands within itself."""
+        in_rings = rings(said.execute(INNER))
+        rows = said.execute("SELECT * FROM member ORDER BY block, record")
+        for collection, member, block, record in rows if in_rings else ():
+            if (collection, member) in in_rings:
+                use = "in a ring", rules.PRODUCT_NAMED, member
+                self._note(use, (block, record))
+
+    def _note(self, use: Use, record: Record) -> bool:
+        """Count a use at fault. Return whether its place is wanted."""
+        uses = self.uses[use[1]]
+        uses[self.blocks[record[0]].source.path] += 1
+        if uses.total() > EXAMPLES:
+            return False
+        self.wanted[record].add(use)
+        return True
+
+    # -- where it stands
+
+    def _find_places(self) -> None:
+        """Report the values at fault: how many there are, and the first with places."""
+        causes: dict[str, LineCause] = {}
+        for number in sorted({block for block, _ in self.wanted}):
+            for entry, name, finding in self._findings_of_block(number):
+                problem = self.places.problem(entry, finding)
+                if finding.absent:
+                    self.report.add([problem])
+                    continue
+                common = causes[name] = cause(entry.source.kind.name, finding)
+                path = entry.source.path
+                self.report.add_line(path, common, [problem], count=0)
+        for name, by_path in self.uses.items():
+            for path, count in by_path.items():
+                if name in causes:
+                    self.report.add_line(path, causes[name], count=count)
+                else:  # the file is not the one that was checked
+                    self.report.more += count
 
     def _findings_of_block(
-        self, number: int, tallies: Mapping[str, Sequence[_Tally]]
-    ) -> Iterator[tuple[RecordEntry, int, Finding, _Tally]]:
-        """Yield what is wrong with the uses of numbers at fault in one block.
-
-        A record that repeats one number of another repeats others of it as well. Only
-        the first is yielded.
-        """
-        for entry in self._entries_again(number):
-            kind = entry.source.kind.name
-            is_copy: set[str] = set()
-            for column, value, pointer in rules.values(kind, entry.value, entry.sound):
-                for tally in tallies.get(column, ()):
-                    disagreement = tally.disagreement
-                    if value not in disagreement.bad:
-                        continue
-                    finding = disagreement.finding(entry, value, pointer)
-                    if finding is None:
-                        tally.first_uses -= 1
-                        tally.passed += 1
-                    elif disagreement.is_repeated and is_copy - {column}:
-                        tally.passed += 1
-                    else:
-                        if disagreement.is_repeated:
-                            is_copy.add(column)
-                        yield entry, value, finding, tally
-
-    def _entries_again(self, number: int) -> Iterator[RecordEntry]:
-        """Yield the records of a block once more, with lines as their file counts them.
+        self, number: int
+    ) -> Iterator[tuple[RecordEntry, str, Finding]]:
+        """Yield what is wrong with the wanted values of a block, and their columns.
 
         What cannot be read was reported the first time.
         """
         block, lines_before = self.blocks[number], self.lines_before[number]
-        lines = FeedLines(self.around.folder, block)
+        lines = (
+            line
+            for line in FeedLines(self.around.folder, block)
+            if (number, line[0]) in self.wanted
+        )
         faults = LineFaults(self.around.schemas)
         for entry in entries_of(block, self.around, FeedReport(), lines, faults):
+            wanted = self.wanted.get((number, _number(entry)), ())
             if entry.line is not None:
                 entry = replace(entry, line=entry.line + lines_before)
-            yield entry
+            kind = entry.source.kind.name
+            for name, value, pointer in rules.values(kind, entry.value, entry.sound):
+                for wrong, find in self._ways.items():
+                    if (wrong, name, value) in wanted:
+                        finding = find(entry, name, pointer)
+                        if finding is not None:
+                            yield entry, name, finding
+
+    @property
+    def _ways(self) -> Mapping[str, Find]:
+        return {
+            "repeated": self._repeated,
+            "unknown": _unknown,
+            "in a ring": _in_ring,
+        }
+
+    def _repeated(
+        self, entry: RecordEntry, name: str, pointer: Pointer
+    ) -> Finding | None:
+        """Return the finding about a repeated value, None for its first use."""
+        value = at(entry.value, pointer)
+        key = name, int(value) if "UPC" in rules.UNIQUE[name] else value
+        if key not in self.first_places:
+            self.first_places[key] = self.places.shown(entry, pointer)
+            return None
+        called, kind = rules.UNIQUE[name]
+        return repeated(kind, called, value, pointer, self.first_places[key])
+
+
+def _unknown(entry: RecordEntry, name: str, pointer: Pointer) -> Finding:
+    _, kind, property = REFERENCES[name]
+    return rules.unknown(pointer, kind, property, at(entry.value, pointer), ())
+
+
+def _in_ring(entry: RecordEntry, name: str, pointer: Pointer) -> Finding:
+    collection, member = entry.value["id"], at(entry.value, pointer)
+    by_way = "" if collection == member else f", by way of its member {member}"
+    return Finding(
+        "product.ring",
+        pointer,
+        f"the collection {collection} stands within itself{by_way}",
+        "other products",
+    )
 
 
 def _checked(
@@ -353,13 +360,19 @@ def _checked(
     check, listed_left = RecordCheck(around, referable), around.limit
     for block in blocks:
         report, lines = FeedReport(), FeedLines(around.folder, block)
-        numbers: dict[str, array[int]] = defaultdict(partial(array, "q"))
         kind = block.source.kind.name
-        for entry in check.entries(block, lines, report, listed_left):
-            for column, number, _ in rules.values(kind, entry.value, entry.sound):
-                numbers[column].append(number)
+        said = [
+            (name, value, _number(entry))
+            for entry in check.entries(block, lines, report, listed_left)
+            for name, value, _ in rules.values(kind, entry.value, entry.sound)
+        ]
         listed_left -= len(report.problems)
-        yield _CheckedBlock(report, lines.count, numbers)
+        yield _CheckedBlock(report, lines.count, said)
+
+
+def _number(entry: RecordEntry) -> int:
+    """Return the number of a record in its block."""
+    return (entry.index or 0) if entry.line is None else entry.line
 
 
 def _moved(problem: Problem, lines: int) -> Problem:
@@ -369,27 +382,3 @@ def _moved(problem: Problem, lines: int) -> Problem:
         return problem
     moved = replace(place, line=place.line + lines, end_line=place.end_line + lines)
     return replace(problem, place=moved)
-
-
-def _no_product(entry: RecordEntry, number: int, pointer: Pointer) -> Finding:
-    return rules.unknown(pointer, "product", "id", number, ())
-
-
-def _no_upc(entry: RecordEntry, number: int, pointer: Pointer) -> Finding:
-    return rules.unknown(pointer, "product", "UPC", entry.value["upc"], ())
-
-
-def _in_ring(
-    rings: set[Membership], entry: RecordEntry, number: int, pointer: Pointer
-) -> Finding | None:
-    """Return the finding about a member, None if the membership is in no ring."""
-    collection = entry.value["id"]
-    if (collection, number) not in rings:
-        return None
-    by_way = "" if collection == number else f", by way of its member {number}"
-    return Finding(
-        "product.ring",
-        pointer,
-        f"the collection {collection} stands within itself{by_way}",
-        "other products",
-    )

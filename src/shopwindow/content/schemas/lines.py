@@ -51,14 +51,6 @@ class LineGroup:
             self.problems += other.problems
         self.lines.update(other.lines)
 
-    def spread(self, uses: Mapping[str, int], count: int) -> None:
-        """Count so many more lines, among the feeds of so many uses."""
-        for path, most in uses.items():
-            own = min(count, max(0, most - self.lines[path]))
-            if own:
-                self.lines[path] += own
-                count -= own
-
 
 LineGroups = dict[LineCause, LineGroup]
 
