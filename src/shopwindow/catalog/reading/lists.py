@@ -108,8 +108,8 @@ class FacetColumn:
         """
         size = len(self._combinations)
         by_combination = np.bincount(self.column[ranks], minlength=size)
-        by_value = np.zeros(len(self.values), np.int64)
-        np.add.at(by_value, self._codes, by_combination[self._numbers])
+        of_codes = by_combination[self._numbers]
+        by_value = np.bincount(self._codes, of_codes, minlength=len(self.values))
         present = np.flatnonzero(by_value)
         ordered = present[np.argsort(-by_value[present], kind="stable")].tolist()
         return [(self.values[code], int(by_value[code])) for code in ordered]

@@ -16,6 +16,7 @@ from collections.abc import (
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -30,7 +31,12 @@ from shopwindow.catalog.index.file import INDEX_FORMAT
 from shopwindow.catalog.protocol import Page, ProductQuery, Reviews
 from shopwindow.catalog.reading.lists import ProductLists
 from shopwindow.catalog.reading.opened_file import OpenedFile
-from shopwindow.catalog.reading.parts_read import LISTED, PartsRead, part_digest
+from shopwindow.catalog.reading.parts_read import (
+    LISTED,
+    PRODUCT,
+    PartsRead,
+    answer_digest,
+)
 from shopwindow.catalog.reading.store_stock import StoreStock, upc_numbers
 from shopwindow.catalog.search.clauses import Ranks
 from shopwindow.catalog.search.searching import Searched, best_first, find
@@ -387,7 +393,10 @@ class OpenedCatalog:
         name, _, id = part.partition(" ")
         if name == LISTED:
             return self.lists.signature(int(id)).hex()
-        return part_digest(self, part)
+        if name == PRODUCT:
+            rows = self.file.rows(f"{DIGEST_QUERIES[PRODUCT]} WHERE id = ?", (int(id),))
+            return sha256(repr(rows).encode()).hexdigest()
+        return answer_digest(self, part)
 
     def digests(
         self, kind: Literal["category", "product"]
@@ -397,18 +406,18 @@ class OpenedCatalog:
         Digests of two catalogs differ if the document does. The digest of a category is
         its document.
         """
-        for id, *parts in self.file.database.execute(DIGEST_QUERIES[kind]):
+        query = f"{DIGEST_QUERIES[kind]} ORDER BY id"
+        for id, *parts in self.file.database.execute(query):
             yield id, repr(parts).encode()
 
 
 DIGEST_QUERIES = {
-    "category": "SELECT id, document FROM category ORDER BY id",
+    "category": "SELECT id, document FROM category",
     "product": "SELECT id, digest, one, two, three, four, five,"
     " (SELECT brand.id FROM brand WHERE brand.name = json_extract(listed.brand, '$[0]')),"
     " (SELECT group_concat(ifnull(online, 1) = 0) FROM upc LEFT JOIN stock USING (upc)"
     " WHERE upc.product = listed.id)"
-    " FROM listed JOIN product USING (id) LEFT JOIN rating ON rating.product = listed.id"
-    " ORDER BY id",
+    " FROM listed JOIN product USING (id) LEFT JOIN rating ON rating.product = listed.id",
 }
 """What documents follow from: of a product its line, and what others say of it."""
 

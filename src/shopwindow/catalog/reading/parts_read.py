@@ -5,20 +5,23 @@ each question that it is asked (`interface.index.OpenedByParts`). `part_digest` 
 same of this catalog, or of a later one. A new price of one product so leaves the answers
 about categories and brands as they are.
 
-The lists of all categories are compared without being counted again: a build that
-renders thousands of them would spend as long on that as on all else.
+Two sorts of parts are told apart by what their answers follow from, because a build
+compares thousands of them: products, and the lists of categories (`opened.part_digest`).
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
 from shopwindow.catalog.protocol import Catalog, Page, ProductQuery
+from shopwindow.content.reading.yaml import Json
 
-LISTED = "listed"
-"""The first word of the name of a category's list, without a filter or another order."""
+PRODUCT, LISTED = "product", "listed"
+"""How names of parts begin that are a product, or the list of a category without a filter
+or another order.
+"""
 
 
 class PartsRead:
@@ -39,16 +42,24 @@ class PartsRead:
 
         return recorded
 
+    def product(self, id: int) -> Json | None:
+        return self.products((id,)).get(id)
+
+    def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
+        for id in ids:
+            self._report(f"{PRODUCT} {id}")
+        return self._opened.products(ids)
+
     def browse(self, category: int, query: ProductQuery) -> Page:
         narrowed = query.filters or query.price or query.pick_up is not None
         if narrowed or query.sort:
-            narrowed_page: Page = self.__getattr__("browse")(category, query)
-            return narrowed_page
+            page: Page = self.__getattr__("browse")(category, query)
+            return page
         self._report(f"{LISTED} {category}")
         return self._opened.browse(category, query)
 
 
-def part_digest(opened: Catalog, part: str) -> str:
+def answer_digest(opened: Catalog, part: str) -> str:
     """Return a digest of what a catalog answers to a question that was reported."""
     verb, arguments, named = json.loads(part)
     values = (
