@@ -94,3 +94,15 @@ def test_behind_sudo_the_person_is_named(store: str) -> None:
     (line,) = [json.loads(text) for text in done.stderr.splitlines() if text.startswith("{")]
     assert line["who"] == "kim as root"
     assert os.getpid() != line["process"]
+
+
+def test_a_person_at_a_terminal_reads_words_and_no_json(store: str) -> None:
+    master, slave = os.openpty()
+    command = [sys.executable, "-m", "shopwindow", "optins", "forget", "--device", DEVICE, "--database", store]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=slave, env=environment(**ENV)) as process:
+        os.close(slave)
+        assert process.wait() == 0
+    printed = os.read(master, 4096).decode()
+    os.close(master)
+    assert "optins forget by alex; this machine has no log to record it" in printed
+    assert "{" not in printed

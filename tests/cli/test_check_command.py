@@ -364,6 +364,15 @@ def committed(minimal: Path) -> Path:
     return minimal
 
 
+def test_current_and_previous_name_releases_of_dist(minimal: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(minimal.parent)
+    refused = run("check", "--content", minimal, "--against", "current")
+    assert (refused.status, "no release is current" in refused.err) == (4, True), refused
+    assert run("build", "--content", minimal).status == 0
+    assert run("check", "--content", minimal, "--against", "current").status == 0
+    assert "no release was current before" in run("check", "--content", minimal, "--against", "previous").err
+
+
 def test_a_changed_configuration_is_a_warning_against_a_git_revision(committed: Path, run: Run) -> None:
     quiet = run("check", "--content", committed, "--against", "main")
     assert (quiet.status, "warning" in quiet.out) == (0, False)

@@ -126,6 +126,18 @@ def test_the_document_and_every_property_are_described(name: str) -> None:
 
 
 @every_schema
+def test_every_property_of_a_kind_has_a_title_of_a_word_or_two(name: str) -> None:
+    """Editors read it beside the name. Requests and responses have none: generators of clients name classes by it."""
+    properties = {p: s for p, s in places(SCHEMAS[name]) if p.split("/")[-2:-1] == ["properties"]}
+    titles = {p: s.get("title") for p, s in properties.items()}
+    if name.startswith(("requests/", "responses/")):
+        assert set(titles.values()) <= {None}
+    else:
+        wrong = {p: title for p, title in titles.items() if len((title or "").split()) not in (1, 2)}
+        assert wrong == {}, "say in a word or two what an editor calls it"
+
+
+@every_schema
 def test_every_place_has_exactly_one_type(name: str) -> None:
     types = {p: followed(name, s).get("type") for p, s in places(SCHEMAS[name]) if followed(name, s) not in SEVERAL}
     assert {p: t for p, t in types.items() if not isinstance(t, str) or t not in TYPES} == {}

@@ -92,6 +92,19 @@ def test_a_rollback_by_its_id(bucket: Bucket, tmp_path: Path) -> None:
             upkeep.activate(bucket, id, pin=True)
 
 
+def test_previous_is_what_was_current_before_at_a_target_too(bucket: Bucket, tmp_path: Path) -> None:
+    first, second = published(tmp_path, bucket, "First", "Second")
+    assert (upkeep.verify(bucket)[0], upkeep.verify(bucket, "previous")[0]) == (second, first)
+    assert upkeep.activate(bucket, "previous", pin=False).id == first
+    assert upkeep.activate(bucket, "previous", pin=False).id == second
+
+
+def test_where_nothing_was_current_before_previous_names_no_release(bucket: Bucket, tmp_path: Path) -> None:
+    published(tmp_path, bucket, "First")
+    with pytest.raises(Failure, match="names no release that was current before"):
+        upkeep.verify(bucket, "previous")
+
+
 def test_a_release_that_lacks_an_object_is_not_rolled_back_to(bucket: Bucket, tmp_path: Path) -> None:
     first, second = published(tmp_path, bucket, "First", "Second")
     firsts = layout.objects(*_lines(bucket, first)) - layout.objects(*_lines(bucket, second))

@@ -270,6 +270,19 @@ def test_the_document_has_the_title_and_the_version_of_the_interface(document: J
     assert (document["info"]["title"], document["info"]["version"]) == (INTERFACE.title, INTERFACE.version)
 
 
+def test_no_schema_has_a_title_since_generators_name_classes_by_it(document: Json) -> None:
+    def titles(value: Json, place: str) -> Iterator[str]:
+        items = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
+        for key, part in items:
+            if key == "title" and isinstance(part, str):
+                yield place
+            yield from titles(part, f"{place}/{key}")
+
+    assert "appVersionNumber" in json.dumps(document["components"]["schemas"]), "an answer is described by a kind"
+    found = [place for place in titles(document, "") if "/example" not in place]
+    assert found == ["/info"]
+
+
 def test_everything_has_a_description(document: Json) -> None:
     silent = [
         (path, parameter["name"])

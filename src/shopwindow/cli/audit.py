@@ -3,14 +3,16 @@ much.
 
 Where the system has a log, the line goes there, since that outlasts the terminal:
 journald and syslogd listen at /dev/log. Elsewhere, as in a container, it goes to
-standard error, which the container's log stores. A line never holds keys, codes or
-people's ids.
+standard error, which the container's log stores. A person at a terminal gets words
+instead of JSON. A line never holds keys, codes or people's ids.
 """
 
 import os
 import syslog
 from pathlib import Path
 from typing import Any
+
+import click
 
 from shopwindow.release.history import who
 from shopwindow.service import journal
@@ -25,6 +27,10 @@ def record(action: str, **fields: Any) -> None:
     ``action``: the command, as it is typed; ``fields``: what it did.
     """
     values = {"action": action, "who": _actor(), "process": os.getpid(), **fields}
+    if not SYSTEM_LOG.is_socket() and os.isatty(journal.ERR):
+        done = f"{action} by {values['who']}; this machine has no log to record it"
+        click.echo(done, err=True)
+        return
     if not SYSTEM_LOG.is_socket():
         journal.write(journal.ERR, "info", "administration", values)
         return

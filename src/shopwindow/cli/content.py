@@ -9,7 +9,14 @@ import click
 
 from shopwindow import library
 from shopwindow.cli import PROBLEMS
-from shopwindow.cli.options import AT, CONTENT_DIR, JOBS, format_option, interface
+from shopwindow.cli.options import (
+    AT,
+    CONTENT_DIR,
+    DEFAULT_OUT,
+    JOBS,
+    format_option,
+    interface,
+)
 from shopwindow.problems import Misuse
 
 
@@ -19,8 +26,8 @@ from shopwindow.problems import Misuse
 @click.option(
     "--against",
     metavar="RELEASE|REV",
-    help="A release to compare with (a folder or .tar), or a git revision: a configuration "
-    "that has changed needs another configVersion.",
+    help="A release to compare with (current or previous of dist, a folder or .tar), or a git revision: "
+    "a configuration that has changed needs another configVersion.",
 )
 @AT
 @click.option(
@@ -76,6 +83,10 @@ def check(
     from shopwindow.cli import steps
 
     folder = Path(content)
+    if against in ("current", "previous") and not Path(against).exists():
+        from shopwindow.library.operating import folder_of_release
+
+        against = str(folder_of_release(Path(DEFAULT_OUT), against))
     memory = steps.memory_of(content)
     checked_now = partial(
         library.check,

@@ -131,8 +131,7 @@ class Target:
         from shopwindow.delivery import signing, upkeep
         from shopwindow.delivery.layout import release_key
 
-        chosen = None if id == "current" else id
-        release, wrong = upkeep.verify(self.bucket, chosen, progress_bar("reading"))
+        release, wrong = upkeep.verify(self.bucket, id, progress_bar("reading"))
         mend = bool(wrong) * (
             f"to mend it, delete what is listed and {release_key(release)} there, and "
             f"publish release {release[:12]} again: objects that exist are never overwritten"

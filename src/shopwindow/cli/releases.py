@@ -276,9 +276,10 @@ def activate(
 ) -> None:
     """Make release ID the current one, and unpin.
 
-    ID is the beginning of a release's id, of 8 digits or more, or `current`, which only
-    unpins. No other one follows it by itself until the next build. Where there is no
-    target, --follow moves `current` of DIR along what `build --ahead` has written.
+    ID is the beginning of a release's id, of 8 digits or more, `previous`, the release
+    that was current before, or `current`, which only unpins. No other one follows it by
+    itself until the next build. Where there is no target, --follow moves `current` of
+    DIR along what `build --ahead` has written.
     Exit status 0; 4: the release is damaged, and nothing has changed.
     """
     if follow:

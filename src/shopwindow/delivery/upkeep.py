@@ -51,17 +51,33 @@ def listing(bucket: Bucket) -> list[Release]:
     return sorted(releases, key=lambda one: (one.built, one.id), reverse=True)
 
 
+def named(bucket: Bucket, present: TargetPointer, id: str) -> str:
+    """Return the release that is meant: by the beginning of its id, as "current", or as
+    "previous", the one that was current before it. Raises Failure.
+    """
+    if id == "current":
+        return present.id
+    if id != "previous":
+        return id_of(id, layout.ids(bucket))
+    for entry in reversed(present.history):
+        if entry["id"] == present.id and entry.get("from") not in (None, present.id):
+            return id_of(str(entry["from"]), layout.ids(bucket))
+    raise Failure(
+        f"{bucket.where}: the history names no release that was current before "
+        f"{present.id[:12]}; `shopwindow releases --target` lists what there is"
+    )
+
+
 def verify(
-    bucket: Bucket, id: str | None = None, progress: Progress | None = None
+    bucket: Bucket, id: str = "current", progress: Progress | None = None
 ) -> tuple[str, list[str]]:
     """Return a release's id, and a line for each of its objects that is not as it was
     sent.
 
-    ``id`` is the beginning of an id; None: the current one. Every object is read. Raises
-    Failure.
+    ``id`` is what `named` takes. Every object is read. Raises Failure.
     """
     present = pointer.require(bucket, pointer.read(bucket).pointer)
-    chosen = id_of(id, layout.ids(bucket)) if id else present.id
+    chosen = named(bucket, present, id)
     release = layout.published(bucket, chosen)
 
     def fault(digest: str) -> str:
@@ -212,8 +228,8 @@ def activate(
 ) -> MovedPointer:
     """Make a release of a target the current one there, and pin or unpin it.
 
-    ``id`` is the beginning of an id, or "current"; None: the newest of the history that
-    was never rolled back from. ``purges`` is as for `publish`. ``signs``: who signs that;
+    ``id`` is what `named` takes; None: the newest of the history that was never rolled
+    back from. ``purges`` is as for `publish`. ``signs``: who signs that;
     then also refused where no signature of today's keys names the release. Raises
     Failure where there is no such release, or objects of it are gone; then nothing has
     changed.
@@ -224,7 +240,7 @@ def activate(
     present = pointer.require(bucket, read.pointer)
     chosen = present.to_roll_back_to()
     if id:
-        chosen = present.id if id == "current" else id_of(id, layout.ids(bucket))
+        chosen = named(bucket, present, id)
     if chosen is None:
         raise Failure(
             f"{bucket.where}: the history names no release to roll back to; "

@@ -23,9 +23,10 @@ from shopwindow.content.schemas.shape import Shape
 
 _REFERENCE = "#/components/schemas/"
 
-_KEYWORDS_OF_FILES = ("$id", "$schema", "$defs", "examples")
+_LEFT_OUT = ("$id", "$schema", "$defs", "examples", "title")
 """Keywords at the top of a file that mean nothing in a component. Its examples stand
-beside the response or the body.
+beside the response or the body. A title is for editors: generators of clients would
+name classes by it.
 """
 
 _WITH_SCHEMAS_BY_NAME = frozenset({"properties", "patternProperties"})
@@ -138,9 +139,7 @@ class Components:
         for step in address.pointer.split("/")[1:]:
             step = unquote(step).replace("~1", "/").replace("~0", "~")
             schema = schema[int(step) if isinstance(schema, list) else step]
-        return {
-            key: part for key, part in schema.items() if key not in _KEYWORDS_OF_FILES
-        }
+        return {key: part for key, part in schema.items() if key not in _LEFT_OUT}
 
     def _placed(self, schema: Json, place: _SchemaAddress, name: str) -> Json:
         """Return a schema as it stands in the document, with its parts.

@@ -15,6 +15,7 @@ from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.schedule import BEGINNING, END, Window
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.reading.yaml import Json, at
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Pointer, ordinal
 
 MAX_ROWS = 400
@@ -23,13 +24,15 @@ MAX_ROWS = 400
 
 @dataclass(frozen=True)
 class ValueRow:
-    """One value of a document. ``depth`` says how far it is nested; a value that holds
+    """One value of a document. ``title`` is what people call it; empty where its schema
+    does not say. ``depth`` says how far it is nested; a value that holds
     others has no text. ``path`` and ``line`` say where it was written; ``hidden`` are
     the places that it hides: the same value of bases. ``link`` leads to the document
     that it names.
     """
 
     name: str
+    title: str
     depth: int
     text: str | None
     path: str = ""
@@ -41,7 +44,11 @@ class ValueRow:
 
 
 def rows(
-    document: Document, kind: Kind, files: Files, released: Json | None
+    document: Document,
+    kind: Kind,
+    files: Files,
+    released: Json | None,
+    schemas: Schemas,
 ) -> list[ValueRow]:
     """Return a row for each value of a document, in the order in which it is written.
 
@@ -50,8 +57,14 @@ def rows(
     """
     linked = dict(_links(document, kind))
     values = islice(_walk(document.value, ()), MAX_ROWS)
+    shape = schemas.shape(kind.schema)
+
+    def title(pointer: Pointer) -> str:
+        place = shape.at(pointer) if isinstance(pointer[-1], str) else None
+        return str(place.keyword("title") or "") if place else ""
+
     return [
-        _row(document, pointer, value, files, linked, released)
+        _row(document, pointer, title(pointer), value, files, linked, released)
         for pointer, value in values
     ]
 
@@ -70,6 +83,7 @@ def _walk(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, Json]]:
 def _row(
     document: Document,
     pointer: Pointer,
+    title: str,
     value: Json,
     files: Files,
     linked: dict[Pointer, tuple[str, str]],
@@ -85,6 +99,7 @@ def _row(
     last = pointer[-1]
     return ValueRow(
         name=ordinal(last) if isinstance(last, int) else last,
+        title=title,
         depth=len(pointer) - 1,
         text=None if holds_others and value else text_of(value),
         path=path,

@@ -109,7 +109,9 @@ def card(visit: Visit) -> Page | None:
         "id": visit.values["id"],
         "stay": drawing.stay(document.value, documents.zone, visit.moment),
         "dates": dates(kind, document, visit),
-        "rows": drawing.rows(document, kind, visit.files, released),
+        "rows": drawing.rows(
+            document, kind, visit.files, released, visit.snapshot.declared.schemas
+        ),
         "path": document.layers[-1].path,
         "line": visit.files.line(document),
         "bases": [layer.path for layer in document.layers[:-1]],
