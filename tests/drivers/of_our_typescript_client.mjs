@@ -40,7 +40,26 @@ for (const [mode, method] of [["lost", "post"], ["busy", "post"], ["refuses", "p
   printed.writes.push(await write(method));
 }
 for (let number = 0; number < 21; number += 1) client.log("ERROR", `${number}`, { deviceId: "a-phone", platform: "iPhone" });
+await behave("portal");
+printed.portal = await outcome(() => client.flush());
 await behave("lost");
 printed.log = [await client.flush(), client.dropped];
 printed.seen = await (await fetch(`${address}/seen`)).json();
+
+const fails = () => Promise.reject(new Error("the store is full"));
+const named = (other, form) =>
+  outcome(async () => {
+    const answer = await other.read("/v1/things", {}, form);
+    return [answer.value.name, answer.etag, answer.isCopy];
+  });
+for (const [mode, first, store] of [["private", "private", copies], ["full", "good", { getItem: fails, setItem: fails }]]) {
+  const other = new Client(address, "another-key", store);
+  await behave(first);
+  printed[mode] = [await named(other)];
+  await behave("broken");
+  printed[mode].push(await named(other));
+}
+await behave("good");
+await named(client);
+printed.form = [await named(client, (value) => value.storeEvents.length > 0), await named(client)];
 console.log(JSON.stringify(printed));

@@ -5,6 +5,7 @@ import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -74,6 +75,18 @@ class Misbehaving(BaseHTTPRequestHandler):
             self.sends(200, b'{"name": "ha', "application/json", length=100)
             self.wfile.flush()
             self.server.ended.wait()  # type: ignore[attr-defined]
+        elif mode == "trickling":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Letters: ")
+            with suppress(OSError):
+                while not self.server.ended.wait(0.5):  # type: ignore[attr-defined]
+                    self.wfile.write(b"a")
+            self.close_connection = True
+        elif mode == "portal":
+            self.says(200, {"portal": True})
+        elif mode == "private":
+            self.says(200, {"name": "good"}, **{"Cache-Control": "no-store"})
+        elif mode == "aged":
+            self.says(200, {"name": "good"}, **FRESH, Age="50")
         elif mode == "no_key":
             self.says(401, NO_KEY)
         elif mode == "refuses":
@@ -131,11 +144,16 @@ STEPS = [
     ("half", 1),
     ("list", 1),
     ("hanging", 1),
+    ("trickling", 1),
     ("refuses", 1),
     ("busy", 1),  # is the service's own word, and no answer
     ("lost", 7 * DAY - 70),
     ("login", DAY),  # the copy is too old
     ("good", 1),
+    ("aged", 60),
+    ("broken", 9),  # the copy needs no request
+    ("login", 1),
+    ("no_key", 1),  # with a copy
 ]
 """How the server behaves, and after how many seconds it is asked."""
 
@@ -143,10 +161,12 @@ COPY = ["good", '"1"', True]
 ANSWER = ["good", '"1"', False]
 """Name, ETag, and whether it is a copy."""
 
+NO_KEY_REFUSED = [401, 401, "x-svc-webservice-client-id: no key", None]
 READS = [
-    [401, 401, "x-svc-webservice-client-id: no key", None],
+    NO_KEY_REFUSED,
     ANSWER,
     ANSWER,
+    COPY,
     COPY,
     COPY,
     COPY,
@@ -157,6 +177,10 @@ READS = [
     COPY,
     "unreachable",
     ANSWER,
+    ANSWER,
+    ANSWER,
+    COPY,
+    NO_KEY_REFUSED,
 ]
 PATH = "/v1/things/a%20b?tag=x%2Cy"
 FIRST, AGAIN = ["GET", PATH, {}, 0], ["GET", PATH, {"If-None-Match": '"1"'}, 0]
@@ -164,13 +188,17 @@ LOG = "/v2/utility/mobilelog"
 EXPECTED: dict[str, Any] = {
     "reads": READS,
     "writes": ["good", "good", [400, 400, "name: is missing", None], "unreachable"],
+    "portal": "unreachable",
     "log": [21, 0],
+    "private": [["good", "", False], "unreachable"],
+    "full": [ANSWER, "unreachable"],
+    "form": ["unreachable", ANSWER],
     "seen": [
         *[FIRST] * 2,
-        *[AGAIN] * 10,
+        *[AGAIN] * 14,
         *[["POST", "/v1/things", {"Idempotency-Key": key}, 0] for key in "AABBC"],
         ["PUT", "/v1/things", {}, 0],
-        *[["POST", LOG, {"Idempotency-Key": key}, count] for key, count in (("D", 20), ("D", 20), ("E", 1))],
+        *[["POST", LOG, {"Idempotency-Key": key}, count] for key, count in (("D", 20), ("D", 20), ("D", 20), ("E", 1))],
     ],
 }
 """What both clients do, in whichever language. The copy of `broken`, which is fresh, takes no request."""
@@ -220,11 +248,31 @@ def test_the_python_client_survives_a_server_that_misbehaves(address: str, tmp_p
         writes.append(outcome(partial(write, method)))
     for number in range(21):
         client.log("ERROR", str(number), "a-phone", "iPhone")
+    behave("portal")
+    portal = outcome(client.flush)
     behave("lost")
     log = [client.flush(), client.dropped]
     seen = httpx.get(f"{address}/seen").json()
+    assert {"reads": reads, "writes": writes, "portal": portal, "log": log, "seen": lettered(seen)} == {
+        name: EXPECTED[name] for name in ("reads", "writes", "portal", "log", "seen")
+    }
     client.close()
-    assert {"reads": reads, "writes": writes, "log": log, "seen": lettered(seen)} == EXPECTED
+
+    (tmp_path / "no-folder").write_text("")
+    for mode, first, copies in (("private", "private", tmp_path / "of-bags"), ("full", "good", tmp_path / "no-folder")):
+        client = Client(address, "a-key", copies)
+        behave(first)
+        came = [outcome(read)]
+        behave("broken")
+        assert [*came, outcome(read)] == EXPECTED[mode]
+        client.close()
+
+
+def test_every_fault_of_the_table_is_tested() -> None:
+    table = (Path(__file__).parent / "client_faults.md").read_text()
+    faults = set(re.findall(r"^\| `(\w+)` \|", table, re.M))
+    by_tests = {"portal", "private", "full", "old", "damaged"}
+    assert faults == {mode for mode, _ in STEPS} - {"good"} | by_tests
 
 
 def test_the_typescript_client_does_the_same(address: str, tmp_path: Path) -> None:

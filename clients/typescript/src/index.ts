@@ -106,7 +106,8 @@ export class Client<Paths extends object> {
    *
    * A copy needs no request for as long as the service's max-age allows. After that there is one attempt. Where it
    * brings nothing of the promised form, such as a login page, the copy stands for the answer. `form` says whether a
-   * JSON object has that form. Throws Refused; Unreachable where there is no copy of the last seven days.
+   * JSON object has that form. Of an answer that is not public (no-store), such as a bag, there is no copy. Throws
+   * Refused; Unreachable where there is no copy of the last seven days.
    */
   async read<Path extends keyof Paths & string>(
     path: Path,
@@ -120,16 +121,15 @@ export class Client<Paths extends object> {
     const now = this.clock();
     if (copy && copy.at <= now && now < copy.until) return { value: copy.value as Value, etag: copy.etag, isCopy: false };
     try {
-      const received = await this.sent("GET", url, undefined, copy ? { "If-None-Match": copy.etag } : {});
+      const received = await this.sent("GET", url, undefined, copy?.etag ? { "If-None-Match": copy.etag } : {});
       const value = copy && received.status === 304 ? copy.value : objectOf(received);
       if (!form(value)) throw new Unreachable("the answer has another form");
       const etag = received.headers.get("ETag") ?? "";
-      const age = Number(/max-age=([0-9]{1,9})/.exec(received.headers.get("Cache-Control") ?? "")?.[1] ?? 0);
-      await this.copies.setItem(name, JSON.stringify({ etag, at: now, until: now + age * 1_000, value }));
+      await stored(this.copies, name, { etag, at: now, until: now + fresh(received.headers), value }, received.headers);
       return { value: value as Value, etag, isCopy: false };
     } catch (error) {
       if (error instanceof Refused && !AWAY.includes(error.status)) throw error;
-      if (copy && now - copy.at <= OLDEST_COPY) return { value: copy.value as Value, etag: copy.etag, isCopy: true };
+      if (copy && Math.abs(now - copy.at) <= OLDEST_COPY) return { value: copy.value as Value, etag: copy.etag, isCopy: true };
       const age = copy ? "the copy is older than seven days" : "there is no copy";
       throw new Unreachable(`${path}: ${String(error)}; ${age}`);
     }
@@ -181,7 +181,9 @@ export class Client<Paths extends object> {
       try {
         const headers = { "Idempotency-Key": key };
         const received = await this.repeated("POST", this.url("/v2/utility/mobilelog"), { entry: entries }, headers);
-        isStored = (objectOf(received) as { logPostResponse?: { success?: boolean } }).logPostResponse?.success === true;
+        const success = (objectOf(received) as { logPostResponse?: { success?: boolean } }).logPostResponse?.success;
+        if (typeof success !== "boolean") throw new Unreachable("the answer has another form");
+        isStored = success;
       } catch (error) {
         if (!(error instanceof Refused) || TEMPORARY.includes(error.status)) throw error;
         this.batch = undefined;
@@ -274,16 +276,36 @@ function refusal({ status, headers, text }: Received): Error {
   const said = parsed(text) as { errorCode?: number; message?: string; errorMessage?: string; errorDetail?: string[] };
   const message = said?.errorDetail?.join("; ") ?? said?.errorMessage ?? said?.message;
   if (said?.errorCode === undefined || !message) return new Unreachable(`status ${status}, not of the service`);
-  const wait = headers.get("Retry-After");
+  const wait = /^[0-9]{1,9}$/.exec(headers.get("Retry-After") ?? "")?.[0];
   const requestId = headers.get("X-Request-Id") ?? "";
-  return new Refused(status, said.errorCode, message, requestId, wait === null ? undefined : Number(wait));
+  return new Refused(status, said.errorCode, message, requestId, wait ? Number(wait) : undefined);
 }
 
-/** Returns a copy; undefined where there is none, or it is damaged. */
+/** Returns for how many milliseconds an answer needs no request: its max-age, less the time that it lay in a CDN. */
+function fresh(headers: Headers): number {
+  const seconds = /max-age=([0-9]{1,9})/.exec(headers.get("Cache-Control") ?? "")?.[1] ?? 0;
+  return (Number(seconds) - (Number(headers.get("Age")) || 0)) * 1_000;
+}
+
+/** Returns a copy; undefined where there is none, it is damaged or of an earlier form, or the store fails. */
 async function loaded(copies: Copies, name: string, form: (value: Json) => boolean): Promise<Copy | undefined> {
-  const copy = parsed((await copies.getItem(name)) ?? "") as Partial<Copy> | undefined;
-  const isCopy = typeof copy?.at === "number" && typeof copy.until === "number" && typeof copy.etag === "string";
-  return isCopy && copy.value && form(copy.value) ? (copy as Copy) : undefined;
+  try {
+    const copy = parsed((await copies.getItem(name)) ?? "") as Partial<Copy> | undefined;
+    const isCopy = typeof copy?.at === "number" && typeof copy.until === "number" && typeof copy.etag === "string";
+    return isCopy && copy.value && form(copy.value) ? (copy as Copy) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Stores a copy of a public answer. A store that is full makes no answer an error. */
+async function stored(copies: Copies, name: string, copy: Copy, headers: Headers): Promise<void> {
+  if (/no-store/.test(headers.get("Cache-Control") ?? "")) return;
+  try {
+    await copies.setItem(name, JSON.stringify(copy));
+  } catch {
+    // the next read asks again
+  }
 }
 
 /** Returns a key that no other write has; it need not be secret. */

@@ -6,11 +6,14 @@ function that makes such a type of a JSON object.
 
 import json
 import os
+import queue
 import re
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -116,7 +119,8 @@ class Client:
         """Return the answer to a public read, such as store/v2/stores.
 
         A copy needs no request for as long as the service's max-age allows. After that there is one attempt. Where it
-        brings nothing of the promised form, such as a login page, the copy stands for the answer.
+        brings nothing of the promised form, such as a login page, the copy stands for the answer. Of an answer that is
+        not public (no-store), such as a bag, there is no copy.
 
         Args:
             path: below the base address.
@@ -131,7 +135,7 @@ class Client:
         now = self._clock()
         if copy and copy["at"] <= now < copy["until"]:
             return Answer(form(copy["value"]), copy["etag"])
-        known = {"If-None-Match": copy["etag"]} if copy else {}
+        known = {"If-None-Match": copy["etag"]} if copy and copy["etag"] else {}
         try:
             received = self._sent("GET", path, query, None, known)
             value = (
@@ -141,13 +145,14 @@ class Client:
         except (Refused, Unreachable, *NOT_AS_PROMISED) as error:
             if isinstance(error, Refused) and error.status not in AWAY:
                 raise
-            if copy and now - copy["at"] <= OLDEST_COPY:
+            if copy and abs(now - copy["at"]) <= OLDEST_COPY:
                 return Answer(form(copy["value"]), copy["etag"], is_copy=True)
             age = "the copy is older than seven days" if copy else "there is no copy"
             raise Unreachable(f"{path}: {error}; {age}") from error
         etag = received.headers.get("ETag", "")
-        until = now + _max_age(received)
-        _store(file, {"etag": etag, "at": now, "until": until, "value": value})
+        if "no-store" not in received.headers.get("Cache-Control", ""):
+            until = now + _fresh(received)
+            _store(file, {"etag": etag, "at": now, "until": until, "value": value})
         return Answer(typed, etag)
 
     def write(
@@ -216,13 +221,16 @@ class Client:
                 answer = self.write(
                     "POST", "v2/utility/mobilelog", {"entry": entries}, key=key
                 )
+                is_stored = bool(answer.value["logPostResponse"]["success"])
+            except (TypeError, LookupError) as error:
+                raise Unreachable("the answer has another form") from error
             except Refused as refusal:
                 if refusal.status not in TEMPORARY:
                     self._batch = None
                     self.dropped += len(entries)
                 raise
             self._batch = None
-            if answer.value["logPostResponse"]["success"]:
+            if is_stored:
                 stored += len(entries)
             else:
                 self.dropped += len(entries)
@@ -237,28 +245,49 @@ class Client:
         headers: Mapping[str, str],
     ) -> "_Received":
         """Send a request once; the answer has 200 or 304. Raises Refused, and Unreachable for what nobody promised."""
-        end = time.monotonic() + SECONDS
-        data = bytearray()
-        try:
-            with self._http.stream(
-                method, path, params=query, json=body, headers=headers
-            ) as response:
-                for chunk in response.iter_bytes():
-                    data += chunk
-                    if time.monotonic() > end:  # the timeout is of each read
-                        raise Unreachable(f"no whole answer in {SECONDS:.0f} s")
-        except httpx.RequestError as error:
-            raise Unreachable(str(error) or type(error).__name__) from error
-        received = _Received(response.status_code, response.headers, bytes(data))
+        request = self._http.build_request(
+            method, path, params=query, json=body, headers=headers
+        )
+        received = _in_time(lambda: self._received(request))
         if received.status not in (200, 304):
             raise _refusal(received)
         return received
+
+    def _received(self, request: httpx.Request) -> "_Received":
+        try:
+            response = self._http.send(request)
+        except httpx.RequestError as error:
+            raise Unreachable(str(error) or type(error).__name__) from error
+        return _Received(response.status_code, response.headers, response.content)
 
 
 class _Received(NamedTuple):
     status: int
     headers: httpx.Headers
     data: bytes
+
+
+def _in_time(work: Callable[[], _Received]) -> _Received:
+    """Return what work returns, within SECONDS. Raises what it raises, and Unreachable.
+
+    httpx bounds each step of a request, but not their sum: a name that is looked up, a connection, each part of a head.
+    """
+    done: queue.SimpleQueue[_Received | Exception] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            done.put(work())
+        except Exception as error:
+            done.put(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        outcome = done.get(timeout=SECONDS)
+    except queue.Empty:
+        raise Unreachable(f"no whole answer in {SECONDS:.0f} s") from None
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
 
 
 def _object(received: _Received) -> Json:
@@ -294,11 +323,13 @@ def _refusal(received: _Received) -> Exception:
     )
 
 
-def _max_age(received: _Received) -> int:
+def _fresh(received: _Received) -> int:
+    """Return for how many seconds an answer needs no request: its max-age, less the time that it lay in a CDN."""
     found = re.search(
         r"max-age=([0-9]{1,9})", received.headers.get("Cache-Control", "")
     )
-    return int(found[1]) if found else 0
+    age = received.headers.get("Age", "")
+    return (int(found[1]) if found else 0) - (int(age) if age.isdigit() else 0)
 
 
 def _loaded(file: Path, form: Callable[[Json], Any]) -> Json | None:
@@ -312,9 +343,13 @@ def _loaded(file: Path, form: Callable[[Json], Any]) -> Json | None:
 
 
 def _store(file: Path, copy: Json) -> None:
-    """Replace a copy by one rename, so that no reader sees half of it."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, draft = tempfile.mkstemp(dir=file.parent)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as open_file:
-        json.dump(copy, open_file)
-    os.replace(draft, file)
+    """Replace a copy by one rename, so that no reader sees half of it. A disk that is full makes no answer an error."""
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, draft = tempfile.mkstemp(dir=file.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as open_file:
+                json.dump(copy, open_file)
+            os.replace(draft, file)
+        except OSError:
+            os.unlink(draft)
