@@ -156,6 +156,11 @@ def test_a_pull_request_with_a_problem_has_pages_and_fails(tmp_path: Path) -> No
         ended = pull_request(started, tmp_path / "summary.md")
         assert ended[-1] == (CHECK, 1)
         assert "nmae" in (started.copy / "pages/index.html").read_text()
+        comment = (started.copy / "pages/difference.md").read_text().splitlines()
+        assert comment[:2] == ["### 1 problem", ""]
+        assert comment[2].startswith(f"    {EVENT}:")
+        job = started.pipeline["jobs"]["comment"]
+    assert job["if"].startswith("${{ !cancelled() && ")  # also where the check failed
 
 
 def test_a_target_branch_that_cannot_be_built_is_said(tmp_path: Path) -> None:
@@ -262,6 +267,26 @@ def test_a_merge_request_gets_pages_and_with_a_token_one_note(tmp_path: Path) ->
     assert bodies[1] == "<!-- shopwindow: what changes -->\n\n### 2 documents changed & more\n"
 
 
+def test_the_comment_of_a_merge_request_counts_the_problems(tmp_path: Path) -> None:
+    with change("gitlab", tmp_path) as started, notes_of_a_merge_request() as (api, notes):
+        merge_request = {
+            "CI_MERGE_REQUEST_IID": "7",
+            "CI_MERGE_REQUEST_PROJECT_ID": "3",
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+            "CI_API_V4_URL": api,
+        }
+        started.edit("name: ", "nmae: ")
+        app = started.copy / "content/apps/_shared.yaml"
+        app.write_text(app.read_text().replace("networkTimeIntervalCheck: ", "networkTimeIntervalChek: "))
+        script = "\n".join(started.pipeline["release"]["script"])
+        ran = started.run(script, **merge_request, COMMENT_TOKEN="token")
+        assert ran.returncode == 1, ran
+        assert not (started.copy / "dist").exists()
+    mark, _, first, _, *places = notes[-1]["body"].splitlines()
+    assert (mark, first) == ("<!-- shopwindow: what changes -->", f"### {len(places)} problems")
+    assert [place for place in places if not place.startswith("    content/")] == []
+
+
 @pytest.mark.parametrize("host", ["github", "gitlab"])
 def test_a_change_of_a_configuration_without_another_version_is_a_remark(host: str, tmp_path: Path) -> None:
     with change(host, tmp_path) as started:
@@ -288,7 +313,7 @@ def test_what_is_pushed_to_the_branch_itself_is_compared_with_nothing(tmp_path: 
     pipeline = yaml.safe_load((SOURCES / "shopwindow/starter/files/github.yml").read_text())
     comparing = [step for step in pipeline["jobs"]["release"]["steps"] if "FETCH_HEAD" in step.get("run", "")]
     assert CHECK in [step["run"] for step in comparing]  # by itself it compares where there is a target branch
-    assert [step["if"] for step in comparing if step["run"] != CHECK] == ["github.event_name == 'pull_request'"] * 2
+    assert [step["if"] for step in comparing if step["run"] != CHECK] == ["github.event_name == 'pull_request'"] * 3
 
 
 # -- publishing ------------------------------------------------------------------------------------------------------
@@ -343,6 +368,25 @@ def test_what_is_on_main_is_published_rolled_back_and_published_again(tmp_path: 
 
 
 @pytest.mark.parametrize("host", PIPELINES)
+def test_a_fresh_runner_takes_over_what_is_at_the_target(tmp_path: Path, host: str) -> None:
+    """It builds what another would, and answers nothing anew that is there."""
+    with change(host, tmp_path) as started:
+        configure(started, f"{{to: 'file://{tmp_path / 'target'}', follow: 0s}}")
+        ran = started.run(publishing(started), TARGET="production", ROLLBACK="")
+        assert (ran.returncode, "builds all" in ran.stdout) == (0, True), ran
+        shutil.rmtree(started.copy / "dist")
+        ran = started.run(publishing(started), TARGET="production", ROLLBACK="")
+        assert (ran.returncode, "builds all" in ran.stdout) == (0, False), ran
+        assert "it is current already" in ran.stdout + ran.stderr
+        shutil.rmtree(started.copy / "dist")
+        started.edit("Open House", "Breakfast for two")
+        ran = started.run(publishing(started), TARGET="production", ROLLBACK="")
+        assert ran.returncode == 0, ran
+        releases = [path for path in (started.copy / "dist/releases").iterdir() if len(path.name) > 8]
+        assert len(releases) == 2
+
+
+@pytest.mark.parametrize("host", PIPELINES)
 def test_with_keys_a_release_is_signed_and_renewed_also_where_nothing_builds(tmp_path: Path, host: str) -> None:
     target = tmp_path / "target"
     with change(host, tmp_path) as started:
@@ -368,17 +412,28 @@ def test_with_keys_a_release_is_signed_and_renewed_also_where_nothing_builds(tmp
         assert run("renew", SHOPWINDOW_KEY_TIMESTAMP=timestamp) == (1, 3)
 
 
-def test_only_the_main_branch_is_published_and_one_run_at_a_time() -> None:
+def test_only_the_default_branch_is_published_and_one_run_at_a_time() -> None:
     github, gitlab = (
         yaml.safe_load((SOURCES / "shopwindow/starter/files" / name).read_text()) for name, _ in PIPELINES.values()
     )
-    assert github["jobs"]["publish"]["if"] == "github.ref == 'refs/heads/main' && vars.TARGET"
-    assert github["jobs"]["publish"]["concurrency"] == "publish"
+    is_default = "github.ref_name == github.event.repository.default_branch"
+    assert is_default in github["jobs"]["publish"]["if"]
+    assert is_default in github["jobs"]["release"]["if"]
+    assert "main" not in str(github)
+    assert {github["jobs"][name]["concurrency"] for name in ("publish", "renew")} == {"publish"}
+    assert github["jobs"]["release"]["concurrency"] == "release-${{ github.ref }}"
+    steps = [step for job in github["jobs"].values() for step in job["steps"]]
+    setups = [step for step in steps if "setup-python" in step.get("uses", "")]
+    assert {(step["with"]["cache"], step["with"]["cache-dependency-path"]) for step in setups} == {
+        ("pip", "requirements.txt")
+    }
+    assert gitlab["cache"] == {"key": {"files": ["requirements.txt"]}, "paths": [".cache/pip"]}
+    assert gitlab["renew"]["resource_group"] == "publish"
     assert github["jobs"]["renew"]["if"] == "github.event.schedule == '31 4 * * *' && vars.TARGET"
     assert {"cron": "31 4 * * *"} in github[True]["schedule"]  # `on`, as YAML reads it
     assert gitlab["renew"]["needs"] == []  # whatever becomes of the build
     checkout = github["jobs"]["publish"]["steps"][0]
-    assert checkout["with"] == {"ref": "main"}
+    assert checkout["with"] == {"ref": "${{ github.ref_name }}"}
     assert gitlab["publish"]["rules"] == [{"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH && $TARGET"}]
     assert (gitlab["publish"]["resource_group"], gitlab["publish"]["allow_failure"]) == ("publish", {"exit_codes": [3]})
 
