@@ -35,8 +35,14 @@ async function answerOfEdge(request, env) {
   if (!file) return null;
 
   const name = `${file.stem.replaceAll(RULES.application, application)}.${format}`;
-  const body = await contentOf(env, name);
-  return body && fileAnswer(request, body, format, file.cacheControl);
+  const { body, until } = await contentOf(env, name);
+  return body && fileAnswer(request, body, format, lasting(file.cacheControl, until));
+}
+
+// Cache-Control with no age that reaches over the instant at which another release follows.
+function lasting(cacheControl, until) {
+  const seconds = Math.max(0, Math.floor((until - Date.now()) / 1000));
+  return cacheControl.replace(/(max-age|s-maxage)=(\d+)/g, (_, name, age) => `${name}=${Math.min(age, seconds)}`);
 }
 
 const NOT_OURS = ["Origin", "If-Match", "If-Unmodified-Since", "Content-Length", "Transfer-Encoding"];
@@ -155,15 +161,16 @@ function requestIdOf(headers) {
 
 // -- the store ------------------------------------------------------------------------------------------------------
 
-// The bytes of a release's file; null: there is none, or nobody can say. Then the service answers.
+// The bytes of a release's file, and until when they are current; without bytes, the service answers.
 async function contentOf(env, path) {
   try {
-    if (env.LAYOUT !== "published") return await stored(env, path);
-    const digest = (await digestsOf(env)).get(path);
-    return digest ? await stored(env, objectOf(digest)) : null;
+    if (env.LAYOUT !== "published") return { body: await stored(env, path), until: Infinity };
+    const { digests, until } = await releaseInForce(env);
+    const digest = digests.get(path);
+    return { body: digest ? await objectOf(env, digest) : null, until };
   } catch (error) {
     console.error(`${path} cannot be read from the store: ${error}`);
-    return null;
+    return {};
   }
 }
 
@@ -188,36 +195,59 @@ async function stored(env, name, range) {
 
 // -- what `shopwindow publish` writes -------------------------------------------------------------------------------
 
+const POINTER_FORMAT = 2; // of current.json
 const FORMAT = 1; // of releases/<id>/manifest.json
 const POINTER_SECONDS = 10; // so old what is said to be current may be: an isolate reads the pointer no more often
+const CACHED = { objects: 256, bytes: 65536 }; // so many, none larger: 16 MB at most of an isolate's 128
 
-let release = null; // the one that was current at `readAt`, as long as this isolate lives: {id, digests, readAt}
+// What the store said at `readAt`: the releases, [{id, from}], and the files of those in force then and next, by id.
+let chain = null; // {links, digests, readAt}
+const cached = new Map(); // digest → bytes of an object, which never change; the one read last stands last
 
-// Path → digest of the current release's files. One request waits while it reads which is current; the others go on
-// with the release that was, and so do all while the store does not say.
-async function digestsOf(env) {
-  if (release === null) {
-    release = await releaseOf(env, await currentOf(env));
-  } else if (Date.now() - release.readAt > POINTER_SECONDS * 1000) {
-    release.readAt = Date.now();
+// The files of the release that is in force by this machine's clock, path → digest, and until when it is. One request
+// waits while it reads the chain; the others go on with the one that was, and so do all while the store does not say.
+async function releaseInForce(env) {
+  if (chain === null || Date.now() - chain.readAt > POINTER_SECONDS * 1000) {
+    if (chain) chain.readAt = Date.now();
     try {
-      const id = await currentOf(env);
-      if (id !== release.id) release = await releaseOf(env, id);
+      chain = await chainOf(env, chain?.digests);
     } catch (error) {
+      if (chain === null) throw error;
       console.error(`which release is current cannot be read from the store: ${error}`);
     }
   }
-  return release.digests;
+  const last = begun(chain.links).findLast(({ id }) => chain.digests.has(id));
+  const next = chain.links[chain.links.indexOf(last) + 1];
+  return { digests: chain.digests.get(last.id), until: next ? Date.parse(next.from) : Infinity };
 }
 
-async function releaseOf(env, id) {
-  return { id, digests: await digestsOfRelease(env, id), readAt: Date.now() };
+// The releases of a chain that have begun; before all of them, the first.
+function begun(links) {
+  return links.filter(({ from }, place) => place === 0 || Date.parse(from) <= Date.now());
 }
 
-async function currentOf(env) {
+async function chainOf(env, known) {
   const pointer = await stored(env, "current.json");
   if (pointer === null) throw new Error("there is no current.json: nothing was published there");
-  return parsed([pointer]).then(({ id }) => id);
+  const { format, chain, id } = await parsed([pointer]);
+  if (format > POINTER_FORMAT) throw new Error(`current.json has format ${format}: write this worker with a newer program`);
+  const links = chain ?? [{ id }]; // format 1 named one release
+  const digests = new Map();
+  for (const { id } of links.slice(begun(links).length - 1).slice(0, 2)) {
+    const read = known?.get(id) ?? (await digestsOfRelease(env, id).catch((error) => console.error(`${id}: ${error}`)));
+    if (read) digests.set(id, read);
+    else if (digests.size === 0) throw new Error(`release ${id} is current and cannot be read`);
+  }
+  return { links, digests, readAt: Date.now() };
+}
+
+async function objectOf(env, digest) {
+  const bytes = cached.get(digest) ?? (await stored(env, objectKey(digest)));
+  if (bytes && bytes.byteLength <= CACHED.bytes) {
+    if (!cached.delete(digest) && cached.size >= CACHED.objects) cached.delete(cached.keys().next().value);
+    cached.set(digest, bytes);
+  }
+  return bytes;
 }
 
 // Of a release, the store has the manifest in chunks, which lie in objects; neighbors are read together.
@@ -232,15 +262,13 @@ async function digestsOfRelease(env, id) {
   }
   const bytes = [];
   for (const { number, offset, length } of ranges) {
-    bytes.push(await stored(env, objectOf(objects[number]), { offset, length }));
+    bytes.push(await stored(env, objectKey(objects[number]), { offset, length }));
   }
   const { files } = await parsed(bytes);
   return new Map(files.map(({ path, sha256 }) => [path, sha256]));
 }
 
-function objectOf(digest) {
-  return `objects/${digest.slice(0, 2)}/${digest}`;
-}
+const objectKey = (digest) => `objects/${digest.slice(0, 2)}/${digest}`;
 
 async function parsed(parts) {
   return JSON.parse(await new Blob(parts).text());

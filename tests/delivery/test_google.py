@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
@@ -20,6 +20,7 @@ from obstore.store import GCSStore
 from harness.servers import ADDRESS
 from harness.stores import Bucket, Headers, TargetPointer
 from shopwindow.delivery import pointer
+from shopwindow.release.chain import Chain, Link
 
 TEXT = Headers("text/plain", "no-cache")
 CONDITIONS = ("x-goog-if-generation-match", "if-match", "if-none-match")
@@ -102,7 +103,7 @@ def test_what_is_replaced_must_have_the_generation_that_was_read(tmp_path: Path,
 
 
 def test_a_pointer_that_somebody_else_has_moved_is_not_moved(tmp_path: Path) -> None:
-    ours, other = TargetPointer("1" * 64, "", ""), b'{"format": 1}\n'
+    ours, other = TargetPointer(Chain((Link("1" * 64, datetime.now(UTC)),)), "", ""), b'{"format": 1}\n'
     with google(tmp_path, [(200, 7, b"{}"), (412, 8, b""), (200, 8, other)]) as (sent, bucket):
         stored = bucket.read("current.json")
         assert stored is not None

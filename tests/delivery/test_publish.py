@@ -22,6 +22,7 @@ from harness.stores import (
     current,
     documents,
     folder,
+    in_force,
     memory,
     on_disk,
     outgoing,
@@ -35,6 +36,7 @@ from shopwindow.delivery.bucket import MAX_READ_BYTES, Listed
 from shopwindow.delivery.chunks import Chunk
 from shopwindow.delivery.outgoing import Object
 from shopwindow.problems import Failure
+from shopwindow.release.chain import Chain, Link
 from shopwindow.release.manifest import MANIFEST_FORMAT
 from shopwindow.starter import begin
 
@@ -147,7 +149,7 @@ def test_a_killed_run_is_finished_by_the_next(bucket: Bucket, tmp_path: Path) ->
     publish(outgoing(tmp_path / "dist"), bucket)
     second = release(tmp_path, "Second")
     going = outgoing(tmp_path / "dist")
-    half = list(going.files.values())[::2]
+    half = list(in_force(going).files.values())[::2]
     for item in half:
         bucket.create(layout.object_key(item.digest), item.body(), item.headers)
     publish(going, bucket)
@@ -199,7 +201,7 @@ def test_of_two_publishers_one_wins_and_the_other_says_so(bucket: Bucket, tmp_pa
     assert start.pointer is not None
     second = release(tmp_path, "Second")
     publish(outgoing(tmp_path / "dist"), bucket)
-    other = start.pointer.moved("f" * 64, "", action="publish", reason="", pin=False, purges=False)
+    other = moved_elsewhere(start.pointer)
     assert not pointer.move(bucket, start.version, other)
     assert current(bucket)["id"] == second
 
@@ -217,6 +219,13 @@ def test_of_many_who_replace_the_same_version_one_wins(bucket: Bucket) -> None:
 def replace_together(bucket: Bucket, version: Version | None, together: Barrier, body: bytes) -> bool:
     together.wait(PATIENCE)
     return bucket.replace("current.json", body, TEXT, version)
+
+
+def moved_elsewhere(present: TargetPointer) -> TargetPointer:
+    """The pointer after another publisher has moved it."""
+    now = datetime.now(UTC)
+    chain = Chain((Link("f" * 64, now),))
+    return pointer.moved(present, chain, "", now=now, action="publish", reason="", pin=False, purges=False)
 
 
 class Overtaken:
@@ -241,7 +250,7 @@ def test_who_is_overtaken_says_by_whom(bucket: Bucket, tmp_path: Path, monkeypat
     read_before = pointer.read(bucket).pointer
     assert read_before is not None
     monkeypatch.setenv("SHOPWINDOW_ACTOR", "Robin")
-    other = read_before.moved("f" * 64, "", action="publish", reason="", pin=False, purges=False)
+    other = moved_elsewhere(read_before)
     late = release(tmp_path, "Second")
     with pytest.raises(Failure, match=rf"Robin was faster, and f{{12}} is current; {late[:12]} is there"):
         publish(outgoing(tmp_path / "dist"), Overtaken(bucket, other))  # type: ignore[arg-type] # all else is the same
@@ -284,8 +293,8 @@ def test_newer_formats_are_refused(bucket: Bucket, tmp_path: Path) -> None:
     release(tmp_path, "Second")
     bucket.overwrite(layout.release_key(id), b'{"format": 2}', TEXT)
     assert "has format 2; this program reads up to 1: update it" in refusal(bucket, tmp_path / "dist")
-    bucket.overwrite("current.json", b'{"format": 2}', TEXT)
-    assert "current.json has format 2; this program reads up to 1" in refusal(bucket, tmp_path / "dist")
+    bucket.overwrite("current.json", b'{"format": 3}', TEXT)
+    assert "current.json has format 3; this program reads up to 2" in refusal(bucket, tmp_path / "dist")
     path = tmp_path / "dist/current/manifest.json"
     data = path.read_bytes().replace(b'{"format":1,', b'{"format":%d,' % (MANIFEST_FORMAT + 1))
     path.chmod(0o644)
@@ -305,7 +314,7 @@ def test_a_build_from_the_future_is_refused(bucket: Bucket, tmp_path: Path) -> N
 def test_a_damaged_release_never_becomes_current(bucket: Bucket, tmp_path: Path) -> None:
     id = release(tmp_path)
     going = outgoing(tmp_path / "dist")
-    file = tmp_path / "dist/current/files" / next(iter(going.lines.files))
+    file = tmp_path / "dist/current/files" / next(iter(in_force(going).lines.files))
     file.chmod(0o644)
     file.write_bytes(b"{}")
     with pytest.raises(Failure, match=r"not what was built, so nothing leads to this release"):

@@ -21,9 +21,11 @@ from harness.program import OutputBusy, Releases, built, copied, history, point,
 from harness.stores import (
     Bucket,
     FolderBucket,
+    Outgoing,
     PullFault,
     current,
     folder,
+    in_force,
     on_disk,
     outgoing,
     publish,
@@ -367,7 +369,9 @@ def publish_unchecked(out: Path, id: str, target: FolderBucket) -> None:
     """Publish a release whose files need not be there: those of the manifest alone are sent."""
     (out / "current").unlink()
     (out / "current").symlink_to(f"releases/{id}")
-    publish(replace(outgoing(out), files={}), target)
+    going = outgoing(out)
+    release = replace(in_force(going), files={})
+    publish(Outgoing(going.chain, {release.id: release}), target)
 
 
 def forged_at_target(tmp_path: Path, id: str, name: str, data: bytes) -> None:
@@ -384,16 +388,20 @@ def forged_at_target(tmp_path: Path, id: str, name: str, data: bytes) -> None:
         path = tmp_path / "target" / layout.release_key(digest)
         path.parent.mkdir()
         pointer = tmp_path / "target" / layout.POINTER
-        pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "id": digest}))
+        chain = [{"id": digest, "from": "2026-11-01T00:00:00+00:00"}]
+        pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "chain": chain}))
     path.write_bytes(orjson.dumps(value))
 
 
 ENTRY = {"when": "2026-11-01T00:00:00+00:00", "id": "0" * 64, "from": None, "who": "somebody", "why": "", "action": ""}
+LINK = {"id": "0" * 64, "from": "2026-11-01T00:00:00+00:00"}
 
 ODD_MEMBERS: dict[str, dict[str, list[Json]]] = {
     layout.POINTER: {
         "format": [None, "1", []],
-        "id": [None, 7, "x", ["x"], "0" * 63],
+        "chain": [None, 7, "x", ["x"], [], {}, [{}], [LINK, LINK]]
+        + [[{**LINK, "id": id}] for id in (None, 7, "x", ["x"], "0" * 63)]
+        + [[{**LINK, "from": instant}] for instant in (None, 5, "noon", "2026-11-01T00:00:00")],
         "switched": [None, 5, "noon", "2026-11-01T00:00:00"],
         "built": [None, 5, "noon", "2026-11-01"],
         "pinned": [None, 1, "yes"],
@@ -518,9 +526,9 @@ def test_a_manifest_of_a_newer_format_is_refused(tmp_path: Path, target: FolderB
     raised = fault(target, host)
     assert (raised.kind, "this program reads up to 1: update it" in str(raised)) == ("newer", True)
     pointer = tmp_path / "target" / layout.POINTER
-    pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "format": 2}))
+    pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "format": 3}))
     raised = fault(target, host)
-    assert (raised.kind, "current.json has format 2" in str(raised)) == ("newer", True)
+    assert (raised.kind, "current.json has format 3" in str(raised)) == ("newer", True)
 
 
 def test_a_release_of_a_newer_format_is_refused(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
@@ -563,8 +571,9 @@ def test_a_release_that_is_larger_than_the_disk_is_refused_at_once(
 
 def test_a_pointer_that_names_a_path_is_refused(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
     published(tmp_path, target)
+    chain = [{"id": "../../etc", "from": "2026-11-01T00:00:00+00:00"}]
     pointer = tmp_path / "target" / layout.POINTER
-    pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "id": "../../etc"}))
+    pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "chain": chain}))
     assert "current.json is not what a publisher writes ('../../etc' is no digest)" in str(fault(target, host))
 
 

@@ -13,7 +13,7 @@ import threading
 import time
 import urllib.request
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -34,11 +34,11 @@ from harness.content import small, write
 from harness.program import built, shopwindow
 from harness.servers import ADDRESS, free_port
 from harness.waits import PATIENCE, awaited
-from shopwindow.delivery import layout, roots, upkeep
+from shopwindow.delivery import layout, pointer, roots, upkeep
 from shopwindow.delivery.bucket import Bucket, FolderBucket, Headers, Stored, Version
 from shopwindow.delivery.fetching import PullFault
 from shopwindow.delivery.keys import KeySource
-from shopwindow.delivery.outgoing import Outgoing, outgoing
+from shopwindow.delivery.outgoing import Outgoing, OutgoingRelease, outgoing
 from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.publishing import BY_DEFAULT, Publication, PublishOptions, publish
 from shopwindow.delivery.pulling import pull
@@ -47,6 +47,7 @@ from shopwindow.delivery.targets import opened, parse
 from shopwindow.delivery.verifying import SignedSource
 from shopwindow.problems import Failure
 from shopwindow.release.build_notes import record_build
+from shopwindow.release.chain import Chain, Link
 from shopwindow.release.releases import Releases
 from shopwindow.release.verify import verify
 
@@ -542,9 +543,26 @@ def on_disk(out: Path, id: str) -> dict[str, bytes]:
 
 
 def current(bucket: Bucket) -> Json:
-    """What current.json at a target says."""
-    stored = bucket.read("current.json")
-    return None if stored is None else orjson.loads(stored.data)
+    """What current.json at a target says, and as `id` which release of its chain is in force."""
+    stored, present = bucket.read("current.json"), pointer.read(bucket).pointer
+    if stored is None or present is None:
+        return None
+    return {**orjson.loads(stored.data), "id": present.id(datetime.now(UTC))}
+
+
+def in_force(going: Outgoing) -> OutgoingRelease:
+    """The release of what is to be published that is current now."""
+    return going.releases[going.chain.in_force(datetime.now(UTC)).id]
+
+
+def chained(outs: Sequence[Path], apart: timedelta) -> Outgoing:
+    """The current releases of output folders as a chain: one is in force from now, each other so much later."""
+    now, links, releases = datetime.now(UTC), [], {}
+    for number, out in enumerate(outs):
+        one = in_force(outgoing(out))
+        links.append(Link(one.id, now + number * apart))
+        releases[one.id] = one
+    return Outgoing(Chain(tuple(links)), releases)
 
 
 # -- what holds at every store ---------------------------------------------------------------------------------------
@@ -701,7 +719,7 @@ def watched(bucket: Bucket, keys: Path, host: Path) -> Iterator[list[str]]:
         looking = source(bucket, keys, host)
         while not ended.is_set():
             try:
-                looking.published(looking.current({}).id)
+                looking.published(looking.current({}).chain.links[0].id)
             except PullFault as fault:
                 refused.append(str(fault))
 

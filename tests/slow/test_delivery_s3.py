@@ -29,6 +29,7 @@ from harness.stores import (
     at,
     between,
     current,
+    in_force,
     on_disk,
     outgoing,
     publish,
@@ -135,9 +136,9 @@ def raced(racers: list[Outgoing], bucket: Bucket) -> dict[str, str]:
     def run(racer: Outgoing) -> None:
         try:
             done = publish(racer, together)  # type: ignore[arg-type] # all else is the bucket's
-            outcomes[racer.id] = f"activated {done.activated}"
+            outcomes[in_force(racer).id] = f"activated {done.activated}"
         except Failure as failure:
-            outcomes[racer.id] = str(failure)
+            outcomes[in_force(racer).id] = str(failure)
 
     threads = [threading.Thread(target=run, args=(racer,)) for racer in racers]
     for thread in threads:

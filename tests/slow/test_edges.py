@@ -11,8 +11,9 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from http.client import HTTPConnection
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -30,7 +31,7 @@ from harness import servers
 from harness.content import ROOT, write_files
 from harness.program import Answer, Content, Interface, built, manifest, program_schemas, shopwindow
 from harness.servers import ADDRESS, AS_INSTALLED, SOURCES, Server, ask, free_port, own_server
-from harness.stores import PublishOptions, outgoing, publish
+from harness.stores import PublishOptions, chained, outgoing, publish
 from harness.stores import folder as in_folder
 from harness.waits import PATIENCE, awaited
 from shopwindow.edge import nginx as for_nginx
@@ -404,6 +405,31 @@ def test_a_worker_follows_the_pointer_of_its_target(sample: Path, tmp_path: Path
         publish(outgoing(out), in_folder(target), PublishOptions(force=True))
         time.sleep(11)
         assert get(port, "/v2/promotions").body == former
+
+
+def test_a_worker_moves_along_the_chain_by_itself_and_serves_on_what_it_has_read(sample: Path, tmp_path: Path) -> None:
+    outs, target = [tmp_path / "today", tmp_path / "tomorrow"], tmp_path / "target"
+    built(sample, outs[0])
+    for path in sample.glob("promotions/*.yaml"):
+        path.write_text(path.read_text().replace("promotionName: ", "promotionName: Again "))
+    built(sample, outs[1])
+    going = chained(outs, timedelta(seconds=15))
+    publish(going, in_folder(target))
+    start = going.chain.links[1].start.timestamp()
+    port, module = free_port(), worker.module(release_of(outs[0]).rules)
+    with ExitStack() as host:
+        store = servers.store_of_url(host.enter_context(host_of_files(target)), "")
+        store["bindings"] = store["bindings"].replace('"files"', '"published"')
+        with servers.workerd(tmp_path, module, port, f"{ADDRESS}:{free_port()}", **store) as log:
+            former = get(port, "/v2/promotions")
+            left = start - time.time()
+            assert former.body == file(outs[0], "v2/promotions.json"), log.read_text()
+            age = int(former.headers["cache-control"].partition("max-age=")[2])
+            assert left - 2 <= age <= left
+            time.sleep(max(0.0, start - time.time()))
+            assert get(port, "/v2/promotions").body == file(outs[1], "v2/promotions.json") != former.body
+            host.close()  # neither the store nor the service is there any more
+            assert get(port, "/v2/promotions").body == file(outs[1], "v2/promotions.json")
 
 
 def test_a_store_that_fails_leaves_the_answer_to_the_service(

@@ -24,7 +24,7 @@ from harness.waits import PATIENCE, awaited
 from shopwindow.delivery.following import LONGEST_PAUSE_SECONDS, PAUSE_JITTER, follow, pause
 from shopwindow.delivery.layout import POINTER
 from shopwindow.delivery.pointer import POINTER_HEADERS
-from shopwindow.delivery.pulling import ReleaseSource, UnsignedSource, WantedRelease
+from shopwindow.delivery.pulling import ReleaseSource, UnsignedSource, WantedChain
 from shopwindow.release import pull_notes
 from shopwindow.release.moving import Log
 
@@ -125,7 +125,7 @@ def test_whatever_an_attempt_raises_is_reported_and_recorded_and_following_goes_
 
         attempts = 0
 
-        def current(self, memory: Mapping[str, Any]) -> WantedRelease:
+        def current(self, memory: Mapping[str, Any]) -> WantedChain:
             self.attempts += 1
             if self.attempts <= 3:
                 raise RecursionError("nobody thought of it")
@@ -206,12 +206,12 @@ def test_a_new_host_becomes_ready_from_nothing_and_says_what_is_wrong(
         awaited(lambda: server.told("/checks/pull").status == 200)
 
         data = (tmp_path / "target" / POINTER).read_bytes()
-        target.overwrite(POINTER, data.replace(b'"format":1', b'"format":2'), POINTER_HEADERS)
+        target.overwrite(POINTER, data.replace(b'"format":2', b'"format":3'), POINTER_HEADERS)
         awaited(lambda: server.told("/checks/pull").status == 503)
         ready = server.told("/readyz")
         pulls = json.loads(ready.body)["pull"]
         assert (ready.status, pulls["kind"], pulls["source"]) == (200, "newer", target.where)
-        assert "current.json has format 2; this program reads up to 1: update it" in pulls["fault"]
+        assert "current.json has format 3; this program reads up to 2: update it" in pulls["fault"]
         assert metric(server, "shopwindow_pull_success") == 0
         assert (metric(server, "shopwindow_pull_faults_total", kind="newer") or 0) > 0
         assert metric(server, "shopwindow_pull_faults_total", kind="damaged") == 0

@@ -1,14 +1,20 @@
 """`publish`: brings releases to a target."""
 
+from __future__ import annotations
+
 import sys
+from datetime import UTC
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shopwindow.cli import NOT_ACTIVATED
 from shopwindow.cli.options import CONTENT_DIR, OUT, REASON, interface
 from shopwindow.cli.places import SIGNING_KEYS, Target, echo_signed, target_of
+
+if TYPE_CHECKING:
+    from shopwindow.release.chain import Link
 
 
 @click.command()
@@ -47,6 +53,11 @@ def publish(
         _renew(place, force=force)
     elif not _published(place, Path(out), reason, force=force):
         sys.exit(NOT_ACTIVATED)
+
+
+def _following(link: Link) -> str:
+    """Return a release that follows in the chain, and from when it is in force."""
+    return f"{link.id[:12]} from {link.start.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
 
 
 def _renew(place: Target, *, force: bool) -> None:
@@ -94,6 +105,13 @@ def _published(place: Target, out: Path, reason: str, *, force: bool) -> bool:
         )
     sent = f"{done.sent:,} objects sent, {done.size / 1024:,.0f} KiB"
     click.echo(f"release {done.id[:12]}: {sent}, {outcome}")
+    for link in done.ahead:
+        click.echo(f"  {_following(link)}")
+    for link in done.omitted:
+        click.echo(
+            f"  {_following(link)}: left out, for the signature ends before; publish again "
+            "by then"
+        )
     echo_signed(done.signature)
     place.purge()
     return not done.pinned

@@ -106,8 +106,9 @@ class Target:
     def activate(self, id: str | None, reason: str, *, pin: bool) -> None:
         from shopwindow.delivery import publishing, upkeep
 
-        signs = self.signing if id != "current" else None
-        if not signs and id != "current":
+        only_unpins = id == "current" and not pin
+        signs = None if only_unpins else self.signing
+        if not signs and not only_unpins:
             publishing.require_unsigned(self.bucket)
         moved = upkeep.activate(
             self.bucket,

@@ -1,4 +1,6 @@
-"""A release of an output directory, as what has to lie at a target: its objects."""
+"""The releases of an output directory that are to be published, as what has to lie at a
+target: their objects.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +19,7 @@ from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.build_notes import last_build
+from shopwindow.release.chain import Chain, Link
 from shopwindow.release.changes import content_of
 from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.releases import Releases, private_digest
@@ -101,7 +104,7 @@ def require_secret_keys(out: Path, interface: Interface) -> None:
 
 
 @dataclass(frozen=True)
-class Outgoing:
+class OutgoingRelease:
     """A release that is to be published.
 
     ``built``: when it was built (RFC 3339). ``last_built``: when it was built again, at
@@ -150,13 +153,29 @@ class Outgoing:
         return Published(self.id, self.built, files, self.size, parts), bundles
 
 
-def outgoing(out: Path) -> Outgoing:
-    """Return the current release of an output directory.
+@dataclass(frozen=True)
+class Outgoing:
+    """A chain that is to be published. ``releases``: those of the chain, by id."""
 
-    Raises Failure where there is none, or it is not complete.
+    chain: Chain
+    releases: Mapping[str, OutgoingRelease]
+
+
+def outgoing(out: Path) -> Outgoing:
+    """Return the current release of an output directory, and those that follow it.
+
+    Raises Failure where there is none, or one is not complete.
     """
     releases = Releases(out)
     id = releases.find("current")
+    release = _outgoing_release(releases, id)
+    start = datetime.fromisoformat(release.last_built)
+    return Outgoing(Chain((Link(id, start),)), {id: release})
+
+
+def _outgoing_release(releases: Releases, id: str) -> OutgoingRelease:
+    """Return a release as it is to be published. Raises Failure."""
+    out = releases.out
     folder, note = releases.path(id), releases.note(id)
     listed = releases.lines(id)
     if not releases.complete(id) or "built" not in note:
@@ -176,7 +195,7 @@ def outgoing(out: Path) -> Outgoing:
         files.setdefault(digest, Object(digest, [chunk], headers(line)))
     size = sum(file.size for file in files.values())
     built, last = str(note["built"]), _last_built(out, id, note)
-    return Outgoing(id, built, last, listed, files, size, parts)
+    return OutgoingRelease(id, built, last, listed, files, size, parts)
 
 
 def headers(line: bytes) -> Headers:

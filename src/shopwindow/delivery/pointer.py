@@ -1,13 +1,18 @@
-"""current.json at a target: which release is current, and what else must move with it.
+"""current.json at a target: which release is current when, and what else must move with
+it.
 
 It is the one object that publishers replace, each time on condition that nobody else
-has since they read it. So whatever has to be decided together, stands in it: the
-release, its pin, the last activations, releases whose URLs are still to be purged, and
-that somebody is pruning.
+has since they read it. So whatever has to be decided together, stands in it: the chain
+of releases with the instants from which they are in force, its pin, the last
+activations, releases whose URLs are still to be purged, and that somebody is pruning.
+
+Which release is current follows from the chain and the time, and stands nowhere else.
+So a release of the chain becomes current without anybody's help.
 """
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -16,11 +21,12 @@ from shopwindow.delivery import layout
 from shopwindow.delivery.bucket import Bucket, Headers, Version
 from shopwindow.problems import Failure
 from shopwindow.release import history
+from shopwindow.release.chain import Chain, Link, as_json, chain_of
 from shopwindow.release.history import Activation
 from shopwindow.release.manifest import NewerFormat
 
-POINTER_FORMAT = 1
-"""The format of current.json, which it states."""
+POINTER_FORMAT = 2
+"""The format of current.json, which it states. Format 1 named one release, as ``id``."""
 
 HISTORY = 20
 """Activations that the pointer lists: enough to roll back from, and few enough that a
@@ -44,13 +50,14 @@ POINTER_HEADERS = Headers("application/json", "no-cache")
 class TargetPointer:
     """What current.json says.
 
-    ``switched``: when it last moved. ``built``: the latest build that was current. Both
-    are RFC 3339. ``unpurged``: ids of the releases that caches may still hold, the
-    oldest first. ``pruning``: since when somebody is pruning; empty: nobody is.
-    ``history``: the last activations, the oldest first, as in history.jsonl.
+    ``switched``: when the chain was put there. ``built``: the latest build that was
+    current. Both are RFC 3339. ``unpurged``: ids of releases before those of the chain
+    that caches may still hold, the oldest first. ``pruning``: since when somebody is
+    pruning; empty: nobody is. ``history``: the last activations, the oldest first, as in
+    history.jsonl.
     """
 
-    id: str
+    chain: Chain
     switched: str
     built: str
     pinned: bool = False
@@ -58,36 +65,68 @@ class TargetPointer:
     pruning: str = ""
     history: tuple[Activation, ...] = ()
 
-    def moved(
-        self, id: str, built: str, *, action: str, reason: str, pin: bool, purges: bool
-    ) -> "TargetPointer":
-        """Return the pointer after an activation, which goes into the history.
+    def id(self, now: datetime) -> str:
+        """Return the release that is in force at an instant."""
+        return self.chain.in_force(now).id
 
-        ``built`` is a build's instant; the latest of all is kept, so that after a
-        rollback no build returns that is older than what was rolled back. ``purges``:
-        somebody purges, so the release of before is listed as still to be purged. Where
-        nobody does, only a list that somebody has begun is continued.
+    def served(self, now: datetime) -> tuple[str, ...]:
+        """Return the releases that caches may hold, the oldest first: what nobody has
+        purged yet, and those of the chain until the one in force.
         """
-        previous = self.id or None
-        # With microseconds, so that no two publishers write the same pointer.
-        entry = history.activation(
-            datetime.now(UTC), id, previous, reason, action, precision="microseconds"
-        )
-        unpurged = self.unpurged
-        if previous not in (None, id) and (purges or unpurged):
-            unpurged = (*unpurged, self.id)
-        return TargetPointer(
-            id=id,
-            switched=str(entry["when"]),
-            built=max(self.built, built),
-            pinned=pin,
-            unpurged=unpurged,
-            history=(*self.history, entry)[-HISTORY:],
-        )
+        return (*self.unpurged, *(link.id for link in self.chain.begun(now)))
 
-    def to_roll_back_to(self) -> str | None:
+    def activations(self, now: datetime) -> tuple[Activation, ...]:
+        """Return the history, and what has become current by the chain alone."""
+        moves = [
+            history.activation(
+                link.start, link.id, before.id, "its instant", "ahead", by="the chain"
+            )
+            for before, link in pairwise(self.chain.begun(now))
+        ]
+        return (*self.history, *moves)
+
+    def to_roll_back_to(self, now: datetime) -> str | None:
         """Return the newest release of the history that was never rolled back from."""
-        return history.to_roll_back_to(self.history, self.id)
+        return history.to_roll_back_to(self.activations(now), self.id(now))
+
+
+def moved(
+    present: TargetPointer | None,
+    chain: Chain,
+    built: str,
+    *,
+    now: datetime,
+    action: str,
+    reason: str,
+    pin: bool,
+    purges: bool,
+) -> TargetPointer:
+    """Return the pointer after an activation, which goes into the history.
+
+    ``present``: the pointer of before. ``chain`` begins with the release in force.
+    ``built`` is a build's instant; the latest of all is kept, so that after a rollback
+    no build returns that is older than what was rolled back. ``purges``: somebody
+    purges, so the releases of before are listed as still to be purged. Where nobody
+    does, only a list that somebody has begun is continued.
+    """
+    id = chain.links[0].id
+    previous = present.id(now) if present else None
+    unpurged: tuple[str, ...] = ()
+    if present and (purges or present.unpurged):
+        served = present.served(now)
+        unpurged = served if previous != id else served[:-1]
+    # With microseconds, so that no two publishers write the same pointer.
+    entry = history.activation(
+        now, id, previous, reason, action, precision="microseconds"
+    )
+    return TargetPointer(
+        chain=chain,
+        switched=str(entry["when"]),
+        built=max(present.built, built) if present else built,
+        pinned=pin,
+        unpurged=unpurged,
+        history=(*(present.activations(now) if present else ()), entry)[-HISTORY:],
+    )
 
 
 @dataclass(frozen=True)
@@ -128,7 +167,7 @@ def _decode(data: bytes, where: str) -> TargetPointer:
         if "layout" in value:
             raise ValueError("it is of a site, which this program no longer publishes")
         return TargetPointer(
-            id=layout.digest(value["id"]),
+            chain=_chain(value),
             switched=layout.instant(value["switched"]),
             built=layout.instant(value["built"]),
             pinned=_flag(value.get("pinned", False)),
@@ -141,6 +180,18 @@ def _decode(data: bytes, where: str) -> TargetPointer:
             f"{where}: {layout.POINTER} is not what a publisher writes ({layout.lacking(error)}); "
             "publish to a prefix of its own"
         ) from None
+
+
+def _chain(value: Any) -> Chain:
+    """Return the chain of a pointer. Raises ValueError, KeyError or TypeError."""
+    if value["format"] < POINTER_FORMAT:
+        since = datetime.fromisoformat(value["switched"])
+        chain = Chain((Link(value["id"], since),))
+    else:
+        chain = chain_of(value["chain"])
+    for link in chain.links:
+        layout.digest(link.id)
+    return chain
 
 
 def _flag(value: Any) -> bool:
@@ -162,6 +213,7 @@ def _activation(value: Any) -> Activation:
 
 def _encode(pointer: TargetPointer) -> bytes:
     entries = {"format": POINTER_FORMAT, **vars(pointer)}
+    entries["chain"] = as_json(pointer.chain)
     value = {name: entry for name, entry in entries.items() if entry}
     return orjson.dumps(value) + b"\n"
 
@@ -225,8 +277,9 @@ def overtaken(where: str, id: str, present: TargetPointer | None, state: str) ->
     if present is None:
         return f"{where}: somebody deleted {layout.POINTER} meanwhile; run it again"
     by = present.history[-1]["who"] if present.history else "another publisher"
+    current = present.id(datetime.now(UTC))
     return (
-        f"{where}: {by} was faster, and {present.id[:12]} is current; {id[:12]} {state}. "
+        f"{where}: {by} was faster, and {current[:12]} is current; {id[:12]} {state}. "
         "If the current one lacks your change, build again, which takes the newest "
         "content, and publish that"
     )

@@ -1,13 +1,14 @@
-"""Publishes a release: sends what a target lacks, then lets its pointer lead to it.
+"""Publishes a chain: sends what a target lacks of its releases, then lets its pointer
+lead to it.
 
 The order is what makes it safe to kill:
 
 1. The pointer is read, and its version remembered.
-2. The objects are sent that the current release of the target does not name. Each is
-   created, never overwritten; that one exists is as good.
+2. Of each release those objects are sent that the one before it does not name; before
+   the first, that is the current release of the target. Each is created, never overwritten; that one exists is as good.
 3. `releases/<id>/manifest.json` is created. From now on the release is whole.
 4. The pointer is replaced, if it is still the version of step 1.
-5. Where somebody signs, the signed metadata is made to name the release (`signing`).
+5. Where somebody signs, the signed metadata is made to name the chain (`signing`).
 
 Killed before the end, the next run finds the objects there, and finishes. The condition
 of step 4 covers more than a second publisher: whoever prunes replaces the pointer first,
@@ -23,15 +24,26 @@ from shopwindow.delivery import layout, pointer, signing
 from shopwindow.delivery.bucket import Bucket, Headers, concurrently
 from shopwindow.delivery.chunks import Chunk
 from shopwindow.delivery.layout import MANIFEST_PART
-from shopwindow.delivery.outgoing import PRIVATE_HEADERS, Object, Outgoing
+from shopwindow.delivery.outgoing import (
+    PRIVATE_HEADERS,
+    Object,
+    Outgoing,
+    OutgoingRelease,
+)
 from shopwindow.delivery.pointer import (
     CLOCKS_DIFFER,
     TargetPointer,
     overtaken,
     require_nobody_prunes,
 )
-from shopwindow.delivery.signing import Chain, Signature, SignedListing, Signing
+from shopwindow.delivery.signing import (
+    Signature,
+    SignedListing,
+    SignedMetadata,
+    Signing,
+)
 from shopwindow.problems import Failure
+from shopwindow.release.chain import Chain, Link
 
 MANIFEST_HEADERS = Headers("application/json", PRIVATE_HEADERS.cache_control)
 
@@ -62,6 +74,8 @@ BY_DEFAULT = PublishOptions()
 class Publication:
     """What `publish` did.
 
+    ``id``: the release that is in force now, and ``ahead`` those that follow it.
+    ``omitted``: those after them that begin when the signature has ended.
     ``sent`` and ``size``: objects that were created, and their bytes. ``previous``: the
     release that was current before, if any. ``activated``: the pointer has moved.
     ``pinned``: it has not, since it is pinned at ``previous``; signatures of that one
@@ -69,6 +83,8 @@ class Publication:
     """
 
     id: str
+    ahead: Sequence[Link]
+    omitted: Sequence[Link]
     sent: int
     size: int
     previous: str | None
@@ -78,34 +94,58 @@ class Publication:
 
 
 def publish(
-    release: Outgoing, bucket: Bucket, options: PublishOptions = BY_DEFAULT
+    going: Outgoing, bucket: Bucket, options: PublishOptions = BY_DEFAULT
 ) -> Publication:
-    """Send a release to a target, and make it the current one there.
+    """Send the releases of a chain to a target, and make the chain the current one
+    there.
 
+    What begins when the signature has ended is left out: no host would believe it.
     Raises Failure, after which the pointer is as it was or as another publisher has set
     it.
     """
     signs = options.signing
     signed = signing.ready(bucket, signs, force=options.force) if signs else None
+    now = datetime.now(UTC)
+    ends = signing.ends_of_next(signs) if signs else None
+    links = going.chain.remaining(now).links
+    omitted = [link for link in links[1:] if ends is not None and link.start >= ends]
+    chain = Chain(links[: len(links) - len(omitted)])
+    ids = list(dict.fromkeys(link.id for link in chain.links))
+    id, releases = ids[0], [going.releases[id] for id in ids]
+
     read = pointer.read(bucket)
+    present = read.pointer
     require_nobody_prunes(bucket, read)
-    _require_newer(release, read.pointer, bucket.where, force=options.force)
+    is_same = present is not None and present.chain.continues(chain, now)
+    may_be_older = options.force or is_same or (present is not None and present.pinned)
+    _require_newer(releases[0], None if may_be_older else present, bucket.where, now)
     if signed:
-        _require_right(bucket, release, signed, force=options.force)
-    now = signs.clock() if signs else datetime.now(UTC)
-    pointer.require_right_clock(bucket, now)
-    created = send(release, bucket, read.pointer, options.progress)
+        for release in releases:
+            _require_right(bucket, release, signed, force=options.force)
+    pointer.require_right_clock(bucket, signs.clock() if signs else now)
+    previous = present.id(now) if present else None
+    created: list[int] = []
+    for before, release in zip((previous, *ids), releases, strict=False):
+        created += send(release, bucket, before, options.progress)
     sent, size = len(created), sum(created)
 
-    present = read.pointer or TargetPointer("", "", "")
-    previous = present.id or None
-    is_current = previous == release.id
-    is_pinned = present.pinned and not is_current
-    moves = not is_current and not is_pinned
-    done = Publication(release.id, sent, size, previous, moves, is_pinned)
-    moved = present.moved(
-        release.id,
-        release.last_built,
+    is_pinned = present is not None and present.pinned and not is_same
+    moves = not is_same and not is_pinned
+    done = Publication(
+        id=id,
+        ahead=chain.links[1:],
+        omitted=omitted,
+        sent=sent,
+        size=size,
+        previous=previous,
+        activated=moves,
+        pinned=is_pinned,
+    )
+    moved = pointer.moved(
+        present,
+        chain,
+        releases[0].last_built,
+        now=now,
         action="publish",
         reason=options.reason,
         pin=False,
@@ -113,22 +153,26 @@ def publish(
     )
     if moves and not pointer.move(bucket, read.version, moved):
         again = pointer.read(bucket).pointer
-        if again is None or again.id not in (previous, release.id):
+        known = [present.chain] if present else []
+        if again is None or not any(
+            again.chain.continues(one, now) for one in (chain, *known)
+        ):
             state = "is there, but not activated"
-            raise Failure(overtaken(bucket.where, release.id, again, state))
-        rest = publish(release, bucket, options)  # pinned, pruned or purged meanwhile
+            raise Failure(overtaken(bucket.where, id, again, state))
+        rest = publish(going, bucket, options)  # pinned, pruned or purged meanwhile
         return replace(rest, sent=sent + rest.sent, size=size + rest.size)
     if not signs or not signed:
         return done
     if is_pinned:
         return replace(done, signature=signing.renew(bucket, signs))
-    listed = _require_right(bucket, release, signed)
-    if listed is None:
-        raise Failure(
-            f"{bucket.where}: somebody deleted {layout.release_key(release.id)} meanwhile; "
-            "run it again"
-        )
-    return replace(done, signature=signing.sign(bucket, signs, release.id, listed))
+    listed = [_require_right(bucket, release, signed) for release in releases]
+    named = [one for one in listed if one is not None]
+    if len(named) < len(ids):
+        key = layout.release_key(ids[listed.index(None)])
+        raise Failure(f"{bucket.where}: somebody deleted {key} meanwhile; run it again")
+    current = present.chain if present and is_same else chain
+    signature = signing.sign(bucket, signs, current, named)
+    return replace(done, signature=signature)
 
 
 # -- what is refused -------------------------------------------------------------------
@@ -144,27 +188,31 @@ def require_unsigned(bucket: Bucket) -> None:
 
 
 def _require_newer(
-    release: Outgoing, present: TargetPointer | None, where: str, *, force: bool
+    release: OutgoingRelease, present: TargetPointer | None, where: str, now: datetime
 ) -> None:
-    """Raise Failure where a release is older than what is current at the target."""
-    built, now = datetime.fromisoformat(release.last_built), datetime.now(UTC)
+    """Raise Failure where a release is older than what is current at the target, or from
+    the future. ``present`` None: it may be older.
+    """
+    built = datetime.fromisoformat(release.last_built)
     if built - now > CLOCKS_DIFFER:
         raise Failure(
             f"release {release.id[:12]} was built at {release.last_built[:19]}Z, which is in "
             "the future: set this machine's clock, and build again"
         )
-    if present is None or force or present.id == release.id or present.pinned:
-        return
-    if present.built and built < datetime.fromisoformat(present.built):
+    if present and built < datetime.fromisoformat(present.built):
         raise Failure(
-            f"{where}: a newer build is current, {present.id[:12]} of "
+            f"{where}: a newer build is current, {present.id(now)[:12]} of "
             f"{present.built[:19]}Z; release {release.id[:12]} is of "
             f"{release.last_built[:19]}Z. Publish it with --force, or go back with `rollback`"
         )
 
 
 def _require_right(
-    bucket: Bucket, release: Outgoing, signed: Chain, *, force: bool = False
+    bucket: Bucket,
+    release: OutgoingRelease,
+    signed: SignedMetadata,
+    *,
+    force: bool = False,
 ) -> SignedListing | None:
     """Return the digest and size of what lists a release at a target; None where nothing
     does. Raises Failure where it may not be signed.
@@ -190,7 +238,7 @@ def _require_right(
     return None
 
 
-def _is_of(data: bytes, release: Outgoing, where: str) -> bool:
+def _is_of(data: bytes, release: OutgoingRelease, where: str) -> bool:
     """Return whether what lists a release lists the chunks of this build, and says
     nothing else.
     """
@@ -214,19 +262,19 @@ def _is_of(data: bytes, release: Outgoing, where: str) -> bool:
 
 
 def send(
-    release: Outgoing,
+    release: OutgoingRelease,
     bucket: Bucket,
-    present: TargetPointer | None,
+    before: str | None,
     progress: Progress | None = None,
 ) -> list[int]:
     """Create what a release consists of; return the size of each object created.
 
-    ``present``: what is current at the target, whose objects are there.
+    ``before``: a release of the target, whose objects are there.
     """
     key = layout.release_key(release.id)
     if bucket.read(key) is not None:
         return []
-    objects, chunks = _there(release, bucket, present)
+    objects, chunks = _there(release, bucket, before)
     published, bundles = release.bundled(chunks)
     every = {**release.files, **bundles}.values()
     missing = [item for item in every if item.digest not in objects]
@@ -243,16 +291,16 @@ def send(
 
 
 def _there(
-    release: Outgoing, bucket: Bucket, present: TargetPointer | None
+    release: OutgoingRelease, bucket: Bucket, before: str | None
 ) -> tuple[Set[str], Mapping[str, Chunk]]:
     """Return the digests of the objects that a target has, and chunks by their digest:
-    those of its current release.
+    those of the release ``before``.
 
-    Most chunks of its manifest are those of ours; only the others are read. Where none
-    is current, a killed run may have left objects, which are listed; so they are where
-    somebody deleted the list of the current release, to have it sent again.
+    Most chunks of its manifest are those of ours; only the others are read. Where there
+    is none, a killed run may have left objects, which are listed; so they are where
+    somebody deleted the list of that release, to have it sent again.
     """
-    current = layout.published_or_none(bucket, present.id) if present else None
+    current = layout.published_or_none(bucket, before) if before else None
     if current is None:
         return layout.present(bucket), {}
     at_hand = {chunk.digest: chunk.read() for chunk in release.parts[MANIFEST_PART]}

@@ -24,6 +24,7 @@ from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.interface.index import Index
 from shopwindow.problems import failures
 from shopwindow.release import pull_notes
+from shopwindow.release.chain import Chain
 from shopwindow.release.pull_notes import PullNote
 from shopwindow.release.releases import Releases
 from shopwindow.release.stage import staging
@@ -37,14 +38,14 @@ something deletes it.
 
 
 @dataclass(frozen=True)
-class WantedRelease:
-    """The release that a host is to serve.
+class WantedChain:
+    """The releases that a host is to serve.
 
     ``version``: of what says so, to ask whether it still does. ``memory``: what the
     source wants to be reminded of when it is asked again; it is stored as JSON.
     """
 
-    id: str
+    chain: Chain
     version: Version
     memory: Mapping[str, Any]
 
@@ -59,8 +60,8 @@ class ReleaseSource(Protocol):
     def is_still(self, version: Version) -> bool:
         """Return whether nothing has changed since. It is cheap, and may say no."""
 
-    def current(self, memory: Mapping[str, Any]) -> WantedRelease:
-        """Return the release that is current. ``memory``: that of the last answer."""
+    def current(self, memory: Mapping[str, Any]) -> WantedChain:
+        """Return the releases that are current. ``memory``: that of the last answer."""
 
     def published(self, id: str) -> Published:
         """Return what a release consists of."""
@@ -75,7 +76,7 @@ class UnsignedSource:
     def is_still(self, version: Version) -> bool:
         return self.bucket.is_still(layout.POINTER, version)
 
-    def current(self, memory: Mapping[str, Any]) -> WantedRelease:
+    def current(self, memory: Mapping[str, Any]) -> WantedChain:
         where = self.bucket.where
         read = pointer.read(self.bucket)
         if read.pointer is None or read.version is None:
@@ -91,7 +92,7 @@ class UnsignedSource:
                 f"followed, of {memory['switched'][:19]}Z; a cache in between, or an "
                 "old copy of the store? To follow it all the same, delete pulled.json",
             )
-        return WantedRelease(read.pointer.id, read.version, _memory(read.pointer))
+        return WantedChain(read.pointer.chain, read.version, _memory(read.pointer))
 
     def published(self, id: str) -> Published:
         return layout.published(self.bucket, id)
@@ -165,8 +166,9 @@ def pull(
                 _record(releases, _succeeded(note, clock(), note.memory))
                 return replace(last, fetched=Fetched(), activated=False)
             wanted = source.current(note.memory)
-        note = replace(note, release=wanted.id)
-        if last and last.id == wanted.id and _is_here(last, releases):
+        id = wanted.chain.in_force(clock()).id
+        note = replace(note, release=id)
+        if last and last.id == id and _is_here(last, releases):
             version = wanted.version
             done = replace(last, fetched=Fetched(), activated=False, version=version)
         else:
@@ -218,13 +220,13 @@ def _record(releases: Releases, note: PullNote) -> None:
 
 def _bring(
     source: ReleaseSource,
-    wanted: WantedRelease,
+    wanted: WantedChain,
     releases: Releases,
     indexes: Sequence[Index],
     progress: Progress | None,
     clock: Callable[[], datetime],
 ) -> Pulled:
-    id, version = wanted.id, wanted.version
+    id, version = wanted.chain.in_force(clock()).id, wanted.version
     with faults("host"), releases.lock(make=True):
         releases.reconcile()
         fetched = Fetched()

@@ -1,9 +1,9 @@
 """Purges from caches what a new release changed, until that is done.
 
-The pointer lists the releases that caches may still hold (`Pointer.unpurged`), from the
-same moment on at which it leads to another one. So what is to be purged is never lost:
+The pointer lists the releases that caches may still hold (`TargetPointer.served`), from
+the same moment on at which it leads to another one. So what is to be purged is never lost:
 it follows from the manifests of these releases, and the next run purges it where this
-one is killed or a cache does not answer. When all caches have confirmed, the list is
+one is killed or a cache does not answer. When all caches have confirmed, they are
 taken from the pointer.
 """
 
@@ -25,6 +25,7 @@ from urllib3.exceptions import HTTPError
 from shopwindow.delivery import layout, pointer
 from shopwindow.delivery.bucket import CONNECTIONS, Bucket, concurrently
 from shopwindow.problems import Failure, Misuse
+from shopwindow.release.chain import Chain
 
 WAYS = "fastly, cloudflare, http://HOST:PORT, or command:PROGRAM ARGUMENTS"
 
@@ -95,22 +96,23 @@ def purge(
     Failure where a cache does not confirm; then the next run tries all of it.
     """
     present = pointer.read(bucket).pointer
-    if present is None or not present.unpurged:
+    now = datetime.now(UTC)
+    served = present.served(now) if present else ()
+    if present is None or len(served) < 2:
         return Purged(0, 0)
     time.sleep(_still_pulling(present.switched, 2 * follow))
-    chain = (*present.unpurged, present.id)
-    urls = _differing(bucket, chain)
+    urls = _differing(bucket, served)
     try:
         if urls:
             for send in purgers:
                 send(urls)
     except Failure as failure:
         raise Failure(
-            f"{present.id[:12]} is current, but not everything was purged: {failure}; "
+            f"{served[-1][:12]} is current, but not everything was purged: {failure}; "
             "the next run tries again"
         ) from None
-    _record(bucket, present.unpurged)
-    return Purged(len(urls), len(present.unpurged))
+    _record(bucket, served[:-1], now)
+    return Purged(len(urls), len(served) - 1)
 
 
 def _still_pulling(switched: str, seconds: float) -> float:
@@ -142,17 +144,23 @@ def _differing(bucket: Bucket, chain: Sequence[str]) -> list[str]:
     return sorted(urls)
 
 
-def _record(bucket: Bucket, done: tuple[str, ...]) -> None:
-    """Take the releases whose URLs are purged from the pointer's list.
+def _record(bucket: Bucket, done: tuple[str, ...], now: datetime) -> None:
+    """Take the releases whose URLs are purged from the pointer: those of its list, and
+    then those of its chain that are over at ``now``.
 
     Where another run has done so, or has purged more, there is nothing to take.
     """
     while True:
         read = pointer.read(bucket)
         present = read.pointer
-        if present is None or present.unpurged[: len(done)] != done:
+        if present is None or present.served(now)[: len(done)] != done:
             return
-        rest = replace(present, unpurged=present.unpurged[len(done) :])
+        over = max(len(done) - len(present.unpurged), 0)
+        rest = replace(
+            present,
+            unpurged=present.unpurged[len(done) :],
+            chain=Chain(present.chain.links[over:]),
+        )
         if pointer.move(bucket, read.version, rest):
             return
 

@@ -3,7 +3,7 @@
 ```
 metadata/1.root.json, …        which keys sign what; each signed by the one before
 metadata/7.targets.json        the digests of what lists the objects of each release, and
-                               which of them is current
+                               the chain of those that hosts are to serve
 metadata/9.snapshot.json       which of the targets is current
 metadata/timestamp.json        which of the snapshots is current; the only one replaced
 ```
@@ -22,7 +22,7 @@ Hosts read it by the library's client (`verifying`), which trusts nothing else.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,6 +46,7 @@ from shopwindow.delivery.keys import KEY_ID_DIGITS, KEY_VARIABLE, KeySource
 from shopwindow.delivery.pointer import CLOCKS_DIFFER
 from shopwindow.delivery.roots import ROLES, ROOT, RootMetadata, due_before
 from shopwindow.problems import Failure
+from shopwindow.release.chain import Chain, as_json, chain_of
 
 NUMBERED = Headers("application/json", "public, max-age=31536000, immutable")
 REPLACED = Headers("application/json", "no-cache")
@@ -55,8 +56,11 @@ SIGNED_AT = "x-shopwindow-signed"
 clock is slow notices that.
 """
 
-CURRENT = "x-shopwindow-current"
-"""The property of targets with the id of the release that hosts are to serve."""
+CHAIN = "x-shopwindow-chain"
+"""The property of targets with the chain of releases that hosts are to serve."""
+
+EVER = "0001-01-01T00:00:00+00:00"
+"""Since when the one release is in force that targets of 0.2.0 list."""
 
 LISTED = 50
 """Releases that targets name before those that were pruned are taken out: 8 KB."""
@@ -84,7 +88,7 @@ SignedPart = TypeVar("SignedPart", Timestamp, Snapshot, Targets)
 
 
 @dataclass(frozen=True)
-class Chain:
+class SignedMetadata:
     """The metadata at a target, from the timestamp on.
 
     ``version``: of the timestamp's object, whoever signed it; None: there is none. A
@@ -100,22 +104,32 @@ class Chain:
     listings: Mapping[str, TargetFile] = field(default_factory=dict)
 
     @property
-    def current(self) -> str | None:
-        """The id of the release that hosts are to serve."""
-        return current_of(self.targets.signed) if self.targets else None
+    def chain(self) -> Chain | None:
+        """The releases that hosts are to serve."""
+        return chain_in(self.targets.signed) if self.targets else None
 
 
-def current_of(targets: Targets) -> str | None:
-    """Return the id of the release that hosts are to serve; None where targets say none."""
-    id = targets.unrecognized_fields.get(CURRENT)
-    if id is None and len(targets.targets) == 1:  # of 0.2.0: it listed the current one
+def chain_in(targets: Targets) -> Chain | None:
+    """Return the releases that hosts are to serve; None where targets name none, or one
+    that they do not list.
+    """
+    said = targets.unrecognized_fields.get(CHAIN)
+    if (
+        said is None and len(targets.targets) == 1
+    ):  # of 0.2.0: it listed the current one
         (path,) = targets.targets
         id = path.removeprefix(layout.RELEASES).partition("/")[0]
-    is_named = isinstance(id, str) and layout.release_key(id) in targets.targets
-    return str(id) if is_named and layout.is_digest(str(id)) else None
+        said = [{"id": id, "from": EVER}]
+    try:
+        chain = chain_of(said)
+    except (ValueError, KeyError, TypeError):
+        return None
+    ids = [link.id for link in chain.links]
+    listed = [layout.release_key(id) in targets.targets for id in ids]
+    return chain if all(listed) and all(map(layout.is_digest, ids)) else None
 
 
-def chain(bucket: Bucket, root: Root | None) -> Chain:
+def read_metadata(bucket: Bucket, root: Root | None) -> SignedMetadata:
     """Return the metadata at a target that the keys of a root have signed.
 
     ``root`` None: nobody asks who has signed it, as for a prune, which spares too much
@@ -123,7 +137,7 @@ def chain(bucket: Bucket, root: Root | None) -> Chain:
     """
     stored = bucket.read(layout.TIMESTAMP)
     if stored is None:
-        return Chain(None)
+        return SignedMetadata(None)
     timestamp = _verified(stored.data, Timestamp, root)
     meta = timestamp.signed.snapshot_meta if timestamp else None
     snapshot = _linked(bucket, meta, Snapshot, root)
@@ -133,7 +147,7 @@ def chain(bucket: Bucket, root: Root | None) -> Chain:
     if last is None and root is not None:
         last = _last_targets(bucket, root)
     listings = last.signed.targets if last else {}
-    return Chain(stored.version, timestamp, snapshot, targets, listings)
+    return SignedMetadata(stored.version, timestamp, snapshot, targets, listings)
 
 
 def _last_targets(bucket: Bucket, root: Root) -> Metadata[Targets] | None:
@@ -205,7 +219,7 @@ def ends(bucket: Bucket, root: Root) -> dict[str, tuple[int, datetime]]:
 
     Raises Failure where nothing there is signed by the keys of a root.
     """
-    present = chain(bucket, root)
+    present = read_metadata(bucket, root)
     if present.targets is None:
         raise Failure(
             f"{bucket.where}: has no whole metadata that these keys have signed; publish "
@@ -231,19 +245,25 @@ def faults(bucket: Bucket, id: str, folder: Path) -> list[str]:
     ``folder``: has the root; private keys are not needed. Raises Failure where it has
     none.
     """
-    present = chain(bucket, roots.read(folder).signed)
-    current = pointer.require(bucket, pointer.read(bucket).pointer).id
+    present = read_metadata(bucket, roots.read(folder).signed)
+    current = pointer.require(bucket, pointer.read(bucket).pointer).chain
     path, lines = layout.release_key(id), []
     if path not in present.listings:
         lines.append(f"{path}: no metadata that these keys have signed names it")
     elif present.listings[path] != listed(path, bucket.read(path)):
         lines.append(f"{path}: not what was signed")
-    if id == current != present.current:
+    is_current = id in [link.id for link in current.links]
+    if is_current and not _is_signed(current, present):
         lines.append(
             f"{layout.TIMESTAMP}: does not lead to the current release; `shopwindow "
             f"publish TARGET --keys {folder}` signs it"
         )
     return lines
+
+
+def _is_signed(chain: Chain, present: SignedMetadata) -> bool:
+    now, signed = datetime.now(UTC), present.chain
+    return signed is not None and chain.continues(signed, now)
 
 
 # -- before anything changes -----------------------------------------------------------
@@ -266,7 +286,7 @@ class Signing:
 class Signature:
     """What was signed.
 
-    ``id``: the release that the metadata names. ``targets``: the number of its targets,
+    ``id``: the release that the metadata lets be in force now. ``targets``: the number of its targets,
     which a host may be given as the lowest. ``changed``: something was signed. ``due``:
     roles that should have been signed, and for which there is no key.
     """
@@ -283,7 +303,7 @@ def ready(
     roles: tuple[str, ...] = ROLES[1:],
     *,
     force: bool = False,
-) -> Chain:
+) -> SignedMetadata:
     """Return what is signed at a target, where these keys can go on from it.
 
     ``force``: also where it was signed in the future, because a publisher's clock was
@@ -301,7 +321,7 @@ def ready(
     for role in roles:
         _signers(root.signed, role, signing)
     _lacking_roots(bucket, root, signing.folder)
-    present = chain(bucket, root.signed)
+    present = read_metadata(bucket, root.signed)
     signed = signed_at(present.timestamp.signed) if present.timestamp else None
     if not force and signed is not None and signed - now > CLOCKS_DIFFER:
         raise Failure(
@@ -310,6 +330,12 @@ def ready(
             "publisher was wrong: `shopwindow publish TARGET --renew --force` signs anew"
         )
     return present
+
+
+def ends_of_next(signing: Signing) -> datetime:
+    """Return when a timestamp ends that is signed now. Raises Failure without a root."""
+    root = roots.read(signing.folder).signed
+    return roots.expiry(root, Timestamp.type, signing.clock())
 
 
 def minute_of(moment: datetime) -> str:
@@ -380,25 +406,28 @@ def renew(bucket: Bucket, signing: Signing) -> Signature:
 def sign(
     bucket: Bucket,
     signing: Signing,
-    id: str = "",
-    listed: SignedListing | None = None,
+    chain: Chain | None = None,
+    listed: Sequence[SignedListing] = (),
 ) -> Signature:
-    """Let the metadata of a target name a release as current, if `current.json` does.
+    """Let the metadata of a target name a chain as current, if `current.json` does.
 
-    ``listed``: what lists its objects; its bytes have been compared with the release.
-    None: what is named stays so, and is renewed. Raises Failure.
+    ``listed``: what lists the objects of each of its releases; its bytes have been
+    compared with the release. Chain None: what is named stays so, and is renewed. Raises
+    Failure.
     """
     root = roots.read(signing.folder)
     for _ in range(REPLACEMENTS):
-        present = chain(bucket, root.signed)
+        present = read_metadata(bucket, root.signed)
         there = present.targets
-        if listed:
+        now = signing.clock()
+        if chain:
             read = pointer.read(bucket).pointer
-            if read is None or read.id != id:
+            if read is None or not read.chain.continues(chain, now):
+                id = chain.in_force(now).id
                 raise Failure(
                     pointer.overtaken(bucket.where, id, read, "was not signed")
                 )
-            said = {CURRENT: id}
+            said: dict[str, Any] = {CHAIN: as_json(chain)}
             listings = _listings(bucket, present, listed)
         elif there:
             said = there.signed.unrecognized_fields
@@ -408,7 +437,7 @@ def sign(
                 f"{bucket.where}: has nothing that these keys have signed; "
                 "`shopwindow publish TARGET --keys DIR` signs the current release"
             )
-        writer = _Writer(bucket, signing, root.signed, signing.clock())
+        writer = _Writer(bucket, signing, root.signed, now)
         is_same = there is not None and (listings, said) == (
             there.signed.targets,
             there.signed.unrecognized_fields,
@@ -417,16 +446,15 @@ def sign(
         targets = writer.signed(there, made, is_same)
         named = Snapshot(meta={"targets.json": _meta(targets)})
         snapshot = writer.signed(present.snapshot, named, targets is there)
-        now = writer.now.isoformat(timespec="seconds")
         led_to = Timestamp(
-            snapshot_meta=_meta(snapshot), unrecognized_fields={SIGNED_AT: now}
+            snapshot_meta=_meta(snapshot),
+            unrecognized_fields={SIGNED_AT: now.isoformat(timespec="seconds")},
         )
-        is_same = snapshot is present.snapshot and listed is not None
+        is_same = snapshot is present.snapshot and chain is not None
         timestamp = writer.signed(present.timestamp, led_to, is_same)
-        id, changed = (
-            str(current_of(targets.signed)),
-            timestamp is not present.timestamp,
-        )
+        changed = timestamp is not present.timestamp
+        signed = chain_in(targets.signed)
+        id = signed.in_force(now).id if signed else ""
         signature = Signature(id, targets.signed.version, changed, tuple(writer.due))
         # Right before the timestamp: with a new root, what a revoked key has signed is
         # good no more.
@@ -446,13 +474,14 @@ def sign(
 
 
 def _listings(
-    bucket: Bucket, present: Chain, listed: SignedListing
+    bucket: Bucket, present: SignedMetadata, listed: Sequence[SignedListing]
 ) -> dict[str, SignedListing]:
-    """Return what lists the releases of a target, with one more, by its name."""
-    listings = {**present.listings, listed.path: listed}
+    """Return what lists the releases of a target, with some more, by its name."""
+    ours = {one.path: one for one in listed}
+    listings = {**present.listings, **ours}
     if len(listings) <= LISTED:
         return listings
-    there = {listed.path, *map(layout.release_key, layout.ids(bucket))}
+    there = {*ours, *map(layout.release_key, layout.ids(bucket))}
     return {path: one for path, one in listings.items() if path in there}
 
 

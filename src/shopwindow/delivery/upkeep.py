@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import islice
 
 from shopwindow.content.reading.processes import Progress
@@ -15,12 +16,14 @@ from shopwindow.delivery.layout import (
     OBJECTS,
     POINTER,
     RELEASES,
+    Published,
     object_key,
     release_key,
 )
 from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.signing import Signature, Signing
 from shopwindow.problems import Failure, number_of
+from shopwindow.release.chain import Chain, Link
 from shopwindow.release.manifest import digest_of
 from shopwindow.release.releases import Release, id_of
 
@@ -37,12 +40,13 @@ as long again, and then take the one who prunes for killed.
 
 def listing(bucket: Bucket) -> list[Release]:
     """Return the releases of a target, the newest build first."""
-    present = pointer.read(bucket).pointer or TargetPointer("", "", "")
+    present = pointer.read(bucket).pointer
+    current = present.id(datetime.now(UTC)) if present else None
 
     def listed(id: str) -> Release:
         release = layout.published(bucket, id)
-        is_current = present.id == id
-        pinned = is_current and present.pinned
+        is_current = id == current
+        pinned = is_current and present is not None and present.pinned
         return Release(
             id, release.built, release.files, release.size, is_current, pinned
         )
@@ -55,16 +59,18 @@ def named(bucket: Bucket, present: TargetPointer, id: str) -> str:
     """Return the release that is meant: by the beginning of its id, as "current", or as
     "previous", the one that was current before it. Raises Failure.
     """
+    now = datetime.now(UTC)
+    current = present.id(now)
     if id == "current":
-        return present.id
+        return current
     if id != "previous":
         return id_of(id, layout.ids(bucket))
-    for entry in reversed(present.history):
-        if entry["id"] == present.id and entry.get("from") not in (None, present.id):
+    for entry in reversed(present.activations(now)):
+        if entry["id"] == current and entry.get("from") not in (None, current):
             return id_of(str(entry["from"]), layout.ids(bucket))
     raise Failure(
         f"{bucket.where}: the history names no release that was current before "
-        f"{present.id[:12]}; `shopwindow releases --target` lists what there is"
+        f"{current[:12]}; `shopwindow releases --target` lists what there is"
     )
 
 
@@ -106,7 +112,7 @@ class Pruned:
 def prune(bucket: Bucket, keep: int) -> Pruned:
     """Delete releases of a target, and the objects that no other needs.
 
-    The newest ``keep`` stay, the current one, those whose URLs are still to be purged,
+    The newest ``keep`` stay, those of the chain, those whose URLs are still to be purged,
     and what was sent or was current within a day, by the store's clock. So does what the
     metadata names as current, whoever has signed that: what nobody verifies may only
     spare. Metadata itself stays, 10 KB a publication. The pointer says meanwhile that
@@ -123,7 +129,8 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
         sent = {
             item.key.split("/")[1]: item.modified for item in bucket.listing(RELEASES)
         }
-        if present.id not in sent:
+        current = present.id(now)
+        if current not in sent:
             raise Failure(
                 f"{bucket.where}: the store does not list the current release, so nothing "
                 "is deleted by its listing; look at it, or run it again later"
@@ -131,11 +138,12 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
 
         def recency(id: str) -> tuple[datetime, bool, str]:
             # a store's clock may count whole seconds; of one second's, the current one
-            return sent[id], id == present.id, id
+            return sent[id], id == current, id
 
         newest = sorted(sent, key=recency, reverse=True)
-        signed = signing.chain(bucket, None).current
-        spared = {*newest[:keep], *_spared(present, now), signed}
+        signed = signing.read_metadata(bucket, None).chain
+        spared = {*newest[:keep], *_spared(present, now)}
+        spared |= {link.id for link in signed.links} if signed else set()
         spared |= {id for id in sent if now - sent[id] < SPARED}
         deleted = [id for id in newest if id not in spared]
         kept = [id for id in newest if id in spared]
@@ -172,8 +180,10 @@ def _mark(bucket: Bucket, since: str, before: str | None = None) -> TargetPointe
 
 
 def _spared(present: TargetPointer, now: datetime) -> Iterator[str]:
-    """Yield the releases that are current, still to be purged, or were current lately."""
-    yield present.id
+    """Yield the releases of the chain, those still to be purged, and those that were
+    current lately.
+    """
+    yield from (link.id for link in present.chain.links)
     yield from present.unpurged
     for entry in present.history:
         if now - datetime.fromisoformat(entry["when"]) < SPARED:
@@ -228,8 +238,9 @@ def activate(
 ) -> MovedPointer:
     """Make a release of a target the current one there, and pin or unpin it.
 
-    ``id`` is what `named` takes; None: the newest of the history that was never rolled
-    back from. ``purges`` is as for `publish`. ``signs``: who signs that;
+    No release follows it, unless the current one is only unpinned. ``id`` is what `named`
+    takes; None: the newest of the history that was never rolled back from. ``purges`` is
+    as for `publish`. ``signs``: who signs that;
     then also refused where no signature of today's keys names the release. Raises
     Failure where there is no such release, or objects of it are gone; then nothing has
     changed.
@@ -238,7 +249,8 @@ def activate(
     read = pointer.read(bucket)
     pointer.require_nobody_prunes(bucket, read)
     present = pointer.require(bucket, read.pointer)
-    chosen = present.to_roll_back_to()
+    now = datetime.now(UTC)
+    previous, chosen = present.id(now), present.to_roll_back_to(now)
     if id:
         chosen = named(bucket, present, id)
     if chosen is None:
@@ -252,24 +264,34 @@ def activate(
             f"{chosen[:12]}, so it may be anybody's, and nothing was changed; build it "
             "again, and publish it with --force"
         )
-    if chosen != present.id:
+    if chosen != previous:
         _require_complete(bucket, chosen)
     if signs:
         pointer.require_right_clock(bucket, signs.clock())
     action = "rollback" if pin else "activate"
-    moved = present.moved(
-        chosen, "", action=action, reason=reason or action, pin=pin, purges=purges
+    chain = Chain((Link(chosen, now),))
+    if id == "current" and not pin:
+        chain = present.chain.remaining(now)
+    moved = pointer.moved(
+        present,
+        chain,
+        "",
+        now=now,
+        action=action,
+        reason=reason or action,
+        pin=pin,
+        purges=purges,
     )
     if not pointer.move(bucket, read.version, moved):
         raise Failure(
             f"{bucket.where}: somebody moved {POINTER} meanwhile, and nothing "
             "was changed; look at `shopwindow releases`, and run it again"
         )
-    done = MovedPointer(chosen, present.id)
+    done = MovedPointer(chosen, previous)
     if not signs or not signed:
         return done
-    listed = signed.listings[release_key(chosen)]
-    return replace(done, signature=signing.sign(bucket, signs, chosen, listed))
+    listed = [signed.listings[release_key(chosen)]]
+    return replace(done, signature=signing.sign(bucket, signs, chain, listed))
 
 
 def _require_complete(bucket: Bucket, id: str) -> None:

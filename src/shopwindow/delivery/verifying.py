@@ -6,13 +6,13 @@ the snapshot and the targets, and refuses what is not signed by enough keys, is 
 than what this host has seen, has expired, or does not fit together. What it believed
 last, it stores in the output directory.
 
-The targets name one release. What lists its objects must have the digest that stands
-there; of all other bytes `fetching` compares the digests that follow from it.
+The targets name the chain. What lists the objects of a release must have the digest
+that stands there; of all other bytes `fetching` compares the digests that follow from it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ from shopwindow.delivery.bucket import Bucket, Version
 from shopwindow.delivery.fetching import PullFault, faults
 from shopwindow.delivery.layout import Published
 from shopwindow.delivery.pointer import CLOCKS_DIFFER
-from shopwindow.delivery.pulling import WantedRelease
-from shopwindow.delivery.signing import current_of, minute_of, signed_at
+from shopwindow.delivery.pulling import WantedChain
+from shopwindow.delivery.signing import chain_in, minute_of, signed_at
 from shopwindow.problems import Failure
 
 TRUSTED = "trusted"
@@ -77,7 +77,7 @@ class SignedSource:
     floor: int = 0
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     _ends: datetime | None = None
-    _target: TargetFile | None = None
+    _targets: Mapping[str, TargetFile] = field(default_factory=dict)
 
     def is_still(self, version: Version) -> bool:
         """Return whether the timestamp is the one that was read, and still good."""
@@ -85,9 +85,9 @@ class SignedSource:
             return False
         return self.bucket.is_still(layout.TIMESTAMP, version)
 
-    def current(self, memory: Mapping[str, Any]) -> WantedRelease:
-        """Return the release that the signed targets name. Raises PullFault."""
-        self._ends = self._target = None
+    def current(self, memory: Mapping[str, Any]) -> WantedChain:
+        """Return the chain that the signed targets name. Raises PullFault."""
+        self._ends, self._targets = None, {}
         with faults("source"):
             stored = self.bucket.read(layout.TIMESTAMP)
         if stored is None:
@@ -103,18 +103,19 @@ class SignedSource:
                 f"{self.bucket.where}: its targets have the number {targets.version}, and "
                 f"this host believes none below {self.floor}",
             )
-        id = current_of(targets)
-        if id is None:
+        chain = chain_in(targets)
+        if chain is None:
             raise PullFault(
                 "unsigned", f"{self.bucket.where}: what is signed there is no release"
             )
-        self._target = targets.targets[layout.release_key(id)]
-        return WantedRelease(id, stored.version, {})
+        self._targets = targets.targets
+        return WantedChain(chain, stored.version, {})
 
     def published(self, id: str) -> Published:
         """Return what a release consists of, whose list has the signed digest."""
-        target, path = self._target, layout.release_key(id)
-        if target is None or target.path != path:
+        path = layout.release_key(id)
+        target = self._targets.get(path)
+        if target is None:
             raise PullFault("unsigned", f"{self.bucket.where}: {path} is not signed")
         with faults("unsigned"):
             stored = self.bucket.read(path)

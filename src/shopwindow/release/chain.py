@@ -44,6 +44,18 @@ class Chain:
         """
         return Chain(self.links[self.links.index(self.in_force(now)) :])
 
+    def begun(self, now: datetime) -> tuple[Link, ...]:
+        """Return what is over at ``now``, and the release in force."""
+        return self.links[: self.links.index(self.in_force(now)) + 1]
+
+    def continues(self, other: "Chain", now: datetime) -> bool:
+        """Return whether this chain is the same as another from ``now`` on.
+
+        When the release in force has begun, makes no difference.
+        """
+        ours, theirs = self.remaining(now).links, other.remaining(now).links
+        return (ours[0].id, ours[1:]) == (theirs[0].id, theirs[1:])
+
 
 def chain_of(value: Any) -> Chain:
     """Return the chain that a value of JSON lists: ``[{"id": …, "from": …}, …]``.
