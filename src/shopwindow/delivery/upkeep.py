@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import islice
 
 from shopwindow.content.reading.processes import Progress
@@ -16,7 +15,6 @@ from shopwindow.delivery.layout import (
     OBJECTS,
     POINTER,
     RELEASES,
-    Published,
     object_key,
     release_key,
 )
