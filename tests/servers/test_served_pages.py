@@ -65,6 +65,31 @@ def test_a_value_leads_to_the_line_that_states_it(sample: Preview) -> None:
     assert led_to(ask, "true") == set()
 
 
+def test_the_calendar_lists_the_chosen_day_alone_and_is_narrowed(sample: Preview) -> None:
+    def listed(query: str) -> tuple[list[str], list[str]]:
+        text = sample.get(f"/calendar?month=2026-12&at=2026-11-22T09:00&{query}")[1]
+        days = re.findall('<h2 id="day-([0-9-]+)"', text)
+        entries = re.search('<h2 id="day-.*?</ul>', text, re.DOTALL)
+        return days, re.findall(r'href="/documents/([a-z]+)/', entries[0] if entries else "")
+
+    assert listed("")[0] == ["2026-12-01"], "the first on which something happens"
+    days, kinds = listed("on=2026-12-19")
+    assert (days, "event" in kinds) == (["2026-12-19"], True)
+    assert set(listed("on=2026-12-19&kind=event&q=last+saturday")[1]) == {"event"}
+    assert set(listed("on=2026-12-19&kind=event&state=live&store=4001")[1]) == {"event"}
+    assert listed("on=2026-12-19&kind=promotion&q=last+saturday")[1] == []
+    assert "show all that happens" in sample.get("/calendar?month=2026-12&q=nothing-like-it")[1]
+
+
+def test_a_search_has_names_first_and_nothing_says_what_to_do(sample: Preview) -> None:
+    _, text = sample.get("/documents/event?q=bridal")
+    titles = re.findall(r'href="/documents/event/\d+[^"]*">([^<]+)</a>', text)
+    named = ["bridal" in title.lower() for title in titles]
+    assert (named == sorted(named, reverse=True), {True, False} <= set(named)) == (True, True), titles
+    for page in ("/documents/event?q=zzz", "/events?q=zzz", "/promotions?q=zzz", "/stores?q=zzz"):
+        assert re.search("Nothing is like that. <a [^>]*>Show every [a-z]+</a>", sample.get(page)[1]), page
+
+
 def test_a_day_that_the_slider_does_not_have_is_now(sample: Preview) -> None:
     assert [sample.get(f"/?day={day}")[0] for day in ("30", "91", "-1", "9" * 5000)] == [200] * 4
 

@@ -2,16 +2,26 @@
 
 import calendar as months
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from shopwindow.content.documents.schedule import first_instant
-from shopwindow.content.lookup.calendar import Calendar, Happening, calendar
+from shopwindow.content.lookup.calendar import Happening, calendar
+from shopwindow.preview import drawing
+from shopwindow.preview.pages.offers import (
+    OFFER_STATES,
+    store_numbers,
+    takes_place_at,
+)
 from shopwindow.preview.visit import Page, Visit
 
 LISTED_A_DAY = 3
 """Titles of a day that the month shows; the list below has all that happens."""
+
+FILTERS = ("q", "kind", "state", "store")
+"""Parameters of the query that narrow the calendar."""
 
 FIRST_YEAR, LAST_YEAR = 1900, 2900
 """Years that the month may be in: those around it exist, too."""
@@ -32,8 +42,9 @@ class MonthDay:
 
 
 def page(visit: Visit) -> Page:
-    """Return the calendar of a month. Parameter: ``month`` as 2026-11; default: the
-    chosen instant's.
+    """Return the calendar of a month. Parameters: ``month`` as 2026-11, by default the
+    chosen instant's; ``on``, the day whose list is shown; and what narrows it: ``kind``,
+    ``state``, any of a ``store``'s numbers, and words, ``q``.
     """
     documents = visit.snapshot.documents
     if documents is None:
@@ -42,15 +53,57 @@ def page(visit: Visit) -> Page:
     following = _next(first)
     start, end = (first_instant(day, visit.zone) for day in (first, following))
     listed = calendar(documents, visit.snapshot.interface.kinds, start, end)
+    happenings = list(filter(_wanted(visit), listed.happenings))
+    by_day = _by_day(visit, happenings)
+    chosen = _chosen(visit, by_day)
     values: dict[str, Any] = {
         "listed": listed,
-        "weeks": _weeks(visit, listed, first),
-        "by_day": _by_day(visit, listed.happenings),
+        "weeks": _weeks(visit, by_day, first),
+        # a file is asked for no other day
+        "by_day": by_day if visit.is_static else {chosen: by_day.get(chosen, [])},
+        "count": len(happenings),
+        "kinds": sorted({each.kind for each in listed.happenings}),
+        "states": OFFER_STATES,
+        "filters": {name: visit.query.get(name, "") for name in FILTERS},
         "month": f"{first:%B %Y}",
         "previous": f"{first - timedelta(days=1):%Y-%m}",
         "next": f"{following:%Y-%m}",
     }
     return Page("calendar.html", f"Calendar, {first:%B %Y}", values)
+
+
+def _wanted(visit: Visit) -> Callable[[Happening], bool]:
+    """Return whether the filters of the page admit something that happens."""
+    words = visit.query.get("q", "").casefold().split()
+    kind, state, store = (visit.query.get(name, "") for name in FILTERS[1:])
+    numbers = store_numbers(visit, store)
+    documents, by_id = visit.snapshot.documents, visit.snapshot.by_id
+
+    def wanted(happening: Happening) -> bool:
+        title = f"{happening.title} {happening.id}".casefold()
+        if kind not in ("", happening.kind) or not all(word in title for word in words):
+            return False
+        if not (state or store) or documents is None:
+            return True
+        document = by_id.get(happening.kind, {}).get(happening.id)
+        if document is None:
+            return False
+        stay = drawing.stay(document.value, documents.zone, visit.moment)
+        is_there = numbers is None or takes_place_at(document.value, numbers)
+        return is_there and state in ("", stay.state)
+
+    return wanted
+
+
+def _chosen(visit: Visit, by_day: Mapping[date, Any]) -> date:
+    """Return the day whose list is shown: the one that the query names, else the chosen
+    instant's, else the first on which something happens.
+    """
+    today = visit.moment.astimezone(visit.zone).date()
+    try:
+        return date.fromisoformat(visit.query.get("on", ""))
+    except ValueError:
+        return today if today in by_day else min(by_day, default=today)
 
 
 def _month(text: str, now: datetime) -> date:
@@ -75,11 +128,12 @@ def _by_day(visit: Visit, happenings: Any) -> dict[date, list[Happening]]:
     return dict(days)
 
 
-def _weeks(visit: Visit, listed: Calendar, first: date) -> list[list[MonthDay]]:
+def _weeks(
+    visit: Visit, by_day: Mapping[date, list[Happening]], first: date
+) -> list[list[MonthDay]]:
     """Return the weeks of a month, each from Sunday to Saturday, as calendars in the US
     have.
     """
-    by_day = _by_day(visit, listed.happenings)
     today = visit.moment.astimezone(visit.zone).date()
     weeks = months.Calendar(months.SUNDAY).monthdatescalendar(first.year, first.month)
 

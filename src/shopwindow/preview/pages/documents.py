@@ -2,7 +2,7 @@
 a card.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -46,6 +46,7 @@ def listing(visit: Visit) -> Page | None:
         for entry in _entries(visit, kind)
         if (not state or entry.stay.state == state) and _matches(entry, words)
     ]
+    entries.sort(key=lambda entry: not in_name(words, entry.title))
     pages = max(1, -(-len(entries) // PER_PAGE))
     page = min(max(1, number(visit.query.get("page", "1"))), pages)
     values = {
@@ -58,6 +59,11 @@ def listing(visit: Visit) -> Page | None:
         "state": state,
     }
     return Page("listing.html", plural(kind), values)
+
+
+def in_name(words: Iterable[str], name: str) -> bool:
+    """Return whether a name has all words of a search: such results come first."""
+    return all(word in name.casefold() for word in words)
 
 
 def number(text: str) -> int:

@@ -15,8 +15,9 @@ from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.schedule import Window
 from shopwindow.content.documents.zones import Zones
+from shopwindow.content.kinds import titled
 from shopwindow.preview import drawing
-from shopwindow.preview.pages.documents import PER_PAGE, number
+from shopwindow.preview.pages.documents import PER_PAGE, in_name, number
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.retail.storefront import STORE_NUMBERS
 
@@ -68,17 +69,23 @@ def _page(
 ) -> Page:
     store, state = visit.query.get("store", "").strip(), visit.query.get("state", "")
     words = visit.query.get("q", "").casefold().split()
-    numbers = _numbers(visit, store)
+    numbers = store_numbers(visit, store)
     cards = [
         card
         for card in _cards(visit, kind, identity, dates)
         if (not state or card.state == state)
-        and (numbers is None or _is_at(card.value, numbers))
+        and (numbers is None or takes_place_at(card.value, numbers))
         and all(word in str(card.value).casefold() for word in words)
     ]
+    described = visit.snapshot.interface.kind[kind]
     order = {name: place for place, name in enumerate(OFFER_STATES)}
     cards.sort(
-        key=lambda card: (order[card.state], card.start or schedule.BEGINNING, card.id)
+        key=lambda card: (
+            not in_name(words, titled(described, card.value)),
+            order[card.state],
+            card.start or schedule.BEGINNING,
+            card.id,
+        )
     )
     pages = max(1, -(-len(cards) // PER_PAGE))
     page = min(max(1, number(visit.query.get("page", "1"))), pages)
@@ -148,7 +155,7 @@ def _promotion_dates(
     )
 
 
-def _numbers(visit: Visit, text: str) -> dict[str, Any] | None:
+def store_numbers(visit: Visit, text: str) -> dict[str, Any] | None:
     """Return the three numbers of the store that a text names; None where it names
     none.
     """
@@ -161,6 +168,9 @@ def _numbers(visit: Visit, text: str) -> dict[str, Any] | None:
     return {}
 
 
-def _is_at(value: dict[str, Any], numbers: dict[str, Any]) -> bool:
+def takes_place_at(value: dict[str, Any], numbers: dict[str, Any]) -> bool:
+    """Return whether a document names a store by any of its numbers."""
     stores = value.get("stores", {})
+    if not isinstance(stores, dict):
+        return False
     return any(number in stores.get(name, ()) for name, number in numbers.items())

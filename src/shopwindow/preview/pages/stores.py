@@ -7,7 +7,7 @@ their stores.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import islice
@@ -16,7 +16,7 @@ from typing import Any
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Document
 from shopwindow.preview import drawing
-from shopwindow.preview.pages.documents import PER_PAGE, number
+from shopwindow.preview.pages.documents import PER_PAGE, in_name, number
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.retail.places.distance import EARTH_RADIUS
 from shopwindow.retail.places.distance import miles as miles_between
@@ -56,12 +56,17 @@ class Shop:
     id: str
     value: dict[str, Any]
     stay: drawing.Stay
-    week: tuple[Hours, ...]
+    day: date
     is_open: bool
     is_outside: bool
     miles: float | None
     path: str
     line: int
+
+    @property
+    def week(self) -> tuple[Hours, ...]:
+        """The hours of the week that ``day`` lies in: of the stores that are shown."""
+        return _week(self.value, self.day)
 
 
 @dataclass(frozen=True)
@@ -91,12 +96,12 @@ def page(visit: Visit) -> Page:
     words = visit.query.get("q", "").casefold().split()
     shops = [
         shop
-        for shop in _shops(visit, center)
-        if all(word in _text(shop.value) for word in words)
-        and (shop.miles is None or miles is None or shop.miles <= miles)
+        for shop in _shops(visit, center, words)
+        if shop.miles is None or miles is None or shop.miles <= miles
     ]
-    if center:
-        shops.sort(key=lambda shop: shop.miles or 0.0)
+    shops.sort(
+        key=lambda shop: (not in_name(words, shop.value["name"]), shop.miles or 0.0)
+    )
     pages = max(1, -(-len(shops) // PER_PAGE))
     page = min(max(1, number(visit.query.get("page", "1"))), pages)
     first = (page - 1) * PER_PAGE
@@ -122,22 +127,25 @@ def _text(value: dict[str, Any]) -> str:
     return " ".join(map(str, [*parts, *value.get("features", ())])).casefold()
 
 
-def _shops(visit: Visit, center: tuple[float, float] | None) -> Iterator[Shop]:
+def _shops(
+    visit: Visit, center: tuple[float, float] | None, words: Sequence[str]
+) -> Iterator[Shop]:
+    """Yield the stores that a search for words finds."""
     documents = visit.snapshot.documents
     if documents is None:
         return
     for document in documents.of(KIND):
-        value, stay = (
-            document.value,
-            drawing.stay(document.value, documents.zone, visit.moment),
-        )
+        value = document.value
+        if words and not in_name(words, _text(value)):
+            continue
+        stay = drawing.stay(value, documents.zone, visit.moment)
         local = visit.moment.astimezone(schedule.zone(value["timeZone"]))
         place = value["location"]["latitude"], value["location"]["longitude"]
         yield Shop(
             str(value["storeId"]),
             value,
             stay,
-            _week(value, local.date()),
+            local.date(),
             _is_open(value, local),
             not lies_in(value["address"]["state"], *place),
             miles_between(*center, *place) if center else None,
