@@ -315,7 +315,8 @@ CHANGES: dict[str, Callable[[Path, Path], object]] = {
 
 
 def record_of(out: Path) -> Path:
-    return out / ".cache" / "reads"
+    (record,) = (out / ".cache").glob("reads*")
+    return record
 
 
 def changed_record(out: Path, place: int) -> None:

@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import click
 from shopwindow import library
 from shopwindow.cli import PROBLEMS
 from shopwindow.cli.options import (
+    AHEAD,
     AT,
     CONTENT_DIR,
     DEFAULT_OUT,
@@ -30,6 +32,7 @@ from shopwindow.problems import Misuse
     "a configuration that has changed needs another configVersion.",
 )
 @AT
+@AHEAD
 @click.option(
     "--strict", is_flag=True, help="End with exit status 1 where there are warnings."
 )
@@ -60,6 +63,7 @@ def check(
     jobs: int | None,
     against: str | None,
     at: str | None,
+    ahead: timedelta,
     strict: bool,
     form: str,
     fixes: bool,
@@ -94,6 +98,7 @@ def check(
         folder,
         against=against,
         at=at,
+        ahead=ahead,
         jobs=jobs,
         memory=memory,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -91,6 +92,15 @@ AT = click.option(
     metavar="INSTANT",
     help="Take this instant, and what is live then: 2026-11-27, 2026-11-27 06:00, "
     "2026-11-27 06:00 America/Los_Angeles or RFC 3339; default: now.",
+)
+AHEAD = click.option(
+    "--ahead",
+    type=click.FloatRange(0, 366),
+    is_flag=False,
+    flag_value=3.0,
+    metavar="[DAYS]",
+    callback=lambda context, option, days: timedelta(days=days or 0),
+    help="Take the next DAYS, too, or 3: each instant at which content changes by itself, at most 19.",
 )
 REASON = click.option(
     "--reason",

@@ -6,7 +6,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import click
 from shopwindow import library
 from shopwindow.cli import NOT_ACTIVATED, PROBLEMS, audit
 from shopwindow.cli.options import (
+    AHEAD,
     AT,
     CONTENT_DIR,
     DEFAULT_OUT,
@@ -60,15 +61,21 @@ holds ten.
     is_flag=True,
     help="Take nothing over from earlier builds; the release is the same.",
 )
+@AHEAD
 def build(
     content: str,
     out: str,
     at: str | None,
+    ahead: timedelta,
     jobs: int | None,
     listing: bool,
     no_cache: bool,
 ) -> None:
     """Check the content, write a release and activate it.
+
+    With --ahead also those of later instants, which follow it by themselves where
+    `activate --follow` or `pull --follow` runs. What is wrong with the content from an
+    instant on is a warning, and they end before it.
 
     Exit status 0: the release is current; 1: the content has problems, and nothing was
     written; 3: the release was written, but a rollback has pinned `current`.
@@ -87,6 +94,7 @@ def build(
         Path(content),
         Path(out),
         at=at,
+        ahead=ahead,
         jobs=jobs,
         fresh=no_cache,
         memory=steps.memory_of(content),
@@ -161,6 +169,11 @@ def _print_next(done: Build, built: Built, out: str) -> None:
     if done.checked.documents is not None:
         zone = done.checked.documents.zone
         _print_waiting(built.waiting, zone)
+        for link in built.chain.links[1:]:
+            starts = f"{link.start.astimezone(zone):%Y-%m-%d %H:%M} ({zone.key})"
+            click.echo(f"  ahead: release {link.id[:12]}, in force from {starts} on")
+        if built.cut:
+            click.echo(f"  the releases ahead end there: {built.cut}")
         at = datetime.fromisoformat(built.next_change).astimezone(zone)
         click.echo(
             f"  build again at {at:%Y-%m-%d %H:%M} ({zone.key}): content changes by itself then"
@@ -215,8 +228,11 @@ def _why_dynamic(operation: Operation) -> str:
 def releases(out: str, content: str, target: str) -> None:
     """List the releases, the newest first: id, when it was built, files, size.
 
-    Marks say which one is current, which is pinned and which is damaged.
+    Marks say which one is current, which is pinned and which is damaged, and from when
+    on one that was built ahead is current.
     """
+    from shopwindow.release.releases import Releases
+
     place = place_of(out, target, content=content)
     listed = place.listing()
     if not listed:
@@ -224,11 +240,14 @@ def releases(out: str, content: str, target: str) -> None:
         click.echo(f"{place.where}: there is no release; {makes}", err=True)
     for release in listed:
         print_release(release)
+    if not target and (cut := Releases(Path(out)).cut()):
+        click.echo(f"the releases ahead end there: {cut}", err=True)
 
 
 def print_release(release: Release) -> None:
     """Print the line of a release in a list."""
     marks = " current" * release.current + " pinned" * release.pinned
+    marks += f" ahead, from {release.start}" if release.start else ""
     size = f"{release.files:>7} files  {f'{release.size / 1024:,.0f} KiB':>12}"
     holds = f"{'damaged':>{len(size)}}" if release.damaged else size
     built = f"{release.built[:19]}Z" if release.built else "(not recorded)      "

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -27,8 +27,8 @@ from shopwindow.library.opening import (
 from shopwindow.library.showing import live_at
 from shopwindow.problems import Failure, Misuse, failures
 from shopwindow.release import activation, build_notes
+from shopwindow.release.ahead import build_chain
 from shopwindow.release.build import Built
-from shopwindow.release.build import build as build_release
 from shopwindow.release.contracts import ContractsBroken, Examined, hold
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
 from shopwindow.release.indexes import on_demand
@@ -65,6 +65,7 @@ def build(
     out: Path,
     *,
     at: str | None = None,
+    ahead: timedelta = timedelta(),
     jobs: int | None = None,
     fresh: bool = False,
     memory: Memory | None = None,
@@ -73,7 +74,9 @@ def build(
     """Check a content folder, write a release to ``out`` and activate it, unless
     `current` is pinned.
 
-    ``at`` is the instant whose content counts, as `moment_of` reads it. A ``fresh``
+    ``at`` is the instant whose content counts, as `moment_of` reads it. ``ahead``: the
+    releases of the instants within this time after it, at which content changes by
+    itself, are written as well, and follow the first one at their instants. A ``fresh``
     build reads and writes everything again; the release is the same. The other arguments
     are those of `check`; without a stored ``memory`` there is one in ``out``. How the build
     ended is recorded in last-build.json, and while it is at work, in building.json.
@@ -91,7 +94,9 @@ def build(
     elif memory is None or memory.folder is None:
         memory = Memory(out / ".cache", program)
     options = CheckOptions(jobs=jobs, progress=steps("checking"), memory=memory, at=at)
-    work = _BuildWork(interface, content, out, options, program, fresh, steps, started)
+    work = _BuildWork(
+        interface, content, out, options, program, fresh, steps, started, ahead
+    )
     with build_notes.at_work(out, started):
         try:
             return work.done()
@@ -117,6 +122,7 @@ class _BuildWork:
     fresh: bool
     steps: Steps
     started: datetime
+    ahead: timedelta
 
     def done(self) -> Build:
         """Check the content, build a release of it and activate that."""
@@ -147,13 +153,14 @@ class _BuildWork:
         with releases.lock(make=True):
             releases.reconcile()
             previous = releases.current()
-            built = build_release(self._order(documents, declared), releases)
+            built = build_chain(self._order(documents, declared), releases, self.ahead)
             moment = datetime.now(UTC)
-            activated = activation.activate_built(releases, built.id, moment)
-            self.record("SUCCESS", release=built.id)
+            activated = activation.activate_built(releases, built.chain, moment)
+            self.record("SUCCESS", built.cut, release=built.id)
             current = releases.current()
+            warnings = [*checked.warnings, *built.refused]
             return Build(
-                checked,
+                replace(checked, warnings=warnings),
                 built,
                 activated,
                 current,

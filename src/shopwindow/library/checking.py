@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from shopwindow.library.opening import (
     require_folder,
 )
 from shopwindow.problems import Failure, Level, Misuse, Problem
+from shopwindow.release.ahead import instants, later
 from shopwindow.release.contracts import ContractsBroken, Examined, hold
 from shopwindow.release.indexes import index_state, on_demand
 from shopwindow.release.released import NoRelease
@@ -34,6 +36,7 @@ def check(
     *,
     against: Path | str | None = None,
     at: str | None = None,
+    ahead: timedelta = timedelta(),
     jobs: int | None = None,
     most: int = MAX_PROBLEMS,
     steps: Steps = no_steps,
@@ -43,7 +46,8 @@ def check(
 
     ``against`` is a release, a .tar of one, or a git revision of the folder: what
     changed since is held to the rules for revisions. Windows that are past at the
-    instant ``at``, as `moment_of` reads it, are warnings. ``jobs`` is the number of
+    instant ``at``, as `moment_of` reads it, are warnings. Contracts are held at the
+    instants within ``ahead`` after it, too, at which content changes. ``jobs`` is the number of
     processes, by default one a processor. At most ``most`` problems are listed; the
     others are counted. ``memory`` is that of the folder; without one, all files are
     read.
@@ -76,7 +80,7 @@ def check(
     prepared = declared(interface, content)
     checked = checked_content(prepared, content, options)
     if checked.documents is not None:
-        checked = _held(prepared, content, checked, checked.documents, options)
+        checked = _held(prepared, content, checked, checked.documents, options, ahead)
     return replace(checked, warnings=[*incomparable, *checked.warnings])
 
 
@@ -114,14 +118,34 @@ def _held(
     checked: Checked,
     documents: Documents,
     options: CheckOptions,
+    ahead: timedelta,
 ) -> Checked:
-    """Hold checked documents to the contracts; return the outcome of the check with
-    what breaks one.
+    """Hold checked documents to the contracts, at each instant until one is broken;
+    return the outcome of the check with what breaks one.
     """
     if not documents.of(CONTRACT):
         return checked
+    first = moment_of(options.at, documents)
+    moments = instants(documents, declared.interface, first, ahead)
+    for moment in (first, *moments):
+        try:
+            _hold_at(moment, declared, content, documents, options)
+        except ContractsBroken as broken:
+            if moment != first:
+                broken.problems = later(broken.problems, documents, moment)
+            return refused_by_contracts(checked, broken)
+    return checked
+
+
+def _hold_at(
+    moment: datetime,
+    declared: Declared,
+    content: Path,
+    documents: Documents,
+    options: CheckOptions,
+) -> None:
+    """Raise ContractsBroken where what is live at an instant breaks a contract."""
     interface = declared.interface
-    moment = moment_of(options.at, documents)
     published = live(documents, moment, interface.kinds, interface.clocks)
     digests: dict[str, str] = {}
     if options.memory.folder is not None:
@@ -145,11 +169,7 @@ def _held(
             memory=options.memory,
             most=options.most,
         )
-        try:
-            hold(examined)
-        except ContractsBroken as broken:
-            return refused_by_contracts(checked, broken)
-    return checked
+        hold(examined)
 
 
 def refused_by_contracts(checked: Checked, broken: ContractsBroken) -> Checked:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shopwindow.problems import Failure
+from shopwindow.release.chain import Chain
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
 from shopwindow.release.releases import Releases
 from shopwindow.release.verify import verify
@@ -64,16 +65,20 @@ def roll_back(
         return _verified(releases, chosen, "rollback", reason or "rollback", moment)
 
 
-def activate_built(releases: Releases, id: str, moment: datetime) -> bool:
-    """Activate a release that was just built; return whether that moved ``current``.
+def activate_built(releases: Releases, chain: Chain, moment: datetime) -> bool:
+    """Activate a release that was just built, with those that follow it; return whether
+    that moved ``current``.
 
     It does not where the release is current already, or where a rollback has pinned
     another. The caller holds the lock.
     """
-    if releases.current() == id or releases.pinned():
+    present, id = releases.chain(), chain.links[0].id
+    if releases.pinned():
         return False
-    releases.activate(id, "build", "build", moment)
-    return True
+    is_current = present is not None and present.links[0].id == id
+    if not (is_current and present and present.links[1:] == chain.links[1:]):
+        releases.activate(id, "build", "build", moment, chain)
+    return not is_current
 
 
 def _verified(

@@ -27,8 +27,9 @@ from dataclasses import dataclass
 from shopwindow.content.documents import documents
 from shopwindow.content.documents.documents import Content
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Failure
+from shopwindow.problems import Failure, Problem
 from shopwindow.release import indexes, manifest, reads
+from shopwindow.release.chain import Chain, Link
 from shopwindow.release.changes import documents_changed
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.plan import planned
@@ -52,6 +53,10 @@ class Built:
     release; of indexes alone where its content.json is not here. ``next_change``: when
     the same documents would give another release (RFC 3339). ``waiting``: the documents
     that were edited since the previous release, and that no file shows.
+
+    ``chain``: this release and those that were built ahead; ``next_change`` is then that
+    of the last one. ``cut``: why the chain ends before an instant, and ``refused`` what
+    is wrong with the content from then on.
     """
 
     id: str
@@ -61,21 +66,27 @@ class Built:
     removed: int
     documents: Mapping[str, Sequence[str]]
     next_change: str
-
+    chain: Chain
     waiting: Sequence[Waiting] = ()
+    cut: str = ""
+    refused: Sequence[Problem] = ()
 
 
-def build(order: BuildOrder, releases: Releases) -> Built:
+def build(order: BuildOrder, releases: Releases, *, after: str | None = None) -> Built:
     """Write a release beside the others, and leave ``current`` where it is.
 
-    The caller holds the lock of the output directory. Returns what the build did.
+    ``after``: the release that this build has written just before, to build upon; None:
+    the current one. The caller holds the lock of the output directory. Returns what the build did.
     Raises Failure where the release cannot be built; then no release has changed.
     """
     interface = order.interface
     live = documents.live(
         order.documents, order.moment, interface.kinds, interface.clocks
     )
-    previous = previous_release(releases, interface, order.built_by, fresh=order.fresh)
+    fresh = order.fresh and after is None
+    previous = previous_release(
+        releases, interface, order.built_by, after=after, fresh=fresh
+    )
     previous_note = releases.note(previous.id) if previous.id else {}
     hidden = list(waiting(order.documents, interface.kinds, order.moment))
 
@@ -115,7 +126,8 @@ def build(order: BuildOrder, releases: Releases) -> Built:
 
         # Even where the release existed: what its answers have read may differ now.
         records = merged(plan.records, files.records)
-        reads.save(record_path(releases), (release_id, *plan.state), records)
+        path = record_path(releases, release_id)
+        reads.save(path, (release_id, *plan.state), records)
 
     changed = _documents_changed(previous, unserved, content, interface)
     return Built(
@@ -126,6 +138,7 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         removed=len(previous.lines.keys() - files.lines.keys()),
         documents={**changed, **built_indexes.changed},
         next_change=unserved.next_change,
+        chain=Chain((Link(release_id, order.moment),)),
         waiting=edited(hidden, previous_note),
     )
 
@@ -148,13 +161,15 @@ def _exists(order: BuildOrder, releases: Releases, manifest_bytes: bytes) -> boo
     """Return whether the release with this manifest exists and is intact.
 
     A ``fresh`` build returns False for a damaged release, and so replaces it. Any other
-    build raises Failure for one, and takes the current release for intact without a
-    look at its files, since every build links to those unread.
+    build raises Failure for one, and takes the current release, and those that follow
+    it, for intact without a look at their files, since every build links to such unread.
     """
     release_id = manifest.release_id(manifest_bytes)
     if not releases.complete(release_id):
         return False
-    if release_id == releases.current() and not order.fresh:
+    chain = releases.chain()
+    followed = [link.id for link in chain.links] if chain else []
+    if release_id in followed and not order.fresh:
         return True
 
     damage = verify(releases, release_id)

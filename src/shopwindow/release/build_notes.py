@@ -107,7 +107,8 @@ def record_build(
 ) -> None:
     """Write to last-build.json how the last build ended.
 
-    ``status``: SUCCESS or FAILED. ``description``: why it failed. ``cause``:
+    ``status``: SUCCESS or FAILED. ``description``: why it failed, or why the releases
+    that it built ahead end before an instant. ``cause``:
     CONTENT_AT_FAULT where a client may read the description; any other may name paths
     of this host. ``release``: the id that the build wrote; after a failed build the
     file still names the release before. Raises nothing.

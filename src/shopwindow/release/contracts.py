@@ -25,7 +25,7 @@ from shopwindow.content.reading import listing
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.contracts import CONTRACT, read_requests
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Problem
+from shopwindow.problems import Problem, number_of
 from shopwindow.release import contract_places, reads
 from shopwindow.release.answer_origins import Asking
 from shopwindow.release.breaches import Asked, Breach, breaches
@@ -64,7 +64,7 @@ class ContractsBroken(Exception):
     """A content breaks contracts. ``more``: how many problems are not listed."""
 
     def __init__(self, problems: list[Problem], more: int) -> None:
-        super().__init__(f"{len(problems) + more} problems")
+        super().__init__(number_of(len(problems) + more, "broken contract"))
         self.problems, self.more = problems, more
 
 

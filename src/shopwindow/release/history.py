@@ -84,6 +84,12 @@ def to_roll_back_to(
     return None
 
 
+def never_current(history: Sequence[Activation]) -> set[str]:
+    """Return the releases that were to follow others, and did not become current."""
+    links = [link for entry in history for link in entry.get("chain", ())]
+    return {link["id"] for link in links} - {entry["id"] for entry in history}
+
+
 def _moves(history: Sequence[Activation], current: str | None) -> list[Activation]:
     """Return the activations that changed which release is current.
 
@@ -124,6 +130,9 @@ def _activations(path: Path) -> Iterator[Activation]:
 def _is_activation(entry: Any) -> bool:
     """Return whether a value is what a line of the history holds."""
     if not isinstance(entry, dict) or not isinstance(entry.get("from"), str | None):
+        return False
+    links = entry.get("chain", [])
+    if not isinstance(links, list) or not all("id" in link for link in links):
         return False
     return all(isinstance(entry.get(name), str) for name in ("when", "id", "action"))
 

@@ -20,11 +20,15 @@ from shopwindow.interface.collections import without_collections
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import manifest, reads
+from shopwindow.release.chain import Chain
 from shopwindow.release.indexes import PreviousIndex
 from shopwindow.release.prerender import PreviousFiles
 from shopwindow.release.reads import ReadRecord
 from shopwindow.release.releases import Releases, index_note
 from shopwindow.release.stored import interface_of
+
+_RECORD = "reads"
+"""What the names of these files begin with."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +101,16 @@ def previous_release(
     interface: Interface,
     built_by: tuple[str, str],
     *,
+    after: str | None = None,
     fresh: bool = False,
 ) -> Previous:
-    """Return the current release, or the newest where none is current.
+    """Return the release ``after``, or else the current one, or else the newest.
 
     ``built_by``: the digests of the program and of the schemas that build now. Nothing
     may be taken over by a ``fresh`` build, or from a release of which only the manifest
     is here; then the result serves only to compare documents and to count files.
     """
-    release_id = releases.current() or next(iter(releases.ids()), None)
+    release_id = after or releases.current() or next(iter(releases.ids()), None)
     if release_id is None:
         return Previous()
     folder = releases.path(release_id)
@@ -135,7 +140,7 @@ def previous_release(
         files=folder / "files",
         same_program=(note.get("program"), note.get("schemas")) == built_by,
         indexes=indexes,
-        record=record_path(releases),
+        record=record_path(releases, release_id),
         edge=listed.edge,
     )
 
@@ -155,9 +160,19 @@ def _content(folder: Path, interface: Interface) -> Content | None:
         return None
 
 
-def record_path(releases: Releases) -> Path:
-    """Return the file with what the answers of the last build have read.
+def record_path(releases: Releases, id: str) -> Path:
+    """Return the file with what the answers of a release have read.
 
     It names the release that it belongs to: see `reads.save`.
     """
-    return releases.out / ".cache" / "reads"
+    return releases.out / ".cache" / f"{_RECORD}{id[:12]}"
+
+
+def keep_records(releases: Releases, chain: Chain) -> None:
+    """Delete all records but those of a chain: one of its releases is current when the
+    next build begins.
+    """
+    kept = [record_path(releases, link.id) for link in chain.links]
+    for path in (releases.out / ".cache").glob(f"{_RECORD}*"):
+        if path not in kept:
+            path.unlink(missing_ok=True)

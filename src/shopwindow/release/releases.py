@@ -14,7 +14,7 @@ compared with what was built, in `verify`.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,9 @@ class Release:
     """One release, as ``releases`` lists it.
 
     ``built``: when (RFC 3339). ``size``: bytes below files/, equal files counted once.
-    ``damaged``: its manifest cannot be read, so ``files`` and ``size`` are 0.
+    ``damaged``: its manifest cannot be read, so ``files`` and ``size`` are 0. ``start``:
+    the instant (RFC 3339) from which it is current, where it was built ahead and
+    follows the current one; else empty.
     """
 
     id: str
@@ -73,6 +75,7 @@ class Release:
     current: bool
     pinned: bool
     damaged: bool = False
+    start: str = ""
 
 
 def id_of(start: str, ids: Sequence[str]) -> str:
@@ -254,6 +257,16 @@ class Releases:
             start = datetime.min.replace(tzinfo=UTC)
         return Chain((Link(id, start),))
 
+    def cut(self) -> str:
+        """Return why nothing follows the last release of the chain; empty where nothing
+        is wrong, or somebody has activated a release.
+        """
+        is_built = self.last_about(self.current()).get("action") in ("build", "ahead")
+        last = last_build(self.out) if is_built else {}
+        return (
+            str(last.get("description", "")) if last.get("status") == "SUCCESS" else ""
+        )
+
     def last_about(self, id: str | None) -> Activation:
         """Return the history's last line about a release; empty where there is none.
 
@@ -272,8 +285,16 @@ class Releases:
 
     def listing(self) -> list[Release]:
         """Return all releases, the newest first."""
-        current = self.current()
-        return [self._release(id, current) for id in self.ids()]
+        current, chain = self.current(), self.chain()
+        starts = (
+            {link.id: link.start.isoformat() for link in chain.links[1:]}
+            if chain
+            else {}
+        )
+        return [
+            replace(self._release(id, current), start=starts.get(id, ""))
+            for id in self.ids()
+        ]
 
     def _release(self, id: str, current: str | None) -> Release:
         is_current = id == current
@@ -442,10 +463,12 @@ class Releases:
         """Delete releases, and return their ids.
 
         The newest ``keep`` stay, the current one, those that follow it, and those that
-        were current within KEPT_AFTER_ACTIVATION before ``moment``. Raises Failure.
+        were current within KEPT_AFTER_ACTIVATION before ``moment``. What was built ahead
+        and became current never is none of the newest. Raises Failure.
         """
-        chain = self.chain()
-        spared: set[str | None] = {*self.ids()[:keep]}
+        chain, never = self.chain(), history.never_current(self.history())
+        counted = [id for id in self.ids() if id not in never]
+        spared: set[str | None] = {*counted[:keep]}
         spared |= {link.id for link in chain.links} if chain else set()
         since = (moment - KEPT_AFTER_ACTIVATION).isoformat(timespec="seconds")
         for entry in self.history():
