@@ -3,12 +3,13 @@
 import json
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -20,6 +21,8 @@ DRIVERS = Path(__file__).parent.parent / "drivers"
 HEADER = "x-svc-webservice-client-id"
 CODE = "K7QX4MPR-92TDHWJ6"
 """The single-use code of the document's example."""
+BAG_ORDER = {"bag_add": 0, "bag": 1, "bag_update": 2, "bag_remove": 3}
+"""The order of a bag's operations, among which all others are asked first or last."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +103,36 @@ def body(operation: Json) -> Any:
     return operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
 
 
+def answers(described: Described) -> dict[str, Json]:
+    """What the service answers to the example of each operation, a bag's being the one that was begun first."""
+    found: dict[str, Json] = {}
+    sent = {HEADER: key(), "Accept": "application/json", "Content-Type": "application/json"}
+    places = [(path, *each) for path, methods in described.document["paths"].items() for each in methods.items()]
+    for path, method, operation in sorted(places, key=lambda place: BAG_ORDER.get(place[2]["operationId"], 0)):
+        bag = {"bagGuid": found["bag_add"]["bag"]["bagGUID"]} if "bag_add" in found else {}
+        path = path.format(**{**example(operation, "path"), **bag})
+        query = {name: _joined(value) for name, value in example(operation, "query").items()}
+        if operation["operationId"] == "bag":
+            query = bag
+        host = {"Host": described.order_host} if "servers" in operation else {}
+        data = body(operation)
+        asked = urllib.request.Request(
+            f"{described.address}{path}?{urlencode(query)}",
+            None if data is None else json.dumps(data).encode(),
+            sent | host,
+            method=method.upper(),
+        )
+        with urllib.request.urlopen(asked, timeout=60) as came:
+            found[operation["operationId"]] = json.load(came)
+    return found
+
+
+def _joined(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def driven(python: Path, driver: str, folder: Path, package: str, described: Described) -> dict[str, str]:
     """What came of calling every operation through a generated package: operation → empty, or what went wrong."""
-    rank = {"bag_add": 0, "bag": 1, "bag_update": 2, "bag_remove": 3}
     calls = [
         [
             operation["tags"][0],
@@ -110,7 +140,7 @@ def driven(python: Path, driver: str, folder: Path, package: str, described: Des
             {name: _several(value) for place in ("path", "query") for name, value in example(operation, place).items()},
             body(operation),
         ]
-        for operation in sorted(described.operations, key=lambda each: rank.get(each["operationId"], 0))
+        for operation in sorted(described.operations, key=lambda each: BAG_ORDER.get(each["operationId"], 0))
     ]
     told = {
         "package": package,
