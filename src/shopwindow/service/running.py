@@ -48,7 +48,7 @@ ReadStatus = Callable[[], dict[str, Any]]
 """Returns how the last build ended (service.refresh)."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Backstage:
     """What a service process has beside the release. It may lack a database and a
     mobile log.
@@ -62,6 +62,7 @@ class Backstage:
     secret: bytes = b""
     trusted: Proxies = field(default_factory=partial(proxies, LOOPBACK))
     allowances: Allowances = field(default_factory=Allowances)
+    _drawn_key: bytes = field(default=b"", init=False)
 
     def perform(
         self,
@@ -112,12 +113,12 @@ class Backstage:
     ) -> Outcome:
         """Perform an action outside the database, unless its response is stored."""
 
+        own = _keyed(retry, self._key())
+
         def begin(tables: Tables) -> Outcome | None:
-            own = _keyed(retry, self._key(tables))
             return tables[STORED_RESPONSES].begin(own, now)
 
         def finish(tables: Tables) -> None:
-            own = _keyed(retry, self._key(tables))
             tables[STORED_RESPONSES].finish(own, outcome)
 
         stored = self._write(begin, call, retry)
@@ -136,13 +137,13 @@ class Backstage:
         now: datetime,
     ) -> Outcome:
         """Perform an action in a transaction, unless its response is stored."""
+        key = self._key() if retry or charges else b""
+        own = _keyed(retry, key) if retry else None
+        by_name = {keyed(charge.name, key): charge for charge in charges}
 
         def work(tables: Tables) -> Outcome:
-            key = self._key(tables) if retry or charges else b""
-            own = _keyed(retry, key) if retry else None
             if own and (stored := tables[STORED_RESPONSES].begin(own, now)):
                 return stored
-            by_name = {keyed(charge.name, key): charge for charge in charges}
             if refused := tables[RATES].take(by_name, now):
                 raise self.allowances.refusal(*refused)
             outcome = act(tables)
@@ -158,11 +159,20 @@ class Backstage:
         is_repeatable = retry is not None or call.operation.method == "PUT"
         return self._required_database.write(work, repeatable=is_repeatable)
 
-    def _key(self, tables: Tables) -> bytes:
+    def _key(self) -> bytes:
         """Return the key of digests in the database: the secret, or a key that it
         stores.
+
+        The stored one is drawn or read in a transaction of its own, once a process: what
+        a failed action had drawn would be rolled back with it.
         """
-        return self.secret or tables[LIMITS].key(os.urandom)
+        if self.secret:
+            return self.secret
+        if not self._drawn_key:
+            self._drawn_key = self._required_database.write(
+                lambda tables: tables[LIMITS].key(os.urandom), repeatable=True
+            )
+        return self._drawn_key
 
     def _moment(
         self, request: Request, status: ReadStatus, *, in_database: bool
