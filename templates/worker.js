@@ -115,14 +115,14 @@ function fileOf(target) {
   return null;
 }
 
-// A target without the parameters that the operation does not read, among which are empty ones. `names` are those that
-// it reads; null: nobody can list them. A name with an escape may be one of them, so it stays.
+// A target without the parameters that the operation does not read, and empty ones. `names` are those that it reads;
+// null: nobody can list them. What an escape may hide stays, and a broken escape, which the service refuses.
 function withoutUnread(target, names) {
   const [path, ...rest] = target.split("?");
   const query = rest.join("?");
   if (names === null || query.length > RULES.maxDropped) return target;
   const isRead = (name) => names.has(name) || !/^[A-Za-z0-9._~-]*$/.test(name);
-  const read = query.split("&").filter((part) => isRead(part.split("=")[0]));
+  const read = query.split("&").filter((part) => isRead(part.split("=")[0]) || /%(00|(?![0-9A-Fa-f]{2}))/.test(part));
   return read.length ? `${path}?${read.join("&")}` : path;
 }
 

@@ -55,7 +55,7 @@ def file_by_worker(made: Rules, target: str) -> str | None:
             continue
         read = path + mark + query
         if route["query"] is not None and len(query) <= table["maxDropped"]:
-            parts = [part for part in query.split("&") if is_read(part.partition("=")[0], route["query"])]
+            parts = [part for part in query.split("&") if is_read(part, route["query"])]
             read = "?".join(filter(None, (path, "&".join(parts))))
         for pattern, stem in route["targets"]:
             if match := re.fullmatch(pattern, read):
@@ -63,9 +63,11 @@ def file_by_worker(made: Rules, target: str) -> str | None:
     return None
 
 
-def is_read(name: str, names: list[str]) -> bool:
-    """Whether an operation may read a parameter: it has its name, or one that has to be decoded."""
-    return name in names or not re.fullmatch("[A-Za-z0-9._~-]*", name)
+def is_read(part: str, names: list[str]) -> bool:
+    """Whether the service may read a parameter: it has its name, or one that has to be decoded, or it is refused."""
+    name = part.partition("=")[0]
+    is_unreadable = re.search("%(00|(?![0-9A-Fa-f]{2}))", part) is not None
+    return name in names or not re.fullmatch("[A-Za-z0-9._~-]*", name) or is_unreadable
 
 
 def file_of_service(target: str) -> str | None:
@@ -107,6 +109,11 @@ def test_what_a_worker_takes_for_a_files_question_is_one_to_the_service(
         ("v3/promotions?&&show=coupons&&", "v3/promotions;show=coupons"),
         ("store/v1/events?x=%26&storeId=301", "store/v1/events;storeId=301"),
         ("v2/promotions?%70romoid=1", None),
+        ("v2/promotions?x=%zz", None),
+        ("v2/promotions?=%", None),
+        ("v2/promotions?x=%00", None),
+        ("v2/promotions?x=%001", None),
+        ("v2/promotions?x=%100", "v2/promotions"),
         ("v2/promotions?promo+id=1", None),
         ("v2/promotions?promoid", None),
         ("v2/promotions?callback=f&x=1", None),
