@@ -21,13 +21,13 @@ export default {
 };
 
 // The answer to a request where the edge has one: a file, or a refusal. The others are the service's: it reads every
-// spelling, and knows which origins may read, that files have no dates, and which bodies it refuses.
+// spelling, knows which origins may read and that files have no dates, and refuses bodies, and bad escapes without a key.
 async function answerOfEdge(request, env) {
   const { headers, method } = request;
   if (method !== "GET" && method !== "HEAD") return null;
   if (isOnOrderHost(request) || NOT_OURS.some((name) => headers.has(name))) return null;
 
-  if (RULES.openPaths.includes(pathOf(request))) return null; // the documentation needs no key
+  if (RULES.openPaths.includes(pathOf(request)) || /%(00|(?![0-9a-f]{2}))/i.test(targetOf(request))) return null;
   const application = await applicationOf(headers);
   if (application === undefined) return refusal(headers, RULES.noKey); // who has no key learns nothing
   const format = formatOf(headers);
@@ -115,14 +115,14 @@ function fileOf(target) {
   return null;
 }
 
-// A target without the parameters that the operation does not read, and empty ones. `names` are those that it reads;
-// null: nobody can list them. What an escape may hide stays, and a broken escape, which the service refuses.
+// A target without the parameters that the operation does not read, among which are empty ones. `names` are those that
+// it reads; null: nobody can list them. A name with an escape may be one of them, so it stays.
 function withoutUnread(target, names) {
   const [path, ...rest] = target.split("?");
   const query = rest.join("?");
   if (names === null || query.length > RULES.maxDropped) return target;
   const isRead = (name) => names.has(name) || !/^[A-Za-z0-9._~-]*$/.test(name);
-  const read = query.split("&").filter((part) => isRead(part.split("=")[0]) || /%(00|(?![0-9A-Fa-f]{2}))/.test(part));
+  const read = query.split("&").filter((part) => isRead(part.split("=")[0]));
   return read.length ? `${path}?${read.join("&")}` : path;
 }
 

@@ -47,7 +47,12 @@ def table_of(made: Rules) -> Any:
 
 
 def file_by_worker(made: Rules, target: str) -> str | None:
-    """The stem that a worker's expressions lead a target to, as `fileOf` in the template compares it."""
+    """The stem that a worker's expressions lead a target to, as `fileOf` in the template compares it.
+
+    An escape that cannot be read leads to none: the service refuses it.
+    """
+    if re.search("%(00|(?![0-9A-Fa-f]{2}))", target):
+        return None
     table = table_of(made)
     path, mark, query = f"/{target}".partition("?")
     for route in table["routes"]:
@@ -55,7 +60,7 @@ def file_by_worker(made: Rules, target: str) -> str | None:
             continue
         read = path + mark + query
         if route["query"] is not None and len(query) <= table["maxDropped"]:
-            parts = [part for part in query.split("&") if is_read(part, route["query"])]
+            parts = [part for part in query.split("&") if is_read(part.partition("=")[0], route["query"])]
             read = "?".join(filter(None, (path, "&".join(parts))))
         for pattern, stem in route["targets"]:
             if match := re.fullmatch(pattern, read):
@@ -63,11 +68,9 @@ def file_by_worker(made: Rules, target: str) -> str | None:
     return None
 
 
-def is_read(part: str, names: list[str]) -> bool:
-    """Whether the service may read a parameter: it has its name, or one that has to be decoded, or it is refused."""
-    name = part.partition("=")[0]
-    is_unreadable = re.search("%(00|(?![0-9A-Fa-f]{2}))", part) is not None
-    return name in names or not re.fullmatch("[A-Za-z0-9._~-]*", name) or is_unreadable
+def is_read(name: str, names: list[str]) -> bool:
+    """Whether an operation may read a parameter: it has its name, or one that has to be decoded."""
+    return name in names or not re.fullmatch("[A-Za-z0-9._~-]*", name)
 
 
 def file_of_service(target: str) -> str | None:

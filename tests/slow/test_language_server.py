@@ -187,7 +187,8 @@ def test_lists_have_completion_and_hover(shop: Path) -> None:
     driven(shop, steps)
     schema = json.loads((ROOT / "schemas" / "event.json").read_text())
     assert seen["keys"] == {"publish": schema["properties"]["publish"]["description"]}
-    assert str(seen["hover"]).startswith("When the event ends, in the local time of the store; after start.")
+    finish = schema["properties"]["finish"]
+    assert str(seen["hover"]).startswith(f"#### {finish['title']}\n\n{finish['description']}")
     assert "2027-05-01 18:00" in str(seen["hover"])
     assert {"BOPS", "BRIDAL", "MATTRESS", "RESTAURANT"} <= set(seen["values"])  # type: ignore[call-overload]
 
