@@ -4,8 +4,9 @@ lead to it.
 The order is what makes it safe to kill:
 
 1. The pointer is read, and its version remembered.
-2. Of each release those objects are sent that the one before it does not name; before
-   the first, that is the current release of the target. Each is created, never overwritten; that one exists is as good.
+2. Of each release those objects are sent that the one before it does not name. Before
+   the first one comes the current release of the target. Each object is created, never
+   overwritten; one that exists is as good.
 3. `releases/<id>/manifest.json` is created. From now on the release is whole.
 4. The pointer is replaced, if it is still the version of step 1.
 5. Where somebody signs, the signed metadata is made to name the chain (`signing`).
@@ -153,10 +154,8 @@ def publish(
     )
     if moves and not pointer.move(bucket, read.version, moved):
         again = pointer.read(bucket).pointer
-        known = [present.chain] if present else []
-        if again is None or not any(
-            again.chain.continues(one, now) for one in (chain, *known)
-        ):
+        seen = [chain, present.chain] if present else [chain]
+        if again is None or not any(again.chain.continues(one, now) for one in seen):
             state = "is there, but not activated"
             raise Failure(overtaken(bucket.where, id, again, state))
         rest = publish(going, bucket, options)  # pinned, pruned or purged meanwhile

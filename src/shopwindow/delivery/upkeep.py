@@ -236,12 +236,11 @@ def activate(
 ) -> MovedPointer:
     """Make a release of a target the current one there, and pin or unpin it.
 
-    No release follows it, unless the current one is only unpinned. ``id`` is what `named`
-    takes; None: the newest of the history that was never rolled back from. ``purges`` is
-    as for `publish`. ``signs``: who signs that;
-    then also refused where no signature of today's keys names the release. Raises
-    Failure where there is no such release, or objects of it are gone; then nothing has
-    changed.
+    No release follows it, unless the current one is only unpinned. ``id`` is what
+    `named` takes; None: the newest of the history that was never rolled back from.
+    ``purges`` is as for `publish`. ``signs``: who signs that; then also refused where no
+    signature of today's keys names the release. Raises Failure where there is no such
+    release, or objects of it are gone; then nothing has changed.
     """
     signed = signing.ready(bucket, signs) if signs else None
     read = pointer.read(bucket)

@@ -4,8 +4,9 @@ roll back, prune.
 `current` is a symbolic link, replaced by one rename, so a reader sees the old release
 or the new one. The link alone says what is current. history.jsonl has a line for each
 activation, written before the link moves; the last line about the current release says
-whether it is pinned, and which releases follow it. A crash may leave a line that the link did not follow; every
-command that takes the lock calls `reconcile` first, which adds that the link stayed.
+whether it is pinned, and which releases follow it. A crash may leave a line that the
+link did not follow; every command that takes the lock calls `reconcile` first, which
+adds that the link stayed.
 
 What a build leaves for others to read stands in `build_notes`; how a release is
 compared with what was built, in `verify`.
@@ -261,11 +262,11 @@ class Releases:
         """Return why nothing follows the last release of the chain; empty where nothing
         is wrong, or somebody has activated a release.
         """
-        is_built = self.last_about(self.current()).get("action") in ("build", "ahead")
-        last = last_build(self.out) if is_built else {}
-        return (
-            str(last.get("description", "")) if last.get("status") == "SUCCESS" else ""
-        )
+        if self.last_about(self.current()).get("action") not in ("build", "ahead"):
+            return ""
+        last = last_build(self.out)
+        has_succeeded = last.get("status") == "SUCCESS"
+        return str(last.get("description", "")) if has_succeeded else ""
 
     def last_about(self, id: str | None) -> Activation:
         """Return the history's last line about a release; empty where there is none.
@@ -286,11 +287,8 @@ class Releases:
     def listing(self) -> list[Release]:
         """Return all releases, the newest first."""
         current, chain = self.current(), self.chain()
-        starts = (
-            {link.id: link.start.isoformat() for link in chain.links[1:]}
-            if chain
-            else {}
-        )
+        following = chain.links[1:] if chain else ()
+        starts = {link.id: link.start.isoformat() for link in following}
         return [
             replace(self._release(id, current), start=starts.get(id, ""))
             for id in self.ids()
