@@ -8,6 +8,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -381,8 +382,8 @@ ANSWER = Outcome({"success": True, "text": "ünï"}, '"etag"')
 def choose(
     database: Database, device: str, choice: str = "IN", user: str | None = None, at: datetime = NOW, key: str = ""
 ) -> None:
-    """Record one choice of the phone application."""
-    key = key or os.urandom(16).hex()
+    """Record one choice of the phone application; the history lists those of one instant in the order of their keys."""
+    key = key or f"{time.monotonic_ns():020}{os.urandom(6).hex()}"
     database.write(lambda shop: shop[CONSENTS].record("phone", device, choice, user, at, key))
 
 
