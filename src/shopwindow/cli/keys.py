@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -195,7 +196,8 @@ def signing_of(folder: str) -> "Signing":
 def _source(folder: Path) -> "KeySource":
     from shopwindow.delivery.keys import KeySource
 
-    return KeySource(folder, os.environ, _ask if sys.stdin.isatty() else None)
+    # Whoever has to type a passphrase does so once.
+    return KeySource(folder, os.environ, cache(_ask) if sys.stdin.isatty() else None)
 
 
 def _ask(what: str) -> str:

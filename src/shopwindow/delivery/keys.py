@@ -8,7 +8,7 @@ user of a machine can read, and no message contains it.
 import os
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,28 +47,18 @@ class KeySource:
     """Where private keys are looked for.
 
     ``folder``: has the files. ``environment``: the variables. ``ask``: returns the
-    passphrase of what its argument names.
+    passphrase of what its argument names; it remembers it.
     """
 
     folder: Path
     environment: Mapping[str, str]
     ask: Callable[[str], str] | None = None
-    _signers: dict[tuple[str, str], Signer | None] = field(
-        default_factory=dict, repr=False, compare=False
-    )
 
     def signer(self, role: str, public: Key) -> Signer | None:
         """Return what signs with a key of a role; None where it is nowhere.
 
-        Whoever has to type a passphrase for it, does so once.
         Raises Failure where what there is cannot be used.
         """
-        name = role, public.keyid
-        if name not in self._signers:
-            self._signers[name] = self._signer(role, public)
-        return self._signers[name]
-
-    def _signer(self, role: str, public: Key) -> Signer | None:
         variable = KEY_VARIABLE + role.upper()
         path = key_path(self.folder, role, public.keyid)
         if variable in self.environment:

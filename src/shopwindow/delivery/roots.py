@@ -14,7 +14,7 @@ the root keys of its predecessor as well as by its own.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -357,17 +357,12 @@ def status(
         lasts, due = lifetime(root, role), ""
         if expires is not None and expires - moment < due_before(role, lasts):
             what = "has expired" if expires <= moment else "expires soon"
-            due = f"{what}: {_REMEDIES[role](folder)}"
+            renews = f"publish TARGET --keys {folder}"
+            if role == "root":
+                renews = f"keys sign {folder}"
+            due = f"{what}: shopwindow {renews} --renew"
         elif role == "root" and (folder / DRAFT).exists():
             due = f"{DRAFT} waits for signatures: shopwindow keys sign {folder}"
         threshold = root.roles[role].threshold
         listed.append(RoleStatus(role, version, threshold, lasts, keys, expires, due))
     return listed
-
-
-_REMEDIES: Mapping[str, Callable[[Path], str]] = {
-    "root": lambda folder: f"shopwindow keys sign {folder} --renew",
-    **dict.fromkeys(
-        ROLES[1:], lambda folder: f"shopwindow publish TARGET --keys {folder} --renew"
-    ),
-}

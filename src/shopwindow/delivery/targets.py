@@ -20,14 +20,6 @@ from shopwindow.content.reading import yaml
 from shopwindow.delivery.bucket import Bucket, FolderBucket, refused
 from shopwindow.problems import Failure, Misuse, suggestion
 
-SCHEMES = {
-    "s3": "an S3 bucket",
-    "az": "an Azure container",
-    "gs": "a Google Cloud Storage bucket",
-    "file": "a directory",
-}
-"""Scheme → what the part after it names."""
-
 TARGET_FORMS = (
     "s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX or file:///PATH"
 )
@@ -40,7 +32,7 @@ _TARGET_PREFIX = re.compile(r"[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*")
 class DeliveryTarget:
     """A place for releases.
 
-    ``scheme`` is a key of SCHEMES. ``bucket`` is empty for a directory, whose absolute
+    ``scheme`` is s3, az, gs or file. ``bucket`` is empty for a directory, whose absolute
     path is ``prefix``. Of a bucket, ``prefix`` has no slash at either end, and may be
     empty.
     """
