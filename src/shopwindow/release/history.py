@@ -84,6 +84,14 @@ def to_roll_back_to(
     return None
 
 
+def before(history: Sequence[Activation], current: str) -> str | None:
+    """Return the release that was current before this one; None where none was."""
+    for entry in reversed(history):
+        if entry["id"] == current and entry.get("from") not in (None, current):
+            return str(entry["from"])
+    return None
+
+
 def never_current(history: Sequence[Activation]) -> set[str]:
     """Return the releases that were to follow others, and did not become current."""
     links = [link for entry in history for link in entry.get("chain", ())]

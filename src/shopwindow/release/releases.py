@@ -194,19 +194,17 @@ class Releases:
     def _before(self, current: str) -> str:
         """Return the release that was current before this one. Raises Failure."""
         advice = "`shopwindow releases` lists what there is"
-        for entry in reversed(self.history()):
-            previous = entry.get("from")
-            if entry["id"] != current or previous in (None, current):
-                continue
-            if self._is_release(previous):
-                return str(previous)
+        previous = history.before(self.history(), current)
+        if previous is None:
+            raise Failure(
+                f"{self.out}: no release was current before {current[:12]}; {advice}"
+            )
+        if not self._is_release(previous):
             raise Failure(
                 f"{self.out}: release {previous[:12]}, which was current before"
                 f" {current[:12]}, was deleted; {advice}"
             )
-        raise Failure(
-            f"{self.out}: no release was current before {current[:12]}; {advice}"
-        )
+        return previous
 
     def latest(self) -> str:
         """Return the release that the last build wrote or met. Raises Failure without
