@@ -95,7 +95,7 @@ def test_a_rollback_by_its_id(bucket: Bucket, tmp_path: Path) -> None:
 
 def test_previous_is_what_was_current_before_at_a_target_too(bucket: Bucket, tmp_path: Path) -> None:
     first, second = published(tmp_path, bucket, "First", "Second")
-    assert (upkeep.verify(bucket)[0], upkeep.verify(bucket, "previous")[0]) == (second, first)
+    assert (upkeep.verify(bucket)[0], upkeep.verify(bucket, "previous")[0]) == ([second], [first])
     assert upkeep.activate(bucket, "previous", pin=False).id == first
     assert upkeep.activate(bucket, "previous", pin=False).id == second
 
@@ -115,8 +115,8 @@ def test_a_release_that_lacks_an_object_is_not_rolled_back_to(bucket: Bucket, tm
     with pytest.raises(Failure, match=f"release {first[:12]} lacks 1 object, and nothing was changed: {key}"):
         upkeep.activate(bucket, None, pin=True)
     assert current(bucket)["id"] == second
-    assert upkeep.verify(bucket, first[:8]) == (first, [f"{key}: missing"])
-    assert upkeep.verify(bucket) == (second, [])
+    assert upkeep.verify(bucket, first[:8]) == ([first], [f"{key}: missing"])
+    assert upkeep.verify(bucket) == ([second], [])
 
 
 def _lines(bucket: Bucket, id: str) -> tuple[layout.Published, ManifestLines]:
@@ -153,10 +153,10 @@ def test_every_changed_and_missing_object_is_named(bucket: Bucket, tmp_path: Pat
     changed, missing = map(layout.object_key, sorted(served)[:2])
     bucket.overwrite(changed, b"changed", TEXT)
     bucket.delete([missing])
-    assert upkeep.verify(bucket) == (id, sorted([f"{changed}: not what was sent", f"{missing}: missing"]))
+    assert upkeep.verify(bucket) == ([id], sorted([f"{changed}: not what was sent", f"{missing}: missing"]))
     (bundle,) = map(layout.object_key, layout.holding(release))
     bucket.delete([bundle])
-    assert upkeep.verify(bucket) == (id, [f"{bundle}: missing"])
+    assert upkeep.verify(bucket) == ([id], [f"{bundle}: missing"])
 
 
 def test_what_is_gone_is_sent_again_once_the_list_of_the_release_is_deleted(bucket: Bucket, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_what_is_gone_is_sent_again_once_the_list_of_the_release_is_deleted(buck
     bucket.delete([*list(map(layout.object_key, layout.holding(layout.published(bucket, id)))), layout.release_key(id)])
     publish(outgoing(tmp_path / "dist"), bucket)
     assert read(bucket, id) == on_disk(tmp_path / "dist", id)
-    assert upkeep.verify(bucket) == (id, [])
+    assert upkeep.verify(bucket) == ([id], [])
 
 
 # -- prune -----------------------------------------------------------------------------------------------------------

@@ -593,7 +593,7 @@ def assert_lives(bucket: Bucket, work: Path) -> None:
     for id in (first, second):
         assert read(bucket, id) == on_disk(work / "dist", id)
     assert upkeep.activate(bucket, None, pin=True).id == first
-    assert upkeep.verify(bucket) == (first, [])
+    assert upkeep.verify(bucket) == ([first], [])
     assert [one.id for one in upkeep.listing(bucket)] == [second, first]
     assert upkeep.prune(bucket, 1).deleted == []
     assert (current(bucket)["id"], current(bucket)["pinned"]) == (first, True)

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 def publish(
     target: str, out: str, force: bool, renew: bool, reason: str, **at: Any
 ) -> None:
-    """Send what TARGET lacks of the current release, and make it current there.
+    """Send what TARGET lacks of the current release and of those that `build --ahead` has
+    written after it, and make it current there. The others follow it at their instants.
 
     TARGET is a name under `targets` in site.yaml, which also says who signs there and
     how caches are purged, or an address (s3://BUCKET/PREFIX, az://CONTAINER/PREFIX,
@@ -69,7 +70,7 @@ def _renew(place: Target, *, force: bool) -> None:
         )
     signing.ready(place.bucket, place.signing, ("timestamp",), force=force)
     pointer.require_right_clock(place.bucket, place.signing.clock())
-    echo_signed(signing.renew(place.bucket, place.signing))
+    echo_signed(signing.sign(place.bucket, place.signing))
 
 
 def _published(place: Target, out: Path, reason: str, *, force: bool) -> bool:
@@ -103,7 +104,7 @@ def _published(place: Target, out: Path, reason: str, *, force: bool) -> bool:
             f"not activated: {place.where} is pinned to {previous}; "
             "`shopwindow activate current --target` ends that"
         )
-    sent = f"{done.sent:,} objects sent, {done.size / 1024:,.0f} KiB"
+    sent = f"{len(done.sent):,} objects sent, {sum(done.sent) / 1024:,.0f} KiB"
     click.echo(f"release {done.id[:12]}: {sent}, {outcome}")
     for link in done.ahead:
         click.echo(f"  {_following(link)}")

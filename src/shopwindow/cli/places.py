@@ -132,9 +132,10 @@ class Target:
         from shopwindow.delivery import signing, upkeep
         from shopwindow.delivery.layout import release_key
 
-        release, wrong = upkeep.verify(self.bucket, id, progress_bar("reading"))
+        ids, wrong = upkeep.verify(self.bucket, id, progress_bar("reading"))
+        release, keys = ids[0], ", ".join(map(release_key, ids))
         mend = bool(wrong) * (
-            f"to mend it, delete what is listed and {release_key(release)} there, and "
+            f"to mend it, delete what is listed and {keys} there, and "
             f"publish release {release[:12]} again: objects that exist are never overwritten"
         )
         if self.signing:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,7 +56,7 @@ FLOOR = setting(
 @click.option(
     "--follow",
     is_flag=True,
-    help="Go on until SIGTERM: look every few seconds, and pull what has become current.",
+    help="Go on until SIGTERM: look every few seconds, pull what is new, and move to what follows.",
 )
 @EVERY
 def pull(
@@ -70,7 +69,8 @@ def pull(
     follow: bool,
     every: float,
 ) -> None:
-    """Bring the current release of SOURCE to this host, and make it current here.
+    """Bring the current release of SOURCE to this host, make it current here, and bring
+    those that follow it. With --follow each of these is current here at its instant.
 
     SOURCE is an address (s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX,
     file:///PATH) or its name under `targets` in site.yaml. What this host has is not
@@ -116,20 +116,19 @@ def opened_source(
 
 def _pull_once(source: ReleaseSource, releases: Releases, keep: int) -> None:
     from shopwindow.cli.steps import progress_bar
-    from shopwindow.delivery.pulling import prune, pull
+    from shopwindow.delivery.pulling import pull
     from shopwindow.release.edge_notes import stale_edges
 
     done = pull(
         source,
         releases,
         indexes=interface().indexes,
+        keep=keep,
         progress=progress_bar("fetching"),
     )
     click.echo(_outcome(done))
     for edge in stale_edges(releases, done.id) if done.activated else ():
         click.echo(f"  {edge.again}")
-    if done.activated:
-        prune(releases, keep, datetime.now(UTC))
     if done.pinned:
         sys.exit(NOT_ACTIVATED)
 
@@ -166,5 +165,5 @@ def _outcome(done: Pulled) -> str:
         outcome = f"not activated: this host is pinned to {previous}; `shopwindow activate` ends that"
     else:
         outcome = "it is current already"
-    fetched = f"{number_of(done.fetched.requests, 'object')} fetched, {done.fetched.size / 1024:,.0f} KiB"
+    fetched = f"{number_of(len(done.fetched), 'object')} fetched, {sum(done.fetched) / 1024:,.0f} KiB"
     return f"release {done.id[:12]}: {fetched}, {outcome}"

@@ -393,8 +393,8 @@ def prune(out: str, content: str, target: str, keep: int) -> None:
 def verify(id: str, out: str, content: str, target: str, folder: str) -> None:
     """Compare every file of release ID with what was built; default: the current one.
 
-    At a target every object is read back, and where it is signed, signatures are
-    compared, too.
+    At a target every object is read back, of the current release also those of what
+    follows it; and where it is signed, signatures are compared, too.
     Exit status 0: the release is intact; 1: it is not, and each line names a file.
     """
     place = place_of(out, target, content=content, folder=folder)

@@ -15,16 +15,19 @@ import fcntl
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
 import obstore
+import urllib3
 from obstore import exceptions
 from obstore.store import LocalStore, MemoryStore
+from urllib3.exceptions import HTTPError
 
 from shopwindow.content.reading.processes import Progress
 from shopwindow.problems import Failure, failures
@@ -50,6 +53,9 @@ CONNECTIONS = 32
 """Requests under way at once. A store answers one in 10 to 50 ms; with 32 of them
 18,800 files take some 20 s, and a store admits thousands.
 """
+
+TIME_SECONDS = 5.0
+"""How long the request for the time is good, and how long its answer may take."""
 
 DRAFTS = "objects/drafts"
 """The folder of files that are being written, within a directory that is a target. What
@@ -204,6 +210,20 @@ class Bucket:
     def overwrite(self, key: str, body: bytes, headers: Headers) -> None:
         """Store an object, whatever stands in its place."""
         self._put(key, body, headers, None)
+
+    def time(self) -> datetime | None:
+        """Return the time by the store's clock; None where that does not answer. A
+        directory never does: it has no clock but this host's.
+
+        The library hands on no Date. Every answer has one, a refusal too, such as of a
+        host whose own clock is wrong; so any signed request does.
+        """
+        with suppress(exceptions.BaseError, HTTPError, KeyError, ValueError, TypeError):
+            good = timedelta(seconds=TIME_SECONDS)
+            url = obstore.sign(self._hasty, "HEAD", f"{self._prefix}clock", good)
+            answer = urllib3.request("HEAD", url, timeout=TIME_SECONDS, retries=False)
+            return parsedate_to_datetime(answer.headers["Date"])
+        return None
 
     def _put(self, key: str, body: Any, headers: Headers, mode: Any) -> bool:
         attributes: Any = {

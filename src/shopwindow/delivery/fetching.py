@@ -21,7 +21,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
 
@@ -83,26 +82,17 @@ def faults(kind: str) -> Iterator[None]:
         raise PullFault(kind, str(failure)) from None
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """What was read from a source: requests, and the bytes that they returned."""
-
-    requests: int = 0
-    size: int = 0
-
-    def __add__(self, other: "Fetched") -> "Fetched":
-        return Fetched(self.requests + other.requests, self.size + other.size)
-
-
 def fetch(
     bucket: Bucket,
     release: Published,
     releases: Releases,
+    before: str | None,
     stage: Stage,
     indexes: Sequence[Index] = (),
     progress: Progress | None = None,
-) -> Fetched:
-    """Stage a release, of whose files those of the current one are taken over.
+) -> list[int]:
+    """Stage a release, of whose files those of the release ``before`` are taken over;
+    return how many bytes each request returned.
 
     ``stage`` may have what an earlier attempt left. ``indexes``: whose rows are compared
     with the release id. ``progress`` is called with how many objects are here, and of
@@ -110,7 +100,7 @@ def fetch(
     host refuses it.
     """
     id = release.id
-    folder, lines = _at_hand(releases, id)
+    folder, lines = _at_hand(releases, before, id)
     if layout.size_of(release.parts[MANIFEST_PART]) > MANIFEST_BYTES:
         raise Failure(
             f"the manifest of release {id[:12]} has more than {MANIFEST_BYTES:,} bytes, "
@@ -118,7 +108,7 @@ def fetch(
         )
     _require_room(releases.out, _lacking(stage, release))
 
-    def fetch_one(name: str) -> Fetched:
+    def fetch_one(name: str) -> list[int]:
         here = cut(folder / name) if folder else []
         part, path = release.parts[name], Path(stage.path(name))
         return fetch_part(bucket, part, path, here, progress)
@@ -132,7 +122,8 @@ def fetch(
     stage.keep_only({*release.parts, *(first for first, *_ in paths.values())})
 
     others = sorted({*listed.private, BUILD_PART})
-    fetched = sum(map(fetch_one, others), fetched)
+    for name in others:
+        fetched += fetch_one(name)
     digests = {name: stage.seal(name) for name in others}
     _require_built(listed, digests, stage, id)
     for line in index_faults(stage.folder, listed.private, indexes):
@@ -150,25 +141,26 @@ def fetch(
     ]
     _require_room(releases.out, sum(sizes[digest] for digest in missing))
 
-    def fetch_file(digest: str) -> Fetched:
+    def fetch_file(digest: str) -> int:
         _fetch_object(bucket, digest, sizes[digest], stage, paths[digest][0])
-        return Fetched(1, sizes[digest])
+        return sizes[digest]
 
-    fetched = sum(concurrently(fetch_file, missing, progress), fetched)
+    fetched += concurrently(fetch_file, missing, progress)
     for first, *equal in paths.values():
         for path in equal:
             stage.link(path, first)
     return fetched
 
 
-def _at_hand(releases: Releases, id: str) -> tuple[Path | None, Mapping[str, bytes]]:
+def _at_hand(
+    releases: Releases, before: str | None, id: str
+) -> tuple[Path | None, Mapping[str, bytes]]:
     """Return the folder of what a release may be made from, and the lines of its
-    manifest: the current release, unless it is the same one, which is damaged then.
+    manifest: the release ``before``, unless it is the same one, which is damaged then.
     """
-    current = releases.current()
     with suppress(Failure):  # a damaged manifest
-        if current is not None and current != id and releases.complete(current):
-            return releases.path(current), releases.lines(current).files
+        if before is not None and before != id and releases.complete(before):
+            return releases.path(before), releases.lines(before).files
     return None, {}
 
 
@@ -236,8 +228,9 @@ def fetch_part(
     path: Path,
     here: Sequence[Chunk] = (),
     progress: Progress | None = None,
-) -> Fetched:
-    """Write a part to a file, of which an interrupted pull may have written some.
+) -> list[int]:
+    """Write a part to a file, of which an interrupted pull may have written some; return
+    how many bytes each request returned.
 
     Chunks ``here``, of a file of this host, are copied; of the others those that lie
     side by side are one request. ``progress`` is called with how many requests are done,
@@ -269,8 +262,7 @@ def fetch_part(
 
         missing = sorted(positions, key=lambda chunk: chunk[2:])
         spans = groups(missing, SPAN_BYTES, adjacent=True)
-        sizes = concurrently(fetch, spans, progress)
-    return Fetched(len(sizes), sum(sizes))
+        return concurrently(fetch, spans, progress)
 
 
 def _is_of(data: bytes, chunk: Chunk) -> bool:

@@ -1,4 +1,6 @@
-"""Follows a source: looks again and again which release is current, and pulls it.
+"""Follows a source: looks again and again which releases are current, and pulls them. A
+thread beside that moves `current` along what was pulled, so that no fetching and no
+source that is away delays an instant (`moving`).
 
 A look is one conditional request, as long as nothing has changed. Hosts that were
 started together look at different times, because chance shortens or lengthens each
@@ -8,13 +10,13 @@ pause. While attempts fail, the pauses grow, and whatever was served is served o
 import random
 import threading
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
-from shopwindow.delivery.pulling import Pulled, ReleaseSource, prune, pull
+from shopwindow.delivery.pulling import Pulled, ReleaseSource, pull
 from shopwindow.interface.index import Index
 from shopwindow.problems import Failure, number_of
+from shopwindow.release import moving
 from shopwindow.release.edge_notes import stale_edges
-from shopwindow.release.moving import Log
+from shopwindow.release.moving import Log, TargetClock
 from shopwindow.release.releases import Releases
 
 PAUSE_JITTER = 0.2
@@ -40,7 +42,8 @@ def follow(
     log: Log,
     stopped: threading.Event,
 ) -> None:
-    """Pull what a source has, every ``every`` seconds, until ``stopped`` is set.
+    """Pull what a source has, every ``every`` seconds, and move ``current`` along it,
+    until ``stopped`` is set.
 
     ``indexes`` are as for `pull`. ``keep``: how many of the newest releases stay. What
     goes wrong, whatever it is, is reported and recorded, and never raised.
@@ -52,14 +55,25 @@ def follow(
         if stopped.is_set():
             raise _Stopped
 
+    clock = TargetClock(source.bucket.time)
+    mover = threading.Thread(
+        target=moving.follow, args=(Releases(releases.out), log, stopped, clock)
+    )
+    mover.start()
     log.inform(f"following {source.bucket.where}, every {every:g} s")
     while not stopped.is_set():
         try:
-            done = pull(source, releases, indexes=indexes, last=last, progress=go_on)
+            done = pull(
+                source,
+                releases,
+                indexes=indexes,
+                last=last,
+                keep=keep,
+                progress=go_on,
+            )
             _inform(log, releases, done, last)
             last = done
-            if done.activated:
-                prune(releases, keep, datetime.now(UTC))
+            clock.ask()
             if reported:
                 log.inform(f"{source.bucket.where} is followed again")
             reported, failures = "", 0
@@ -72,6 +86,7 @@ def follow(
                 log.report(f"{fault}; {_served(releases)}")
             reported = fault
         stopped.wait(pause(every, failures))
+    mover.join()
 
 
 def pause(every: float, failures: int) -> float:
@@ -85,9 +100,7 @@ def pause(every: float, failures: int) -> float:
 def _inform(log: Log, releases: Releases, done: Pulled, last: Pulled | None) -> None:
     id, fetched = done.id[:12], done.fetched
     if done.activated:
-        size = (
-            f"{number_of(fetched.requests, 'object')}, {fetched.size / 1024:,.0f} KiB"
-        )
+        size = f"{number_of(len(fetched), 'object')}, {sum(fetched) / 1024:,.0f} KiB"
         log.inform(f"release {id} is current; fetched {size}")
         for edge in stale_edges(releases, done.id):
             log.report(edge.again)

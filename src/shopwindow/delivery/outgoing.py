@@ -129,24 +129,22 @@ class OutgoingRelease:
         ``there``: the chunks that the target has, by digest. The objects are by digest,
         too.
         """
-        located = dict(there)
+        places = {digest: chunk[2:] for digest, chunk in there.items()}
         every = {chunk.digest: chunk for part in self.parts.values() for chunk in part}
         new = [chunk for digest, chunk in every.items() if digest not in there]
         bundles = {}
         for group in groups(new, BUNDLE_BYTES, adjacent=False):
             whole = sha256()
-            offsets = []
-            size = 0
             for chunk in group:
                 whole.update(chunk.read())
-                offsets.append(size)
-                size += chunk.size
             digest = whole.hexdigest()
             bundles[digest] = Object(digest, group, PRIVATE_HEADERS)
-            for chunk, offset in zip(group, offsets, strict=True):
-                located[chunk.digest] = chunk._replace(holder=digest, offset=offset)
+            offset = 0
+            for chunk in group:
+                places[chunk.digest] = digest, offset
+                offset += chunk.size
         parts = {
-            name: tuple(located[chunk.digest] for chunk in chunks)
+            name: tuple(Chunk(*chunk[:2], *places[chunk.digest]) for chunk in chunks)
             for name, chunks in self.parts.items()
         }
         files = len(self.lines.files)
@@ -168,9 +166,9 @@ def outgoing(out: Path) -> Outgoing:
     """
     releases = Releases(out)
     id = releases.find("current")
-    release = _outgoing_release(releases, id)
-    start = datetime.fromisoformat(release.last_built)
-    return Outgoing(Chain((Link(id, start),)), {id: release})
+    chain = releases.chain() or Chain((Link(id, datetime.now(UTC)),))
+    ids = {link.id for link in chain.links}
+    return Outgoing(chain, {id: _outgoing_release(releases, id) for id in ids})
 
 
 def _outgoing_release(releases: Releases, id: str) -> OutgoingRelease:
@@ -213,5 +211,5 @@ def _last_built(out: Path, id: str, note: Mapping[str, object]) -> str:
     last = last_build(out)
     if last.get("release") == id and last.get("status") == "SUCCESS":
         built.append(str(last["ended"]))
-    instants = [datetime.fromisoformat(text).astimezone(UTC) for text in built]
-    return max(instants).isoformat(timespec="microseconds")
+    latest = max(map(datetime.fromisoformat, built))
+    return latest.astimezone(UTC).isoformat(timespec="microseconds")

@@ -24,7 +24,7 @@ from shopwindow.content.reading.processes import Progress
 from shopwindow.delivery import layout, pointer, signing
 from shopwindow.delivery.bucket import Bucket, Headers, concurrently
 from shopwindow.delivery.chunks import Chunk
-from shopwindow.delivery.layout import MANIFEST_PART
+from shopwindow.delivery.layout import MANIFEST_PART, Published
 from shopwindow.delivery.outgoing import (
     PRIVATE_HEADERS,
     Object,
@@ -77,7 +77,7 @@ class Publication:
 
     ``id``: the release that is in force now, and ``ahead`` those that follow it.
     ``omitted``: those after them that begin when the signature has ended.
-    ``sent`` and ``size``: objects that were created, and their bytes. ``previous``: the
+    ``sent``: the bytes of each object that was created. ``previous``: the
     release that was current before, if any. ``activated``: the pointer has moved.
     ``pinned``: it has not, since it is pinned at ``previous``; signatures of that one
     are renewed then.
@@ -86,8 +86,7 @@ class Publication:
     id: str
     ahead: Sequence[Link]
     omitted: Sequence[Link]
-    sent: int
-    size: int
+    sent: Sequence[int]
     previous: str | None
     activated: bool
     pinned: bool
@@ -125,10 +124,9 @@ def publish(
             _require_right(bucket, release, signed, force=options.force)
     pointer.require_right_clock(bucket, signs.clock() if signs else now)
     previous = present.id(now) if present else None
-    created: list[int] = []
+    sent: list[int] = []
     for before, release in zip((previous, *ids), releases, strict=False):
-        created += send(release, bucket, before, options.progress)
-    sent, size = len(created), sum(created)
+        sent += send(release, bucket, before, options.progress)
 
     is_pinned = present is not None and present.pinned and not is_same
     moves = not is_same and not is_pinned
@@ -137,7 +135,6 @@ def publish(
         ahead=chain.links[1:],
         omitted=omitted,
         sent=sent,
-        size=size,
         previous=previous,
         activated=moves,
         pinned=is_pinned,
@@ -159,16 +156,17 @@ def publish(
             state = "is there, but not activated"
             raise Failure(overtaken(bucket.where, id, again, state))
         rest = publish(going, bucket, options)  # pinned, pruned or purged meanwhile
-        return replace(rest, sent=sent + rest.sent, size=size + rest.size)
+        return replace(rest, sent=[*sent, *rest.sent])
     if not signs or not signed:
         return done
     if is_pinned:
-        return replace(done, signature=signing.renew(bucket, signs))
+        return replace(done, signature=signing.sign(bucket, signs))
     listed = [_require_right(bucket, release, signed) for release in releases]
-    named = [one for one in listed if one is not None]
-    if len(named) < len(ids):
-        key = layout.release_key(ids[listed.index(None)])
-        raise Failure(f"{bucket.where}: somebody deleted {key} meanwhile; run it again")
+    named = [one for one in listed if one]
+    if len(named) < len(listed):
+        raise Failure(
+            f"{bucket.where}: somebody deleted what lists a release meanwhile; run it again"
+        )
     current = present.chain if present and is_same else chain
     signature = signing.sign(bucket, signs, current, named)
     return replace(done, signature=signature)
@@ -245,16 +243,12 @@ def _is_of(data: bytes, release: OutgoingRelease, where: str) -> bool:
         published = layout.decode(data, release.id, where)
     except Failure:
         return False
+    return release.bundled(_chunks(published))[0] == published
 
-    def said(parts: Mapping[str, Sequence[Chunk]]) -> dict[str, list[tuple[str, int]]]:
-        return {name: [chunk[:2] for chunk in part] for name, part in parts.items()}
 
-    counts = published.built, published.files, published.size
-    return said(published.parts) == said(release.parts) and counts == (
-        release.built,
-        len(release.lines.files),
-        release.size,
-    )
+def _chunks(published: Published) -> dict[str, Chunk]:
+    """Return the chunks of a release at a target by their digest."""
+    return {chunk.digest: chunk for part in published.parts.values() for chunk in part}
 
 
 # -- sending ---------------------------------------------------------------------------
@@ -304,6 +298,4 @@ def _there(
         return layout.present(bucket), {}
     at_hand = {chunk.digest: chunk.read() for chunk in release.parts[MANIFEST_PART]}
     listed = layout.lines(bucket, current, at_hand)
-    chunks = [chunk for part in current.parts.values() for chunk in part]
-    objects = layout.objects(current, listed)
-    return objects, {chunk.digest: chunk for chunk in chunks}
+    return layout.objects(current, listed), _chunks(current)

@@ -1,29 +1,35 @@
-"""Pulls a release: brings what is current at a source to this host, and activates it.
+"""Pulls a chain: brings the release in force at a source to this host, activates it, and
+brings those that follow it.
 
-1. The source says which release is current, and what it consists of. Whoever pulls
-   believes that. All other bytes are compared with digests that follow from it, so where
-   they come from is no matter of trust.
-2. What this host lacks of it is fetched into a staging directory (`fetching`).
-3. The directory is synced and renamed as a build's is, and then `current`.
+1. The source says which releases are current from when on, and what each consists of.
+   Whoever pulls believes that. All other bytes are compared with digests that follow
+   from it, so where they come from is no matter of trust.
+2. What this host lacks of a release is fetched into a staging directory (`fetching`),
+   which is synced and renamed as a build's is.
+3. `current` leads to the release in force as soon as that is here. Those that follow it
+   are fetched after that, and the history's line names them when all of them are here.
 
 Killed at any point, it leaves the release that was served, and what was fetched for the
-next attempt. A service follows `current` by itself.
+next attempt. A service follows `current` by itself. Who moves it to the next release of
+the chain, is `moving`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise, takewhile
 from typing import Any, Protocol
 
 from shopwindow.content.reading.processes import Progress
 from shopwindow.delivery import layout, pointer
 from shopwindow.delivery.bucket import Bucket, Version
-from shopwindow.delivery.fetching import Fetched, PullFault, faults, fetch
+from shopwindow.delivery.fetching import PullFault, faults, fetch
 from shopwindow.delivery.layout import Published
 from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.interface.index import Index
 from shopwindow.problems import failures
 from shopwindow.release import pull_notes
+from shopwindow.release.activation import activate_chain
 from shopwindow.release.chain import Chain
 from shopwindow.release.pull_notes import PullNote
 from shopwindow.release.releases import Releases
@@ -92,14 +98,11 @@ class UnsignedSource:
                 f"followed, of {memory['switched'][:19]}Z; a cache in between, or an "
                 "old copy of the store? To follow it all the same, delete pulled.json",
             )
-        return WantedChain(read.pointer.chain, read.version, _memory(read.pointer))
+        memory = {"switched": read.pointer.switched}
+        return WantedChain(read.pointer.chain, read.version, memory)
 
     def published(self, id: str) -> Published:
         return layout.published(self.bucket, id)
-
-
-def _memory(present: TargetPointer) -> dict[str, Any]:
-    return {"built": present.built, "switched": present.switched}
 
 
 def _follows(present: TargetPointer, memory: Mapping[str, Any]) -> bool:
@@ -109,10 +112,9 @@ def _follows(present: TargetPointer, memory: Mapping[str, Any]) -> bool:
     clocks of publishers say. A host that was away for longer than the history goes
     back, compares times.
     """
-    if memory["switched"] in [entry["when"] for entry in present.history]:
-        return True
-    times = (present.built, present.switched)
-    return times >= (memory["built"], memory["switched"])
+    switched = memory["switched"]
+    listed = [entry["when"] for entry in present.history]
+    return switched in listed or present.switched >= switched
 
 
 # -- pulling ---------------------------------------------------------------------------
@@ -122,17 +124,20 @@ def _follows(present: TargetPointer, memory: Mapping[str, Any]) -> bool:
 class Pulled:
     """What `pull` did.
 
+    ``id``: the release in force. ``fetched``: how many bytes each request returned.
     ``previous``: the release that was current before, if any. ``activated``: `current`
     has moved. ``pinned``: it has not, since this host is pinned at ``previous``.
-    ``version``: of what named the release.
+    ``wanted``: what the source named. ``intact``: the releases of that which are here,
+    every byte compared.
     """
 
     id: str
-    fetched: Fetched
+    fetched: Sequence[int]
     previous: str | None
     activated: bool
     pinned: bool
-    version: Version
+    wanted: WantedChain
+    intact: Set[str]
 
 
 def pull(
@@ -141,18 +146,21 @@ def pull(
     *,
     indexes: Sequence[Index] = (),
     last: Pulled | None = None,
+    keep: int = 0,
     progress: Progress | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Pulled:
-    """Bring the current release of a source to an output directory, and activate it.
+    """Bring the chain of a source to an output directory, and let it be followed there.
 
     ``indexes``: those of the Interface, whose rows are compared with the release id.
     ``last``: what the last call did, where there was one: while the source has not
-    changed since, one request is all, and as long as it names the same release, that is
-    believed to be intact. Otherwise every byte of the release is compared, even if it is
-    current here, and what is damaged is fetched again. ``progress`` is called with how
+    changed since, one request is all, and the releases that it brought are believed to
+    be intact. Of all others every byte is compared, also where they are here already,
+    and what is damaged is fetched again. ``keep``: how many of the newest releases stay
+    after that; 0: all. ``progress`` is called with how
     many objects are here, and of how many. How it went is recorded in the output
-    directory. Raises PullFault, after which what was current still is.
+    directory. Raises PullFault, after which what was current still is, or the release in
+    force, where only what follows it could not be brought.
     """
     where = source.bucket.where
     with faults("host"), failures(releases.out):
@@ -162,32 +170,30 @@ def pull(
         note = replace(note, source=where, memory={})
     try:
         with faults("source"):
-            if last and _is_here(last, releases) and source.is_still(last.version):
-                _record(releases, _succeeded(note, clock(), note.memory))
-                return replace(last, fetched=Fetched(), activated=False)
-            wanted = source.current(note.memory)
-        id = wanted.chain.in_force(clock()).id
-        note = replace(note, release=id)
-        if last and last.id == id and _is_here(last, releases):
-            version = wanted.version
-            done = replace(last, fetched=Fetched(), activated=False, version=version)
+            wanted = (
+                last.wanted
+                if last and source.is_still(last.wanted.version)
+                else source.current(note.memory)
+            )
+        now = clock()
+        note = replace(note, release=wanted.chain.in_force(now).id)
+        if last and _is_here(last, wanted.chain, releases, now):
+            done = replace(
+                last,
+                id=note.release,
+                fetched=(),
+                activated=False,
+                wanted=wanted,
+            )
         else:
-            done = _bring(source, wanted, releases, indexes, progress, clock)
+            done = _bring(
+                source, wanted, last, releases, indexes, keep, progress, clock
+            )
     except Exception as error:  # whatever it is, the host's checks say so
         _record(releases, failed(note, error, clock()))
         raise
     _record(releases, _succeeded(note, clock(), wanted.memory))
     return done
-
-
-def prune(releases: Releases, keep: int, moment: datetime) -> list[str]:
-    """Delete all but the newest ``keep`` releases, as `Releases.prune`; return their
-    ids.
-
-    Raises PullFault.
-    """
-    with faults("host"), releases.lock():
-        return releases.prune(keep, moment)
 
 
 def failed(note: PullNote, error: Exception, moment: datetime) -> PullNote:
@@ -205,9 +211,18 @@ def _succeeded(note: PullNote, moment: datetime, memory: Mapping[str, Any]) -> P
     return replace(note, succeeded=when, kind="", fault="", since="", memory=memory)
 
 
-def _is_here(last: Pulled, releases: Releases) -> bool:
-    """Return whether what was pulled last is current, or a pin still forbids it."""
-    return releases.current() == last.id or (last.pinned and releases.pinned())
+def _is_here(last: Pulled, chain: Chain, releases: Releases, now: datetime) -> bool:
+    """Return whether all of a chain was pulled, is here, and is followed, unless a pin
+    still forbids that.
+    """
+    present = releases.chain()
+    ids = {link.id for link in chain.remaining(now).links}
+    is_here = ids <= last.intact and all(map(releases.complete, ids))
+    if present is None or not is_here:
+        return False
+    if releases.pinned():
+        return last.pinned or present.links[0].id == chain.in_force(now).id
+    return chain.continues(present, now)
 
 
 def _record(releases: Releases, note: PullNote) -> None:
@@ -221,32 +236,64 @@ def _record(releases: Releases, note: PullNote) -> None:
 def _bring(
     source: ReleaseSource,
     wanted: WantedChain,
+    last: Pulled | None,
     releases: Releases,
     indexes: Sequence[Index],
+    keep: int,
     progress: Progress | None,
     clock: Callable[[], datetime],
 ) -> Pulled:
-    id, version = wanted.chain.in_force(clock()).id, wanted.version
+    links = wanted.chain.remaining(clock()).links
+
+    def bring(id: str, before: str | None) -> list[int]:
+        """Fetch what is not here of a release; ``before`` has most of its files."""
+        is_intact = last is not None and id in last.intact
+        if releases.complete(id) and (is_intact or not verify(releases, id, indexes)):
+            return []
+        with staging(releases.out, KEPT) as stage:
+            try:
+                with faults("damaged"):
+                    release = source.published(id)
+                    fetched = fetch(
+                        source.bucket,
+                        release,
+                        releases,
+                        before,
+                        stage,
+                        indexes,
+                        progress,
+                    )
+            except OSError:
+                stage.drop()  # the disk may be full of it
+                raise
+            releases.add(stage, id)
+        return fetched
+
+    def activate(chain: Chain) -> None:
+        reason = f"pulled from {source.bucket.where}"
+        activate_chain(releases, chain, clock(), "pull", reason)
+
     with faults("host"), releases.lock(make=True):
         releases.reconcile()
-        fetched = Fetched()
-        if not releases.complete(id) or verify(releases, id, indexes):
-            with staging(releases.out, KEPT) as stage:
-                try:
-                    with faults("damaged"):
-                        release = source.published(id)
-                        fetched = fetch(
-                            source.bucket, release, releases, stage, indexes, progress
-                        )
-                except OSError:
-                    stage.drop()  # the disk may be full of it
-                    raise
-                releases.add(stage, id)
         previous = releases.current()
-        if previous == id:
-            return Pulled(id, fetched, previous, False, False, version)
-        if releases.pinned():
-            return Pulled(id, fetched, previous, False, True, version)
-        reason = f"pulled from {source.bucket.where}"
-        releases.activate(id, "pull", reason, clock())
-        return Pulled(id, fetched, previous, True, False, version)
+        fetched = bring(links[0].id, previous)
+        # What follows by the chain of before, and by this one no more, ends here.
+        activate(
+            Chain(tuple(takewhile(lambda link: releases.complete(link.id), links)))
+        )
+        for before, link in pairwise(links):
+            fetched += bring(link.id, before.id)
+        chain = wanted.chain.remaining(clock())
+        activate(chain)
+        id, current = chain.links[0].id, releases.current()
+        if keep and current == id:
+            releases.prune(keep, clock())
+    return Pulled(
+        id,
+        fetched,
+        previous,
+        activated=current != previous,
+        pinned=current != id,
+        wanted=wanted,
+        intact={link.id for link in links},
+    )

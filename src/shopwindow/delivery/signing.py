@@ -62,9 +62,6 @@ CHAIN = "x-shopwindow-chain"
 EVER = "0001-01-01T00:00:00+00:00"
 """Since when the one release is in force that targets of 0.2.0 list."""
 
-LISTED = 50
-"""Releases that targets name before those that were pruned are taken out: 8 KB."""
-
 SEARCHED = 20
 """Numbers of targets that are looked at: publishers that were killed leave a few."""
 
@@ -240,30 +237,27 @@ def listed(path: str, stored: Stored | None) -> SignedListing | None:
 
 def faults(bucket: Bucket, id: str, folder: Path) -> list[str]:
     """Return a line for each signature of a release at a target that is not as it
-    should be.
+    should be; of one of the chain, also for those of the others of it.
 
     ``folder``: has the root; private keys are not needed. Raises Failure where it has
     none.
     """
     present = read_metadata(bucket, roots.read(folder).signed)
     current = pointer.require(bucket, pointer.read(bucket).pointer).chain
-    path, lines = layout.release_key(id), []
-    if path not in present.listings:
-        lines.append(f"{path}: no metadata that these keys have signed names it")
-    elif present.listings[path] != listed(path, bucket.read(path)):
-        lines.append(f"{path}: not what was signed")
-    is_current = id in [link.id for link in current.links]
-    if is_current and not _is_signed(current, present):
+    now, signed = datetime.now(UTC), present.chain
+    ids = [link.id for link in current.remaining(now).links]
+    is_current, lines = id in ids, []
+    for path in map(layout.release_key, ids if is_current else [id]):
+        if path not in present.listings:
+            lines.append(f"{path}: no metadata that these keys have signed names it")
+        elif present.listings[path] != listed(path, bucket.read(path)):
+            lines.append(f"{path}: not what was signed")
+    if is_current and not (signed and current.continues(signed, now)):
         lines.append(
             f"{layout.TIMESTAMP}: does not lead to the current release; `shopwindow "
             f"publish TARGET --keys {folder}` signs it"
         )
     return lines
-
-
-def _is_signed(chain: Chain, present: SignedMetadata) -> bool:
-    now, signed = datetime.now(UTC), present.chain
-    return signed is not None and chain.continues(signed, now)
 
 
 # -- before anything changes -----------------------------------------------------------
@@ -395,14 +389,6 @@ def _lacking_roots(
 # -- signing ---------------------------------------------------------------------------
 
 
-def renew(bucket: Bucket, signing: Signing) -> Signature:
-    """Sign the timestamp of a target again, and what else is due and has a key here.
-
-    Raises Failure.
-    """
-    return sign(bucket, signing)
-
-
 def sign(
     bucket: Bucket,
     signing: Signing,
@@ -412,8 +398,8 @@ def sign(
     """Let the metadata of a target name a chain as current, if `current.json` does.
 
     ``listed``: what lists the objects of each of its releases; its bytes have been
-    compared with the release. Chain None: what is named stays so, and is renewed. Raises
-    Failure.
+    compared with the release. Chain None: what is named stays so; the timestamp is
+    signed again, and what else is due and has a key here. Raises Failure.
     """
     root = roots.read(signing.folder)
     for _ in range(REPLACEMENTS):
@@ -476,13 +462,12 @@ def sign(
 def _listings(
     bucket: Bucket, present: SignedMetadata, listed: Sequence[SignedListing]
 ) -> dict[str, SignedListing]:
-    """Return what lists the releases of a target, with some more, by its name."""
-    ours = {one.path: one for one in listed}
-    listings = {**present.listings, **ours}
-    if len(listings) <= LISTED:
-        return listings
-    there = {*ours, *map(layout.release_key, layout.ids(bucket))}
-    return {path: one for path, one in listings.items() if path in there}
+    """Return what lists the releases of a target, with some more, by its name; without
+    those that were pruned.
+    """
+    there = set(map(layout.release_key, layout.ids(bucket)))
+    kept = {path: one for path, one in present.listings.items() if path in there}
+    return kept | {one.path: one for one in listed}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import islice
 
 from shopwindow.content.reading.processes import Progress
@@ -21,6 +22,7 @@ from shopwindow.delivery.layout import (
 from shopwindow.delivery.pointer import TargetPointer
 from shopwindow.delivery.signing import Signature, Signing
 from shopwindow.problems import Failure, number_of
+from shopwindow.release import history
 from shopwindow.release.chain import Chain, Link
 from shopwindow.release.manifest import digest_of
 from shopwindow.release.releases import Release, id_of
@@ -39,14 +41,23 @@ as long again, and then take the one who prunes for killed.
 def listing(bucket: Bucket) -> list[Release]:
     """Return the releases of a target, the newest build first."""
     present = pointer.read(bucket).pointer
-    current = present.id(datetime.now(UTC)) if present else None
+    now = datetime.now(UTC)
+    current = present.id(now) if present else None
+    ahead = present.chain.ahead(now) if present else ()
+    starts = {link.id: link.start.isoformat() for link in ahead}
 
     def listed(id: str) -> Release:
         release = layout.published(bucket, id)
         is_current = id == current
         pinned = is_current and present is not None and present.pinned
         return Release(
-            id, release.built, release.files, release.size, is_current, pinned
+            id,
+            release.built,
+            release.files,
+            release.size,
+            is_current,
+            pinned,
+            start=starts.get(id, ""),
         )
 
     releases = concurrently(listed, layout.ids(bucket))
@@ -63,36 +74,38 @@ def named(bucket: Bucket, present: TargetPointer, id: str) -> str:
         return current
     if id != "previous":
         return id_of(id, layout.ids(bucket))
-    for entry in reversed(present.activations(now)):
-        if entry["id"] == current and entry.get("from") not in (None, current):
-            return id_of(str(entry["from"]), layout.ids(bucket))
-    raise Failure(
-        f"{bucket.where}: the history names no release that was current before "
-        f"{current[:12]}; `shopwindow releases --target` lists what there is"
-    )
+    previous = history.before(present.activations(now), current)
+    if previous is None:
+        raise Failure(
+            f"{bucket.where}: the history names no release that was current before "
+            f"{current[:12]}; `shopwindow releases --target` lists what there is"
+        )
+    return id_of(previous, layout.ids(bucket))
 
 
 def verify(
     bucket: Bucket, id: str = "current", progress: Progress | None = None
-) -> tuple[str, list[str]]:
-    """Return a release's id, and a line for each of its objects that is not as it was
-    sent.
+) -> tuple[list[str], list[str]]:
+    """Return a release, and a line for each of its objects that is not as it was sent;
+    with the current release those that follow it, too.
 
-    ``id`` is what `named` takes. Every object is read. Raises Failure.
+    ``id`` is what `named` takes. Every object is read, once. Raises Failure.
     """
     present = pointer.require(bucket, pointer.read(bucket).pointer)
-    chosen = named(bucket, present, id)
-    release = layout.published(bucket, chosen)
+    ids, now = [named(bucket, present, id)], datetime.now(UTC)
+    if ids == [present.id(now)]:
+        ids += [link.id for link in present.chain.ahead(now)]
+    releases = [layout.published(bucket, id) for id in ids]
 
-    def fault(digest: str) -> str:
-        return layout.fault(bucket, digest)
-
-    faults = concurrently(fault, list(layout.holding(release)))
-    if not any(faults):  # only then can the manifest be read
-        listed = layout.lines(bucket, release, {})
-        served = {digest_of(line) for line in listed.files.values()}
-        faults += concurrently(fault, sorted(served), progress)
-    return chosen, sorted(filter(None, faults))
+    fault = partial(layout.fault, bucket)
+    holding = set[str]().union(*map(layout.holding, releases))
+    faults = concurrently(fault, list(holding))
+    if not any(faults):  # only then can the manifests be read
+        chunks: dict[str, bytes] = {}
+        listed = [layout.lines(bucket, release, chunks) for release in releases]
+        served = {digest_of(line) for one in listed for line in one.files.values()}
+        faults += concurrently(fault, sorted(served - holding), progress)
+    return ids, sorted(filter(None, faults))
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ class _BuildWork:
             previous = releases.current()
             built = build_chain(self._order(documents, declared), releases, self.ahead)
             moment = datetime.now(UTC)
-            activated = activation.activate_built(releases, built.chain, moment)
+            activated = activation.activate_chain(releases, built.chain, moment)
             self.record("SUCCESS", built.cut, release=built.id)
             current = releases.current()
             warnings = [*checked.warnings, *built.refused]

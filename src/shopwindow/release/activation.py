@@ -1,4 +1,5 @@
-"""Which release becomes the current one: activate, roll back, and what follows a build.
+"""Which release becomes the current one: activate, roll back, and what follows a build
+or a pull.
 
 All three are done under the lock of the output directory, after `reconcile` has cleared
 up what a killed command left. A release is verified before `activate` or `rollback`
@@ -65,19 +66,25 @@ def roll_back(
         return _verified(releases, chosen, "rollback", reason or "rollback", moment)
 
 
-def activate_built(releases: Releases, chain: Chain, moment: datetime) -> bool:
-    """Activate a release that was just built, with those that follow it; return whether
-    that moved ``current``.
+def activate_chain(
+    releases: Releases,
+    chain: Chain,
+    moment: datetime,
+    action: str = "build",
+    reason: str = "build",
+) -> bool:
+    """Activate a release that was just built or pulled, with those that follow it;
+    return whether that moved ``current``.
 
     It does not where the release is current already, or where a rollback has pinned
-    another. The caller holds the lock.
+    another. ``action`` and ``reason`` go into the history. The caller holds the lock.
     """
     present, id = releases.chain(), chain.links[0].id
     if releases.pinned():
         return False
     is_current = present is not None and present.links[0].id == id
     if not (is_current and present and present.links[1:] == chain.links[1:]):
-        releases.activate(id, "build", "build", moment, chain)
+        releases.activate(id, action, reason, moment, chain)
     return not is_current
 
 

@@ -51,6 +51,33 @@ def _elapsed() -> float:
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
+class TargetClock:
+    """The clock of a target. Called, it returns the time there, as it follows from the
+    last answer and the seconds since; None before the first.
+
+    ``ask_target`` asks, and may take seconds. So whoever moves the link only calls the
+    clock, and who fetches lets it ask.
+    """
+
+    def __init__(self, ask_target: TargetTime) -> None:
+        self._ask_target = ask_target
+        self._answer: tuple[datetime, float] | None = None
+
+    def __call__(self) -> datetime | None:
+        if self._answer is None:
+            return None
+        answer, at = self._answer
+        return answer + timedelta(seconds=_elapsed() - at)
+
+    def ask(self) -> None:
+        """Ask for the time, unless this host's clock agrees with the last answer."""
+        expected = self()
+        if expected is not None and abs(expected - _now()) <= AGREEMENT:
+            return
+        if answer := self._ask_target():
+            self._answer = answer, _elapsed()
+
+
 @dataclass(frozen=True)
 class Log:
     """What takes a sentence for the log: of what goes well, and of what does not."""
