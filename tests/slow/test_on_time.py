@@ -18,7 +18,7 @@ import pytest
 from harness.commands import ends_with_us
 from harness.content import small, store, write
 from harness.program import Releases, built, current, history, shopwindow
-from harness.servers import environment
+from harness.servers import environment, follower
 from harness.waits import PATIENCE, awaited
 from shopwindow.release.chain import Chain, Link
 
@@ -69,7 +69,11 @@ class Host:
 
     def moved(self) -> datetime:
         """When the link was made that is there now."""
-        return datetime.fromtimestamp(os.lstat(self.out / "current").st_mtime, UTC)
+        return link_made(self.out)
+
+
+def link_made(out: Path) -> datetime:
+    return datetime.fromtimestamp(os.lstat(out / "current").st_mtime, UTC)
 
 
 def became_current(host: Host, id: str) -> bool:
@@ -116,6 +120,71 @@ def test_a_rollback_between_two_instants_stays(tmp_path: Path, four: tuple[Path,
         awaited(lambda: datetime.now(UTC) > host.moved() + 4 * SECOND)
         assert current(host.out) == host.ids[0]
         assert Releases(host.out).pinned()
+
+
+def test_hosts_that_pull_move_at_each_instant_with_builder_and_target_away(
+    tmp_path: Path, four: tuple[Path, list[str]]
+) -> None:
+    builder = Host(tmp_path / "builder", four)
+    _, second, third, _ = builder.ids
+    starts = [datetime.now(UTC) + seconds * SECOND for seconds in (12, 15)]
+    builder.lead(*starts)
+    target, outs = tmp_path / "target", [tmp_path / "one", tmp_path / "two"]
+    assert shopwindow("publish", f"file://{target}", "--out", builder.out).status == 0
+    shutil.rmtree(builder.out)
+    late = []
+    with ExitStack() as stack:
+        for out in outs:
+            pulls = follower(tmp_path / f"log-{out.name}", out, f"file://{target}", "--every", "0.2")
+            stack.enter_context(pulls)
+        awaited(lambda: all(ahead(out) == [second, third] for out in outs), lambda: list(map(ahead, outs)))
+        target.rename(tmp_path / "away")
+        for start, id in zip(starts, (second, third), strict=True):
+            awaited(lambda id=id: [current(out) for out in outs] == [id, id])  # type: ignore[misc]
+            late += [(link_made(out) - start).total_seconds() for out in outs]
+            assert min(late) >= 0
+    for out in outs:
+        moves = [line["id"] for line in history(out) if line["action"] == "ahead"]
+        assert moves == [second, third]
+    print(f"late by {late} s")
+
+
+def ahead(out: Path) -> list[str]:
+    """The releases that follow the current one of an output directory."""
+    chain = Releases(out).chain()
+    return [link.id for link in chain.links[1:]] if chain else []
+
+
+def test_a_host_that_pulls_follows_a_rollback_between_two_instants(
+    tmp_path: Path, four: tuple[Path, list[str]]
+) -> None:
+    builder = Host(tmp_path / "builder", four)
+    first, second, *_ = builder.ids
+    builder.lead(datetime.now(UTC) + 10 * SECOND, datetime.now(UTC) + 14 * SECOND)
+    target, out = f"file://{tmp_path}/target", tmp_path / "host"
+    assert shopwindow("publish", target, "--out", builder.out).status == 0
+    with follower(tmp_path / "log", out, target, "--every", "0.2"):
+        awaited(lambda: Releases(out).current() == second)
+        assert shopwindow("rollback", "--target", target).status == 0
+        awaited(lambda: current(out) == first)
+        awaited(lambda: datetime.now(UTC) > link_made(out) + 6 * SECOND)
+        assert (current(out), ahead(out)) == (first, [])
+
+
+def test_a_clock_that_jumps_moves_nothing_on_a_host_that_pulls(tmp_path: Path, four: tuple[Path, list[str]]) -> None:
+    builder = Host(tmp_path / "builder", four)
+    first, second, *_ = builder.ids
+    builder.lead(soon(1))
+    target, out = f"file://{tmp_path}/target", tmp_path / "host"
+    assert shopwindow("publish", target, "--out", builder.out).status == 0
+    log = tmp_path / "log" / "pull"
+    with follower(tmp_path / "log", out, target, "--every", "0.2", **faked(tmp_path, "+0")):
+        awaited(lambda: ahead(out) == [second])
+        time.sleep(1)  # some looks at the right time
+        set_clock(tmp_path, "+2d")
+        awaited(lambda: "has jumped 2.0 days ahead" in log.read_text(), log.read_text)
+        awaited(lambda: log.stat().st_mtime < time.time() - 2)  # looks at the target among them
+        assert (current(out), ahead(out)) == (first, [second])
 
 
 def test_a_signal_ends_it(tmp_path: Path, four: tuple[Path, list[str]]) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from harness import mortal_signer
 from harness.program import Releases
 from harness.stores import (
     BUCKET,
+    Outgoing,
     PullFault,
     Store,
     bucket_at,
+    chained,
     current,
     keys_in,
     live,
@@ -31,10 +34,12 @@ from harness.stores import (
     stored,
     wrongly,
 )
-from shopwindow.delivery import layout
+from shopwindow.delivery import layout, pointer
 
 KILLS = int(os.environ.get("SHOPWINDOW_KILLS", "100"))
 """Publishers that are killed at a directory; a tenth as many at the store, where each takes ten times as long."""
+
+NAMES = ("First", "Second", "Third", "Fourth", "Older")
 
 RACES = int(os.environ.get("SHOPWINDOW_RACES", "10"))
 """Races for each of the two objects that are replaced; a hundred of them take a minute or two."""
@@ -168,3 +173,47 @@ def test_a_store_refuses_a_clock_that_is_a_day_off_itself(there: Store, tmp_path
             said = wrongly(off, *command)
             assert "the store's clock and this machine's differ too much; set this machine's clock" in said
     assert (stored(target), Releases(tmp_path / "host").current()) == before
+
+
+def test_who_publishes_a_chain_and_is_killed_at_any_step_leaves_the_old_chain_or_the_new(tmp_path: Path) -> None:
+    """Before and after each operation on the target: for who reads the pointer, and for a host that verifies."""
+    keys, out = keys_in(tmp_path), tmp_path / "dist"
+    for name in NAMES:
+        release(tmp_path, name, out=name)
+    release(tmp_path)
+    hour = timedelta(hours=1)
+    old, new = (chained([tmp_path / name for name in names], hour) for names in (NAMES[:3], NAMES[::2]))
+
+    def lead(going: Outgoing) -> list[str]:
+        first = going.chain.links[0].id
+        Releases(out).activate(first, "build", "build", datetime.now(UTC), going.chain)
+        return [link.id for link in going.chain.links]
+
+    left = []
+    with publishers() as publish:
+        olds = lead(old)
+        publish(target=f"file://{tmp_path}/counted", out=out, keys=keys)
+        news = lead(new)
+        operations = publish(target=f"file://{tmp_path}/counted", out=out, keys=keys)["operations"]
+        for point in range(1, operations + 1):
+            address, host = f"file://{tmp_path}/{point}", tmp_path / "hosts" / str(point)
+            lead(old)
+            publish(target=address, out=out, keys=keys)
+            pulled(bucket_at(address), keys, host)
+            lead(new)
+            outcome = publish(target=address, out=out, keys=keys, point=point, passes=point % 2 == 0)
+            assert outcome == {"killed": True}
+            present = pointer.read(bucket_at(address)).pointer
+            assert present is not None
+            pulled(bucket_at(address), keys, host)
+            chain = Releases(host).chain()
+            assert chain is not None
+            both = [[link.id for link in one.links] for one in (present.chain, chain)]
+            assert all(one in (olds, news) for one in both), point
+            left += both
+            publish(target=address, out=out, keys=keys)
+            pulled(bucket_at(address), keys, host)
+            chain = Releases(host).chain()
+            assert chain is not None
+            assert [link.id for link in chain.links] == news
+    assert {tuple(one) for one in left} == {tuple(olds), tuple(news)}
