@@ -24,7 +24,8 @@ CHAIN = Chain((Link("a", SIX), Link("b", SIX + 60 * SECOND), Link("c", SIX + 90 
 )
 def test_the_last_release_that_has_started_is_in_force(now: datetime, id: str, ahead: list[str]) -> None:
     assert CHAIN.in_force(now).id == id
-    assert [link.id for link in CHAIN.ahead(now)] == ahead
+    assert [link.id for link in CHAIN.remaining(now).links[1:]] == ahead
+    assert CHAIN.is_due(now) == (id != "a")
 
 
 def test_a_chain_is_read_as_it_was_written() -> None:

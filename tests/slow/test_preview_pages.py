@@ -5,13 +5,15 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from harness.browser import PATHS, Preview, browser, first_held, fits, opened, preview, save
-from harness.program import shopwindow
+from harness.content import promotion, small, write
+from harness.program import history, shopwindow
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 EVENT = "events/windows-light-up.yaml"
@@ -371,6 +373,43 @@ def test_releases_name_the_current_one_and_the_way_back(sample: Preview, chromiu
         expect(page.get_by_role("row")).to_have_count(2)
         expect(page.get_by_role("row").last).to_contain_text("current")
         expect(page.locator("dl.facts")).to_contain_text("Changes next")
+
+
+def test_what_was_built_ahead_and_why_it_ends_is_said_on_the_releases_and_on_the_days(
+    tmp_path: Path, chromium: Browser
+) -> None:
+    tomorrow, then = (f"{datetime.now(UTC) + timedelta(days=days):%Y-%m-%d}" for days in (1, 2))
+    field = {"path": "promotionDetailsResponse[].promoId", "enum": ["1", "5", "7"]}
+    reads = {"request": "v3/promotions?show=promotions", "fields": [field]}
+    folder = write(
+        tmp_path / "content",
+        {
+            **small(),
+            "promotions/one.yaml": promotion(1, publish={"from": tomorrow}),
+            "promotions/two.yaml": promotion(2, publish={"from": then}),
+            "contracts/phone.yaml": {"app": "phone", "version": "2.0", "reads": [reads]},
+        },
+    )
+    out = tmp_path / "dist"
+    assert shopwindow("build", "--content", folder, "--out", out, "--ahead").status == 0
+    (link,) = history(out)[-1]["chain"][1:]
+    listed = shopwindow("releases", "--out", out)
+    assert "the releases ahead end there: " in listed.err
+    reason = listed.err.partition("the releases ahead end there: ")[2].strip()
+    with preview(folder, "--out", str(out)) as shown, opened(chromium) as page:
+        page.goto(f"{shown.address}/releases")
+        expect(page.get_by_role("row", name=link["id"][:12])).to_contain_text("ahead, from ")
+        expect(page.locator("dl.facts")).to_contain_text("by itself: what follows was built ahead")
+        expect(page.locator("dl.facts")).to_contain_text(reason)
+        marks = page.locator("nav.days svg a")
+        expect(marks.filter(has_text=f"release {link['id'][:12]}, built ahead")).to_have_count(1)
+        expect(marks.filter(has_text=reason)).to_have_count(1)
+
+        assert shopwindow("activate", "current", "--out", out).status == 0  # nothing follows what a person chose
+        page.goto(f"{shown.address}/releases")
+        expect(page.locator("dl.facts")).to_contain_text("at the next build after that")
+        expect(page.locator("dl.facts")).not_to_contain_text(reason)
+        expect(marks.filter(has_text="built ahead")).to_have_count(0)
 
 
 def test_an_interface_of_its_own_has_a_preview_too(chromium: Browser) -> None:

@@ -78,9 +78,10 @@ def _build(plan: Plan, now: datetime) -> str:
     releases = Releases(Path(plan.out))
     id = releases.current()
     if plan.build == "due" and id is not None:
-        due = releases.manifest(id).next_change
-        if now < datetime.fromisoformat(due):
-            raise _Skipped("not due", f"release {id[:12]} changes by itself at {due}")
+        due = releases.next_change(id)
+        if now < due:
+            words = f"release {id[:12]} changes by itself at {due.isoformat()}"
+            raise _Skipped("not due", words)
     gc.disable()  # for the reason that `build` names
     content = Path(plan.content)
     try:

@@ -7,6 +7,7 @@ shown for any query.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -19,6 +20,7 @@ from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Content, Document
 from shopwindow.preview.workspace import Baseline, Released, Snapshot, Workspace
 from shopwindow.problems import Failure, Pointer
+from shopwindow.release.releases import Releases
 
 DAYS_AHEAD = 90
 """Days that the bar's slider covers."""
@@ -43,11 +45,13 @@ CHOICES = ("at", "day", "zone", "app", "as")
 class Mark:
     """A boundary on the slider.
 
-    ``percent``: how far along the slider it stands, from 0 to 100.
+    ``percent``: how far along the slider it stands, from 0 to 100. ``ahead``: the release
+    that was built ahead for it, or why none was; else empty.
     """
 
     moment: datetime
     percent: float
+    ahead: str
 
 
 @dataclass
@@ -155,11 +159,28 @@ class Visit:
     def marks(self) -> list[Mark]:
         """The boundaries within the days that the slider covers."""
         start, length = self.slider_start, timedelta(days=DAYS_AHEAD)
+        ahead = self._ahead()
         return [
-            Mark(moment, round(100 * (moment - start) / length, 2))
+            Mark(
+                moment,
+                round(100 * (moment - start) / length, 2),
+                ahead.get(moment, ""),
+            )
             for moment in self.snapshot.boundaries
             if start <= moment <= start + length
         ]
+
+    def _ahead(self) -> dict[datetime, str]:
+        """Return what marks say of the chain of releases, by instant."""
+        releases = Releases(self.workspace.out)
+        ahead: dict[datetime, str] = {}
+        with suppress(Failure):
+            links = releases.chain().links
+            for link in links[1:]:
+                ahead[link.start] = f"release {link.id[:12]}, built ahead"
+            if cut := releases.cut():
+                ahead[releases.next_change(links[-1].id)] = cut
+        return ahead
 
     @property
     def slider_value(self) -> int:

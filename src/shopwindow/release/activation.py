@@ -79,11 +79,11 @@ def activate_chain(
     It does not where the release is current already, or where a rollback has pinned
     another. ``action`` and ``reason`` go into the history. The caller holds the lock.
     """
-    present, id = releases.chain(), chain.links[0].id
     if releases.pinned():
         return False
-    is_current = present is not None and present.links[0].id == id
-    if not (is_current and present and present.links[1:] == chain.links[1:]):
+    id, following = chain.links[0].id, chain.links[1:]
+    is_current = releases.current() == id
+    if not (is_current and releases.chain().links[1:] == following):
         releases.activate(id, action, reason, moment, chain)
     return not is_current
 

@@ -20,6 +20,7 @@ from shopwindow.release.build import Built, build
 from shopwindow.release.chain import Chain
 from shopwindow.release.contracts import ContractsBroken
 from shopwindow.release.order import BuildOrder
+from shopwindow.release.prerender import ViewFailed
 from shopwindow.release.previous import keep_records
 from shopwindow.release.releases import Releases
 
@@ -60,7 +61,7 @@ def build_chain(order: BuildOrder, releases: Releases, ahead: timedelta) -> Buil
     for moment in instants(order.documents, order.interface, order.moment, ahead):
         try:
             last = build(replace(order, moment=moment), releases, after=last.id)
-        except (ContractsBroken, Failure) as fault:
+        except (ContractsBroken, Failure, ViewFailed) as fault:
             cut = f"{from_then_on(order.documents, moment)}: {fault}"
             if isinstance(fault, ContractsBroken):
                 warnings = [

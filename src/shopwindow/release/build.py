@@ -167,8 +167,7 @@ def _exists(order: BuildOrder, releases: Releases, manifest_bytes: bytes) -> boo
     release_id = manifest.release_id(manifest_bytes)
     if not releases.complete(release_id):
         return False
-    chain = releases.chain()
-    followed = [link.id for link in chain.links] if chain else []
+    followed = [link.id for link in releases.chain().links]
     if release_id in followed and not order.fresh:
         return True
 

@@ -21,7 +21,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Chain:
-    """Releases that follow each other, the first to be in force first; never empty."""
+    """Releases that follow each other, the first to be in force first.
+
+    It is empty only where nothing is current.
+    """
 
     links: tuple[Link, ...]
 
@@ -34,9 +37,9 @@ class Chain:
         started = [link for link in self.links if link.start <= now]
         return started[-1] if started else self.links[0]
 
-    def ahead(self, now: datetime) -> tuple[Link, ...]:
-        """Return the releases that start after ``now``, but for the one in force."""
-        return self.remaining(now).links[1:]
+    def is_due(self, now: datetime) -> bool:
+        """Return whether another release than the first is in force at ``now``."""
+        return len(self.links) > 1 and self.links[1].start <= now
 
     def remaining(self, now: datetime) -> "Chain":
         """Return this chain without what is over at ``now``: the release in force comes

@@ -84,7 +84,7 @@ def _indexes(release: Path, interface: Interface) -> list[Index]:
     Raises Failure where the file of one is lost, so that nobody takes the release for
     one without such documents.
     """
-    listed = manifest.read_private(release / "manifest.json")
+    listed = manifest.read_without_files(release / "manifest.json").private
     indexes = [index for index in interface.indexes if index.file in listed]
     for index in indexes:
         path = release / index.file

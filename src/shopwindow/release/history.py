@@ -94,8 +94,8 @@ def before(history: Sequence[Activation], current: str) -> str | None:
 
 def never_current(history: Sequence[Activation]) -> set[str]:
     """Return the releases that were to follow others, and did not become current."""
-    links = [link for entry in history for link in entry.get("chain", ())]
-    return {link["id"] for link in links} - {entry["id"] for entry in history}
+    followed = {link["id"] for entry in history for link in entry.get("chain", ())}
+    return followed - {entry["id"] for entry in history}
 
 
 def _moves(history: Sequence[Activation], current: str | None) -> list[Activation]:

@@ -10,6 +10,7 @@ Change the order of an entry, and change all of them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -46,14 +47,14 @@ class Manifest:
     """What a manifest says.
 
     ``files``: the entries of files below files/, by path. ``private``: those of the
-    other files, by path. ``next_change``: the instant (RFC 3339) at which the same
-    content would give another release. ``edge``: a digest of what the edge's
-    configuration follows from.
+    other files, by path. ``next_change``: the instant at which the same content would
+    give another release. ``edge``: a digest of what the edge's configuration follows
+    from.
     """
 
     files: Mapping[str, ManifestEntry]
     private: Mapping[str, Mapping[str, Any]]
-    next_change: str
+    next_change: datetime
     edge: str
 
 
@@ -92,25 +93,28 @@ def read(path: Path, id: str | None = None) -> Manifest:
                 f"{path}: a manifest of format {value['format']}; this program reads up to {MANIFEST_FORMAT}: update it"
             )
         files = {entry["path"]: entry for entry in value["files"]}
-        return Manifest(files, value["private"], value["nextChange"], value["edge"])
+        return _manifest(files, value)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Damaged(f"{path}: cannot be read as a manifest: {error}") from None
 
 
-def read_private(path: Path) -> Mapping[str, Mapping[str, Any]]:
-    """Read what a manifest says of files that are not below files/, by their paths.
+def read_without_files(path: Path) -> Manifest:
+    """Read what follows the list of files in a manifest; ``files`` is empty.
 
-    These follow the list of files, which is not decoded: it may have many thousands of
-    lines. Raises Damaged.
+    The list is not decoded: it may have many thousands of lines. Raises Damaged.
     """
     try:
         data = path.read_bytes()
         after_files = data[data.rindex(b'"private"') :]
-        private: Mapping[str, Mapping[str, Any]]
-        private = orjson.loads(b"{" + after_files)["private"]
-        return private
+        return _manifest({}, orjson.loads(b"{" + after_files))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Damaged(f"{path}: cannot be read as a manifest: {error}") from None
+
+
+def _manifest(files: Mapping[str, ManifestEntry], rest: Mapping[str, Any]) -> Manifest:
+    """Return a manifest. Raises ValueError, KeyError or TypeError."""
+    next_change = datetime.fromisoformat(rest["nextChange"])
+    return Manifest(files, rest["private"], next_change, rest["edge"])
 
 
 # -- by its lines ----------------------------------------------------------------------

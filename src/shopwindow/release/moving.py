@@ -28,6 +28,9 @@ look costs two calls of the system.
 RETRY_SECONDS = 2.0
 """Between two looks while nothing can be moved, such as on a full disk."""
 
+MOVED_SECONDS = 10.0
+"""How long a move may take before it is a failed check: it takes one."""
+
 JUMP = timedelta(days=1)
 """What a clock may be set by at once. Daylight saving, wrong zones and leap seconds are
 less; a host whose clock has lost its battery is off by years.
@@ -86,6 +89,35 @@ class Log:
     report: Callable[[str], None]
 
 
+def behind(releases: Releases, now: datetime) -> str:
+    """Return why the release in force is not the current one; empty where it is.
+
+    A service asks this, which follows `current` and moves nothing.
+    """
+    chain = releases.chain()
+    if len(chain.links) < 2:
+        return ""
+    if early := _reads_earlier(now, releases.last_about(chain.links[0].id)):
+        return early
+    if not chain.is_due(now - timedelta(seconds=MOVED_SECONDS)):
+        return ""
+    due = chain.in_force(now)
+    return (
+        f"release {due.id[:12]} is in force since {due.start.isoformat()}, and not "
+        "current: does `activate --follow` or `pull --follow` run, and what is in its log?"
+    )
+
+
+def _reads_earlier(now: datetime, line: Activation) -> str:
+    """Return that a clock reads earlier than when a line of the history was added; empty
+    where it does not.
+    """
+    if now >= datetime.fromisoformat(line["when"]):
+        return ""
+    made = line["when"]
+    return f"this host's clock reads earlier than {made}, when the chain was made"
+
+
 class Mover:
     """Moves the link of an output directory, one look after the other.
 
@@ -119,14 +151,12 @@ class Mover:
         line = self._releases.last_about(self._releases.current())
         self._notice_jump(now, line)
         chain = self._releases.chain()
-        if chain is None or len(chain.links) == 1:
+        if len(chain.links) < 2:
             return None
         if doubt := self._doubt(now, line):
             until = "nothing moves until the target's clock agrees, or `shopwindow activate`"
             raise Failure(f"{doubt}; {until}")
-        if chain.in_force(now) == chain.links[0]:
-            return None
-        return self._releases.move_ahead(now)
+        return self._releases.move_ahead(now) if chain.is_due(now) else None
 
     def _notice_jump(self, now: datetime, line: Activation) -> None:
         """Compare the clock with the seconds that have passed since the last look.
@@ -154,12 +184,7 @@ class Mover:
             return ""
         if apart is not None and apart > JUMP:
             return "this host's clock and the target's are more than a day apart"
-        made = line["when"]
-        if now < datetime.fromisoformat(made):
-            return (
-                f"this host's clock reads earlier than {made}, when the chain was made"
-            )
-        return self._jump
+        return _reads_earlier(now, line) or self._jump
 
 
 def follow(

@@ -161,6 +161,12 @@ class Releases:
         """Read a release's manifest. Raises Failure where it is not the one of this id."""
         return manifest.read(self.path(id) / "manifest.json", id)
 
+    def next_change(self, id: str) -> datetime:
+        """Return when a release's content changes by itself: nothing is to be believed
+        of it beyond that instant. Raises Damaged.
+        """
+        return manifest.read_without_files(self.path(id) / "manifest.json").next_change
+
     def lines(self, id: str) -> ManifestLines:
         """Read the lines of a release's manifest.
 
@@ -237,14 +243,15 @@ class Releases:
         """Return whether a rollback holds ``current`` where it is."""
         return self.last_about(self.current()).get("action") == "rollback"
 
-    def chain(self) -> Chain | None:
-        """Return the current release and those that follow it; None where none is.
+    def chain(self) -> Chain:
+        """Return the current release and those that follow it; empty where none is
+        current.
 
         It is of one release where the history names none that follows.
         """
         id = self.current()
         if id is None:
-            return None
+            return Chain(())
         last = self.last_about(id)
         with suppress(ValueError, KeyError, TypeError):
             chain = chain_of(last["chain"])
@@ -284,8 +291,7 @@ class Releases:
 
     def listing(self) -> list[Release]:
         """Return all releases, the newest first."""
-        current, chain = self.current(), self.chain()
-        following = chain.links[1:] if chain else ()
+        current, following = self.current(), self.chain().links[1:]
         starts = {link.id: link.start.isoformat() for link in following}
         return [
             replace(self._release(id, current), start=starts.get(id, ""))
@@ -380,7 +386,7 @@ class Releases:
         """
         with failures(self.out), history.locked(self._history):
             chain = self.chain()
-            if chain is None or chain.in_force(moment) == chain.links[0]:
+            if not chain.is_due(moment):
                 return None
             left = chain.remaining(moment)
             id = left.links[0].id
@@ -429,14 +435,15 @@ class Releases:
         if id is None or not activations or activations[-1]["id"] == id:
             return
 
+        last = self.last_about(id)
         stayed = activation(
             datetime.now(UTC),
             id,
             id,
             f"the activation of {activations[-1]['id'][:12]} was cut short",
-            self.last_about(id).get("action", "activate"),
+            last.get("action", "activate"),
             by="unknown",
-            chain=self.last_about(id).get("chain", ()),
+            chain=last.get("chain", ()),
         )
         history.add(self._history, stayed)
 
@@ -462,10 +469,10 @@ class Releases:
         were current within KEPT_AFTER_ACTIVATION before ``moment``. What was built ahead
         and became current never is none of the newest. Raises Failure.
         """
-        chain, never = self.chain(), history.never_current(self.history())
+        never = history.never_current(self.history())
         counted = [id for id in self.ids() if id not in never]
         spared: set[str | None] = {*counted[:keep]}
-        spared |= {link.id for link in chain.links} if chain else set()
+        spared |= {link.id for link in self.chain().links}
         since = (moment - KEPT_AFTER_ACTIVATION).isoformat(timespec="seconds")
         for entry in self.history():
             if entry["when"] >= since:

@@ -1,8 +1,8 @@
 """The releases that there are: which one is current, since when, who activated it and
-why.
+why, and which ones follow it.
 """
 
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
 from shopwindow import library
@@ -18,39 +18,28 @@ HISTORY_SHOWN = 50
 def page(visit: Visit) -> Page:
     """Return the page of all releases and activations. Nothing can be activated from
     it.
-    """
-    out = visit.workspace.out
-    values: dict[str, Any] = {"out": out, "releases": [], "history": [], "failure": ""}
-    try:
-        values["releases"] = library.releases(out)
-        values["history"] = list(reversed(Releases(out).history()))[:HISTORY_SHOWN]
-    except (Failure, OSError) as failure:
-        values["failure"] = str(failure)
-    values["current"] = next(
-        (each for each in values["releases"] if each.current), None
-    )
-    values["next_change"] = _next_change(out) if values["current"] else None
-    values["back"] = _back(out) if values["current"] else None
-    return Page("releases.html", "Releases", values)
 
-
-def _next_change(out: Path) -> str | None:
-    """Return when the current content would give another release; None for never, or
-    where the manifest cannot be read.
-    """
-    releases = Releases(out)
-    try:
-        instant = releases.manifest(str(releases.current())).next_change
-    except Failure:
-        return None
-    return None if instant.startswith(str(END.year)) else instant
-
-
-def _back(out: Path) -> str | None:
-    """Return the id of the release that `rollback` would activate; None where there is
+    ``next_change``: when the current content would give another release; None for never,
+    or where the manifest cannot be read. ``cut``: why nothing follows the last release of
+    the chain. ``back``: the release that `rollback` would activate; None where there is
     none.
     """
+    out = visit.workspace.out
+    releases = Releases(out)
+    values: dict[str, Any] = {"out": out, "releases": [], "history": [], "failure": ""}
+    values |= {"current": None, "next_change": None, "cut": "", "back": None}
     try:
-        return Releases(out).to_roll_back_to()
-    except Failure:
-        return None
+        values["releases"] = library.releases(out)
+        values["history"] = list(reversed(releases.history()))[:HISTORY_SHOWN]
+    except (Failure, OSError) as failure:
+        values["failure"] = str(failure)
+    for release in values["releases"]:
+        if release.current:
+            values |= {"current": release, "cut": releases.cut()}
+            with suppress(Failure):
+                instant = releases.next_change(release.id)
+                if instant.year != END.year:
+                    values["next_change"] = instant
+            with suppress(Failure):
+                values["back"] = releases.to_roll_back_to()
+    return Page("releases.html", "Releases", values)
