@@ -32,9 +32,7 @@ from typing import Any
 from benchmarks import real_content, same_server
 from benchmarks.measure import Command, proportional
 from benchmarks.same_server import Bare
-from shopwindow.content.reading.listing import shipped
-from shopwindow.content.schemas.schema import Schemas
-from shopwindow.service.serving import load
+from shopwindow import library
 from shopwindow.shop import INTERFACE
 
 ADDRESS = "127.0.0.1"
@@ -160,9 +158,7 @@ def questions(out: Path) -> tuple[list[str], list[str], list[str]]:
     """Events of some stores, searches around the same stores, and everything that a
     store may be asked for.
     """
-    stores = load(out, INTERFACE, Schemas([shipped("schemas")])).content.documents(
-        "store"
-    )
+    stores = library.released_content(INTERFACE, out).documents("store")
     asked = stores[:: max(1, len(stores) // ASKED)][:ASKED]
     events = [f"/store/v1/events?storeId={store['storeId']}" for store in asked]
     places = [

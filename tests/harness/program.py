@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -38,7 +39,7 @@ from shopwindow.retail.mobilelog.line import LogEntry
 from shopwindow.service.database.database import Database
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
-from shopwindow.service.serving import load
+from shopwindow.service.serving import Serving, load_release
 from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import Application, Front
 from shopwindow.shop import INTERFACE
@@ -53,6 +54,7 @@ __all__ = [
     "OutputBusy",
     "Releases",
     "Schemas",
+    "Serving",
     "Watch",
     "verify",
 ]  # types that tests name and do not look into
@@ -111,6 +113,12 @@ def released(folder: Path, out: Path | None = None, *, at: str = AT) -> Path:
     return out
 
 
+def current_loaded(out: Path, interface: Interface = INTERFACE) -> Serving:
+    """The current release of a folder, as a service loads it."""
+    releases = Releases(out)
+    return load_release(releases, releases.find("current"), interface, program_schemas(interface))
+
+
 def served(
     release: Path,
     database: Database | None = None,
@@ -120,13 +128,14 @@ def served(
     content: Content | None = None,
     interface: Interface = INTERFACE,
     describe: Callable[..., Any] | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> Front:
     """The WSGI callable of the service on the current release of a folder, loaded once and for all.
 
-    ``content``: what it answers from in place of the release's.
+    ``content``: what it answers from in place of the release's. ``clock``: its time, in seconds since 1970.
     """
-    loaded = load(release, interface, program_schemas(interface))
-    loaded = replace(loaded, content=content or loaded.content, describe=describe)
+    loaded = current_loaded(release, interface)
+    loaded = replace(loaded, content=content or loaded.content, describe=describe, clock=clock)
     backstage = Backstage(database, LogFile(logs) if logs else None, secret)
     return Front(lambda request: loaded, backstage=backstage)
 

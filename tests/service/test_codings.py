@@ -9,14 +9,12 @@ import pytest
 import zstandard
 
 from facts.conformance import PHONE
-from harness.program import Answer, Application, Schemas, called
+from harness.program import Answer, Application, Serving, called, current_loaded
 from shopwindow.interface.call import Request
 from shopwindow.service.codings import CODINGS, Coding, accepted
 from shopwindow.service.exchange import at_once
 from shopwindow.service.running import Backstage
-from shopwindow.service.serving import Serving, load
 from shopwindow.service.wsgi import Front
-from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}
 LARGE, SMALL = "/store/v2/stores", "/v2/promotions?promoid=6"
@@ -29,8 +27,8 @@ SUFFIXES = {"gzip": "-gz", "br": "-br", "zstd": "-zstd"}
 
 
 @pytest.fixture
-def serving(out: Path, schemas: Schemas) -> Serving:
-    return load(out, INTERFACE, schemas)
+def serving(out: Path) -> Serving:
+    return current_loaded(out)
 
 
 @pytest.fixture

@@ -320,7 +320,7 @@ def test_a_release_past_its_next_change_is_overdue(tmp_path: Path) -> None:
         asked = datetime(2020, 1, 6, 5, tzinfo=UTC) + timedelta(seconds=overdue or 0)
         assert before - SECOND < asked < after + SECOND
         built(content, out, at="2090-01-04T12:00:00Z")
-        assert metric(server, "shopwindow_release_overdue_seconds") == 0
+        awaited(lambda: metric(server, "shopwindow_release_overdue_seconds") == 0)
 
 
 # -- the access log ----------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from shopwindow.interface.answer import Response
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
+from shopwindow.release.moving import behind
 from shopwindow.release.pull_notes import PullNote
 from shopwindow.release.releases import Releases
 from shopwindow.service.database.database import Load
@@ -89,7 +90,8 @@ class Admin:
         self._registry = CollectorRegistry()
         self._registry.register(Counted(shared))
         places = {"releases": out, **(folders or {})}
-        self._registry.register(Figures(self._releases, places, self._database))
+        figures = Figures(self._releases, places, front.serving, self._database)
+        self._registry.register(figures)
 
     def answer(self, path: str) -> Exchange:
         """Answer a request by its path alone."""
@@ -148,14 +150,17 @@ class Admin:
         return checks
 
     def _check_release(self) -> CheckResult:
-        """Check that this worker serves the current release."""
+        """Check that this worker serves the current release, and that it is in force."""
+        current = None
         try:
-            current, fault = self._releases.current(), self._front.fault()
+            current = self._releases.current()
+            late = behind(self._releases, datetime.now(UTC))
         except Failure as failure:
-            current, fault = None, str(failure)
+            late = str(failure)
         serving = self._front.serving({})
         id = serving.id if serving else ""
-        well = current is not None and id == current
+        well = id == current and not late
+        fault = self._front.fault() or late
         return well, {"ok": well, "current": current, "id": id, "fault": fault}
 
     def _check_pull(self) -> CheckResult:

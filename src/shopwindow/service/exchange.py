@@ -18,7 +18,8 @@ The steps, and why in this order:
    their faults.
 10. The operation itself; then headers and content coding. A response from content is
     cached.
-11. What depends on who asks, and so comes after the cache: If-None-Match, and Origin.
+11. What depends on when and who asks, and so comes after the cache: how long the
+    response may be stored, If-None-Match, and Origin.
 
 The steps up to 8 need only the head of a request. ``at_once`` takes these, so that a
 server that has not yet received the body can refuse the request without waiting for it.
@@ -68,6 +69,11 @@ from shopwindow.service.serving import (
 
 DOCUMENTATION_METHODS = ("GET", "HEAD", "OPTIONS")
 """Methods of a page that describes the interface."""
+
+AWAITED_SECONDS = 60.0
+"""How long after its last instant a release's responses are not stored: the next one
+becomes current within a second, and large ones take some more to be loaded.
+"""
 
 DOCUMENTATION = "documentation"
 """What the log and the metrics call a request for a page of the documentation."""
@@ -138,7 +144,8 @@ def _exchange(
     if result is None:
         return None
 
-    response = with_cors(_not_modified(result.response, request), request, serving)
+    response = _not_beyond(serving.next_change - serving.clock(), result.response)
+    response = with_cors(_not_modified(response, request), request, serving)
     return result if response is result.response else result._replace(response=response)
 
 
@@ -429,6 +436,25 @@ def _with_common_headers(response: Response, varies: str) -> Response:
         ("Vary", varies),
     )
     return Response(status, media_type, body, lifetime, common + own)
+
+
+def _not_beyond(left: float, response: Response) -> Response:
+    """Return a response that no cache stores beyond the instant at which content changes
+    by itself, which comes in ``left`` seconds.
+
+    Some time after it, the lifetime is the operation's again: whoever should have moved
+    to the next release has not, nobody knows when somebody will, and caches that store
+    nothing would send every read to this service until then.
+    """
+    lifetime = response.lifetime
+    if lifetime is None or left >= lifetime or left < -AWAITED_SECONDS:
+        return response
+    shorter = max(0, int(left))
+    headers = tuple(
+        (name, text.replace(cache_control(lifetime), cache_control(shorter)))
+        for name, text in response.headers
+    )
+    return response._replace(lifetime=shorter, headers=headers)
 
 
 def _not_modified(response: Response, request: Request) -> Response:

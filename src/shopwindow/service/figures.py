@@ -25,6 +25,7 @@ from shopwindow.release.build_notes import killed_build, last_build
 from shopwindow.release.pull_notes import FAULT_KINDS, PullNote
 from shopwindow.release.releases import Releases
 from shopwindow.service.database.database import Database
+from shopwindow.service.wsgi import FindServing
 
 DATABASE_FOLDER = "database"
 """The name under which a SQLite database stands among the places whose disks are
@@ -36,22 +37,21 @@ class Figures:
     """A collector for prometheus_client.
 
     ``folders`` are the places whose free space is measured, by name, each a folder or a
-    file. ``database``: None where the service has none.
+    file. ``serving`` returns the release being served. ``database``: None where the
+    service has none.
     """
 
     def __init__(
         self,
         releases: Releases,
         folders: Mapping[str, Path],
+        serving: FindServing,
         database: Database | None = None,
     ) -> None:
         self._releases = releases
+        self._serving = serving
         self._folders = folders
         self._database = database
-        self._next_change: tuple[str, str] = (
-            "",
-            "",
-        )  # a release's id and its nextChange
 
     def describe(self) -> list[Metric]:
         """Return nothing: prometheus_client would collect everything only to learn the
@@ -81,23 +81,10 @@ class Figures:
             )
             info.add_metric((current,), 1)
             yield info
-            yield from self._overdue(current)
-
-    def _overdue(self, current: str) -> Iterator[Metric]:
-        # a release never changes, so its manifest is read once
-        if self._next_change[0] != current:
-            try:
-                self._next_change = (
-                    current,
-                    self._releases.manifest(current).next_change,
-                )
-            except Failure:
-                return
-        seconds = time.time() - datetime.fromisoformat(self._next_change[1]).timestamp()
-        help = "Seconds since the content should have changed by itself (nextChange); 0 until then."
-        yield GaugeMetricFamily(
-            "shopwindow_release_overdue_seconds", help, max(0.0, seconds)
-        )
+        if serving := self._serving({}):
+            help = "Seconds since the content should have changed by itself (nextChange); 0 until then."
+            seconds = max(0.0, time.time() - serving.next_change)
+            yield GaugeMetricFamily("shopwindow_release_overdue_seconds", help, seconds)
 
     def _last_build(self) -> Iterator[Metric]:
         last, cut = last_build(self._releases.out), killed_build(self._releases.out)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -137,7 +136,11 @@ class Serving:
     """The interface, with the collections that the release declares."""
     content: Content
     schemas: Schemas
+    next_change: float
+    """When its content changes by itself, in seconds since 1970."""
     cache: ResponseCache = field(default_factory=lambda: ResponseCache(CACHE_BYTES))
+    clock: Callable[[], float] = time.time
+    """Returns the time, in seconds since 1970."""
     loaded: float = field(default_factory=time.time)
     """When it was loaded, in seconds since 1970."""
     status: Callable[[], dict[str, Any]] = dict
@@ -210,12 +213,6 @@ def _host(text: str) -> str:
     return text.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
 
 
-def load(out: Path, interface: Interface, schemas: Schemas) -> Serving:
-    """Load the current release of an output directory. Raises Failure."""
-    releases = Releases(out)
-    return load_release(releases, releases.find("current"), interface, schemas)
-
-
 def load_release(
     releases: Releases,
     id: str,
@@ -240,6 +237,7 @@ def load_release(
         interface,
         content,
         schemas,
+        releases.next_change(id).timestamp(),
         status=status,
         report_damage=report_damage,
         describe=describe,
