@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edge.test_edge_rules import changed
 from harness.content import ROOT
 from harness.program import Content, program_schemas, shopwindow
 from shopwindow import library
@@ -151,6 +152,18 @@ def test_a_place_matches_the_paths_of_its_targets(made: Rules) -> None:
 
 
 # -- keys --------------------------------------------------------------------------------------------------------
+
+
+def test_a_worker_says_how_stale_an_answer_may_be(content: Content) -> None:
+    said = {
+        stale: {
+            route["cacheControl"]
+            for route in table_of(rules(INTERFACE, changed(content, stale=stale), SCHEMAS))["routes"]
+        }
+        for stale in (0, 60)
+    }
+    assert all(each.startswith("max-age=") and "," not in each for each in said[0])
+    assert said[60] == {f"{each}, stale-while-revalidate=60, stale-if-error=60" for each in said[0]}
 
 
 def test_what_is_printed_holds_digests_of_keys_and_no_key(made: Rules) -> None:

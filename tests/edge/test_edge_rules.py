@@ -200,6 +200,7 @@ def test_the_digest_changes_with_what_the_edge_must_know_and_with_nothing_else(c
         changed(content, order_base_url="https://other.larkspurvane.example"),
         changed(content, origins=[]),
         changed(content, lifetimes={"default": {"maxAge": 7}}),
+        changed(content, stale=7),
     ]
     assert {of(each) for each in same} == {of(content)}
     assert len({of(each) for each in others} | {of(content)}) == len(others) + 1

@@ -217,6 +217,18 @@ def test_accept_tells_the_format(edge: Edge, out: Path, content: Content) -> Non
             assert edge("/v2/promotions", Accept=spelt) == expected, spelt
 
 
+def test_answers_say_how_stale_they_may_be(out: Path, content: Content, tmp_path: Path) -> None:
+    nowhere = f"{servers.ADDRESS}:{servers.free_port()}"
+    caching = "max-age=300, stale-while-revalidate=60, stale-if-error=60"
+    with serving(tmp_path, rules_of(out, changed(content, stale=60)), out, nowhere) as edge:
+        came = edge("/v2/promotions")
+        assert (came.status, came.headers["cache-control"]) == (200, caching)
+        assert came.body == file(out, "v2/promotions.json")
+        same = edge("/v2/promotions", If_None_Match=came.headers["etag"])
+        assert (same.status, same.headers["cache-control"]) == (304, caching)
+        assert edge("/v2/nothing").headers["cache-control"] == "no-store"
+
+
 def test_head_has_the_headers_of_get(edge: Edge, out: Path) -> None:
     body = file(out, "v2/promotions.xml")
     expected = replace(served(body, "application/xml", 300), body=b"")

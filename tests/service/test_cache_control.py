@@ -1,4 +1,4 @@
-"""How long caches may store an answer: its operation's lifetime, and never beyond the next instant."""
+"""How long caches may store an answer: its operation's lifetime, never beyond the next instant, and `stale` more."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -88,3 +88,22 @@ def test_what_is_never_stored_stays_so(chain: tuple[Path, datetime]) -> None:
         at = instant - left * SECOND
         assert caching(out, at, "/v2/nothing") == "no-store"
         assert caching(out, at, "/v3/job/refreshjobstatus") == "no-store"
+
+
+# -- stale -------------------------------------------------------------------------------------------------------
+
+STALE = "stale-while-revalidate=60, stale-if-error=60"
+
+
+def test_reads_say_how_stale_they_may_be_and_others_do_not(tmp_path: Path) -> None:
+    out, instant = release(tmp_path, stale=60)
+    far, near = instant - 86400 * SECOND, instant - 20 * SECOND
+    assert caching(out, far) == f"max-age={LIFETIME}, {STALE}"
+    assert caching(out, near) == f"max-age=20, {STALE}"
+    assert caching(out, far, "/v2/nothing") == "no-store"
+    assert caching(out, far, "/v3/job/refreshjobstatus") == "no-store"
+
+
+def test_zero_is_as_none(tmp_path: Path) -> None:
+    out, instant = release(tmp_path, stale=0)
+    assert caching(out, instant - 86400 * SECOND) == f"max-age={LIFETIME}"

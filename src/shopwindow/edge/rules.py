@@ -248,10 +248,11 @@ def place(route: Route) -> str:
 
 
 def _route(operation: Operation, content: Content) -> Route:
-    lifetime = cache_control(content.lifetime(operation.name, operation.lifetime))
+    lifetime = content.lifetime(operation.name, operation.lifetime)
+    caching = cache_control(lifetime, content.setting("stale"))
     query = None if operation.others else tuple(sorted(operation.in_query))
     targets = tuple(_targets(operation, content))
-    return Route(operation.name, operation.path, lifetime, query, targets)
+    return Route(operation.name, operation.path, caching, query, targets)
 
 
 def _targets(operation: Operation, content: Content) -> Iterator[FileTarget]:

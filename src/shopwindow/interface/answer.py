@@ -246,9 +246,18 @@ def no_key() -> Refusal:
 
 
 @cache
-def cache_control(lifetime: int | None) -> str:
-    """Return the Cache-Control of responses; the edge and the service send the same."""
-    return "no-store" if lifetime is None else f"max-age={lifetime}"
+def cache_control(lifetime: int | None, stale: int | None = None) -> str:
+    """Return the Cache-Control of responses; the edge and the service send the same.
+
+    ``stale``: seconds beyond the lifetime for which a cache may send a response while it
+    fetches another, or cannot (RFC 5861); site.yaml's `stale` says so for reads.
+    """
+    if lifetime is None:
+        return "no-store"
+    text = f"max-age={lifetime}"
+    if stale:
+        text += f", stale-while-revalidate={stale}, stale-if-error={stale}"
+    return text
 
 
 def vary(content: Content) -> str:

@@ -279,7 +279,9 @@ def _answered(
         outcome = backstage.perform(call, request, serving.content, serving.status)
         response = respond_to_action(call, outcome, serving.schemas)
 
-    response = encoded(_with_common_headers(response, serving.vary), arrival.codings)
+    stale = serving.content.setting("stale")
+    response = _with_common_headers(response, serving.vary, stale)
+    response = encoded(response, arrival.codings)
     name, application = call.operation.name, arrival.application
     result = Exchange(response, name, application, ignored=call.ignored)
     if is_from_content and arrival.cache_key:
@@ -423,7 +425,9 @@ def _below(base: str, path: str) -> str | None:
 # -- the headers of a response ---------------------------------------------------------
 
 
-def _with_common_headers(response: Response, varies: str) -> Response:
+def _with_common_headers(
+    response: Response, varies: str, stale: int | None = None
+) -> Response:
     """Add the headers that do not depend on who asks: type, caching and, with 200, the
     ETag.
     """
@@ -432,7 +436,7 @@ def _with_common_headers(response: Response, varies: str) -> Response:
         own = (("ETag", etag(body)), *own)
     common = (
         ("Content-Type", media_type),
-        ("Cache-Control", cache_control(lifetime)),
+        ("Cache-Control", cache_control(lifetime, stale)),
         ("Vary", varies),
     )
     return Response(status, media_type, body, lifetime, common + own)

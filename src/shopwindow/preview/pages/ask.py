@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from shopwindow.content.kinds import titled
-from shopwindow.interface.answer import API_KEY_HEADER, Response
+from shopwindow.interface.answer import API_KEY_HEADER, cache_control
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, indented
 from shopwindow.interface.operation import FromContent, Operation, Parameter
 from shopwindow.preview.index_builds import IndexOfTree
@@ -207,10 +207,15 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         value = orjson.loads(response.body)
         if origins is not None and origins.traced == value:
             value = origins.traced
+    headers = (
+        ("Content-Type", response.media_type),
+        ("Cache-Control", cache_control(response.lifetime, content.setting("stale"))),
+        *response.headers,
+    )
     return Answer(
         request,
         response.status,
-        _headers(response),
+        headers,
         text[:MAX_SHOWN],
         value,
         is_cut,
@@ -267,13 +272,3 @@ def _source(visit: Visit, kind: str, id: str) -> SourceDocument:
     line, path = visit.files.line(document), document.layers[-1].path
     title = titled(described, document.value)
     return SourceDocument(kind, id, title, path, line, has_card=True)
-
-
-def _headers(response: Response) -> tuple[tuple[str, str], ...]:
-    lifetime = response.lifetime
-    caching = "no-store" if lifetime is None else f"max-age={lifetime}"
-    return (
-        ("Content-Type", response.media_type),
-        ("Cache-Control", caching),
-        *response.headers,
-    )
