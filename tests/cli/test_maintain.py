@@ -96,6 +96,18 @@ def test_a_build_is_due_once_next_change_has_passed(minimal: Path) -> None:
     assert outcomes(maintain(minimal.parent, "build")) == {"build": "not due"}
 
 
+def test_no_build_ends_what_was_built_ahead(minimal: Path) -> None:
+    out, now = minimal.parent / "dist", datetime.now(UTC)
+    start = (now - timedelta(days=9)).isoformat(timespec="seconds")
+    assert build(minimal, out, "--ahead", "20", at=start).status == 0
+    releases = Releases(out)
+    chain = releases.chain()  # a release for each week, which has opening hours of its own
+    first, *_, last = (releases.next_change(link.id) for link in chain.links)
+    assert first < now < last
+    assert outcomes(maintain(minimal.parent, "build")) == {"build": "not due"}
+    assert releases.chain() == chain
+
+
 def test_without_a_release_there_is_one_afterwards(minimal: Path) -> None:
     ran = maintain(minimal.parent, "build", "prune")
     assert outcomes(ran) == {"build": "done", "prune": "done"}

@@ -1,13 +1,20 @@
 """Releases of later instants that a build writes ahead: what each is, what they share, and what ends them."""
 
 import os
+import re
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from harness.content import AT, promotion, small, write
-from harness.program import Releases, build, built, checked, current, history, manifest, shopwindow, tree
+from harness.content import AT, Json, promotion, site, small, store, write
+from harness.program import Content, Releases, build, built, checked, current, history, manifest, shopwindow, tree
+from shopwindow import library
+from shopwindow.interface.call import Call
+from shopwindow.interface.operation import FromContent
+from shopwindow.shop import INTERFACE
 
 WINDOWS = {
     "2026-11-25": promotion(1, publish={"from": "2026-11-25 06:00"}),
@@ -140,6 +147,34 @@ def test_what_breaks_later_is_a_problem_of_a_check_ahead(breaking: Path) -> None
     assert shopwindow("check", "--content", breaking, "--at", AT, "--ahead", "1").status == 0
     ran = shopwindow("check", "--content", breaking, "--at", AT, "--ahead")
     assert (ran.status, f"{SINCE}this breaks phone 2.0" in ran.out) == (1, True)
+
+
+def test_a_limit_that_a_later_instant_passes_ends_the_chain_before_it(content: Path, tmp_path: Path) -> None:
+    files = len(manifest(tmp_path / "now" / "releases" / built(content, tmp_path / "now"))["files"])
+    later = store(3, publish={"from": "2026-11-25 06:00"})
+    write(content, {"site.yaml": site(max_files=files), "stores/later.yaml": later})
+    ran = build(content, tmp_path / "dist", "--ahead", "30")
+    since = "from 2026-11-25 06:00 (America/New_York) on: "
+    assert (ran.status, chain(tmp_path / "dist")) == (0, [])
+    assert re.search(f"the releases ahead end there: {re.escape(since)}[0-9]+ files would be written", ran.out)
+
+
+def test_a_view_that_fails_at_a_later_instant_lets_the_release_of_now_go_out(content: Path, tmp_path: Path) -> None:
+    whole = INTERFACE.operation["promotions_v2"]
+    assert isinstance(whole.source, FromContent)
+    view = whole.source.view
+
+    def failing(published: Content, call: Call) -> Json:
+        if published.document("promotion", "promoId", 1):
+            raise ZeroDivisionError("a fault of the view")
+        return view(published, call)
+
+    own = replace(whole, source=replace(whole.source, view=failing))
+    interface = replace(INTERFACE, operations=tuple(own if each is whole else each for each in INTERFACE.operations))
+    done = library.build(interface, content, tmp_path, at=AT, ahead=timedelta(days=30), jobs=1)
+    assert done.built is not None
+    assert (done.activated, current(tmp_path), chain(tmp_path)) == (True, done.built.id, [])
+    assert done.built.cut.startswith("from 2026-11-25 06:00 (America/New_York) on: promotions_v2: its view failed for ")
 
 
 # -- pruning -----------------------------------------------------------------------------------------------------

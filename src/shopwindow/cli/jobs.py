@@ -72,12 +72,15 @@ class _Skipped(Exception):
 
 
 def _build(plan: Plan, now: datetime) -> str:
-    """Build once the content changes by itself. In between, a pipeline or an editor
-    builds.
+    """Build once the content changes by itself, and nothing was built ahead for then.
+
+    In between, a pipeline or an editor builds. What was built ahead follows by itself,
+    and a build would end it.
     """
     releases = Releases(Path(plan.out))
-    id = releases.current()
-    if plan.build == "due" and id is not None:
+    links = releases.chain().links
+    if plan.build == "due" and links:
+        id = links[-1].id
         due = releases.next_change(id)
         if now < due:
             words = f"release {id[:12]} changes by itself at {due.isoformat()}"
