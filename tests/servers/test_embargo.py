@@ -29,12 +29,14 @@ SECRET = "An event that nobody may know of today"
 class Shop:
     """An output directory with a release of now and one of tomorrow, a host that has pulled both, and the target.
 
+    ``later``: the id of tomorrow's.
     ``private``: what a reader of the target meets on the way from the pointer to the objects of tomorrow's release:
     keys and bytes. ``urls``: those of its files that are not in today's.
     """
 
     host: Path
     target: Path
+    later: str
     private: Mapping[str, bytes]
     urls: list[str]
 
@@ -56,14 +58,13 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
     ):
         ran = shopwindow(*command)
         assert ran.status == 0, ran.err
-    chain = Releases(host).chain()
-    assert chain is not None
-    today, later = chain.links[0].id, chain.links[-1].id
+    links = Releases(host).chain().links
+    today, later = links[0].id, links[-1].id
     assert today != later
     files, now = Releases(host).lines(later).files, Releases(host).lines(today).files
     urls = [orjson.loads(line)["url"] for path, line in files.items() if now.get(path) != line]
     assert any(SECRET.encode() in (Releases(host).path(later) / "files" / path).read_bytes() for path in files)
-    return Shop(host, work / "target", dict(_private(work / "target", later)), urls)
+    return Shop(host, work / "target", later, dict(_private(work / "target", later)), urls)
 
 
 def _private(target: Path, id: str) -> Iterator[tuple[str, bytes]]:
@@ -116,13 +117,13 @@ def test_no_document_of_tomorrow_is_answered(shop: Shop, asking: Asking) -> None
         answer = asking(parts.path + f"?{parts.query}" * bool(parts.query))
         statuses.add(answer.status)
         assert SECRET.encode() not in answer.body, url
+        assert shop.later.encode() not in answer.body, url
     assert 200 in statuses  # such as the list of events, without this one
 
 
 def test_nothing_of_the_target_is_answered(shop: Shop, asking: Asking) -> None:
     """By the names that things have at the target and in the output directory, and by ways around."""
-    later = orjson.loads(shop.private[layout.POINTER])["chain"][-1]["id"]
-    there = [*shop.private, "content.json", "manifest.json", f"releases/{later}/content.json", "history.jsonl"]
+    there = [*shop.private, "content.json", "manifest.json", f"releases/{shop.later}/content.json", "history.jsonl"]
     for name in there:
         for target in (f"/{name}", f"/../{name}", f"/v2/%2e%2e/{name}", f"/v2/..%2f{name}"):
             answer = asking(target)

@@ -19,7 +19,7 @@ from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.build_notes import last_build
-from shopwindow.release.chain import Chain, Link
+from shopwindow.release.chain import Chain
 from shopwindow.release.changes import content_of
 from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.releases import Releases, private_digest
@@ -165,8 +165,8 @@ def outgoing(out: Path) -> Outgoing:
     Raises Failure where there is none, or one is not complete.
     """
     releases = Releases(out)
-    id = releases.find("current")
-    chain = releases.chain() or Chain((Link(id, datetime.now(UTC)),))
+    releases.find("current")  # a Failure where there is none
+    chain = releases.chain()
     ids = {link.id for link in chain.links}
     return Outgoing(chain, {id: _outgoing_release(releases, id) for id in ids})
 

@@ -218,7 +218,7 @@ def _is_here(last: Pulled, chain: Chain, releases: Releases, now: datetime) -> b
     present = releases.chain()
     ids = {link.id for link in chain.remaining(now).links}
     is_here = ids <= last.intact and all(map(releases.complete, ids))
-    if present is None or not is_here:
+    if not present.links or not is_here:
         return False
     if releases.pinned():
         return last.pinned or present.links[0].id == chain.in_force(now).id

@@ -43,7 +43,7 @@ def listing(bucket: Bucket) -> list[Release]:
     present = pointer.read(bucket).pointer
     now = datetime.now(UTC)
     current = present.id(now) if present else None
-    ahead = present.chain.ahead(now) if present else ()
+    ahead = present.chain.remaining(now).links[1:] if present else ()
     starts = {link.id: link.start.isoformat() for link in ahead}
 
     def listed(id: str) -> Release:
@@ -94,7 +94,7 @@ def verify(
     present = pointer.require(bucket, pointer.read(bucket).pointer)
     ids, now = [named(bucket, present, id)], datetime.now(UTC)
     if ids == [present.id(now)]:
-        ids += [link.id for link in present.chain.ahead(now)]
+        ids += [link.id for link in present.chain.remaining(now).links[1:]]
     releases = [layout.published(bucket, id) for id in ids]
 
     fault = partial(layout.fault, bucket)
