@@ -107,3 +107,15 @@ def test_a_kind_of_which_one_is_always_live_has_no_gap() -> None:
 def test_nothing_is_scheduled_in_content_without_windows_and_dates() -> None:
     listed = calendar(of({"id": 1, "name": "Always"}), KINDS, NOVEMBER, DECEMBER)
     assert (list(listed.happenings), listed.last) == ([], None)
+
+
+def test_what_reaches_over_the_range_is_cut_off_and_what_only_touches_it_is_not_there() -> None:
+    over = {"id": 1, "name": "Coats", "publish": window("2026-10-05", "2026-12-12")}
+    ended = {"id": 2, "name": "Boots", "publish": window("2026-10-09", "2026-11-01")}
+    to_come = {"id": 3, "name": "Bags", "publish": window("2026-12-01", "2026-12-24")}
+    began = {"id": 4, "name": "Hats", "publish": window("2026-10-09", "2026-11-20")}
+    listed = calendar(of(over, ended, to_come, began), KINDS, NOVEMBER, DECEMBER)
+    assert [(each.id, each.label) for each in listed.happenings] == [("2", "goes off"), ("4", "goes off")]
+    assert (list(listed.gaps), list(listed.overlaps)) == ([], [Stretch(NOVEMBER, day(20), "sale", ("1", "4"))])
+    assert listed.last is not None
+    assert (listed.last.id, calendar(of(over), KINDS, NOVEMBER, DECEMBER, looks_beyond=False).last) == ("3", None)

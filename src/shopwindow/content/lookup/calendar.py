@@ -7,7 +7,7 @@ happens several times.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Documents
-from shopwindow.content.documents.schedule import ALWAYS, BEGINNING, END, Window
+from shopwindow.content.documents.schedule import ALWAYS, BEGINNING, Window
 from shopwindow.content.documents.zones import Zones
 from shopwindow.content.kinds import Kind, titled
 
@@ -58,7 +58,7 @@ class Calendar:
 
     ``happenings``, ``gaps`` and ``overlaps`` are in order of time; stretches are cut
     off at the two instants. ``last`` is the last thing that happens ever, also beyond
-    them; None where nothing is scheduled at all.
+    them; None where nothing is scheduled at all, or nobody looked beyond them.
     """
 
     start: datetime
@@ -70,65 +70,66 @@ class Calendar:
 
 
 def calendar(
-    documents: Documents, kinds: Iterable[Kind], start: datetime, end: datetime
+    documents: Documents,
+    kinds: Sequence[Kind],
+    start: datetime,
+    end: datetime,
+    *,
+    looks_beyond: bool = True,
 ) -> Calendar:
-    """Return what happens from ``start`` (inclusive) to ``end`` (exclusive)."""
-    scheduled = [kind for kind in kinds if not kind.streamed]
-    everything = sorted(
-        happening
-        for kind in scheduled
-        for happening in _happenings(documents, kind, scheduled)
-    )
+    """Return what happens from ``start`` (inclusive) to ``end`` (exclusive).
+
+    ``looks_beyond``: look for the last thing of all, too, which takes as long again.
+    """
     between = Window(start, end)
+    everything = _happenings(documents, kinds, ALWAYS) if looks_beyond else ()
     stretches = [
-        part for kind in scheduled for part in _stretches(documents, kind, between)
+        part for kind in kinds for part in _stretches(documents, kind, between)
     ]
     return Calendar(
         start,
         end,
-        [happening for happening in everything if happening.moment in between],
+        sorted(_happenings(documents, kinds, between)),
         sorted(part for part in stretches if not part.ids),
         sorted(part for part in stretches if part.ids),
-        everything[-1] if everything else None,
+        max(everything, default=None),
     )
-
-
-def _happenings(
-    documents: Documents, kind: Kind, kinds: Sequence[Kind]
-) -> Iterator[Happening]:
-    site = documents.zone
-    zones = Zones(kind, kinds, documents.of)
-    for document in documents.of(kind.name):
-        yield from _window_ends(kind, document.value, site)
-        if kind.dates is not None:
-            name, title = identity(kind, document.value), titled(kind, document.value)
-            for zone in zones.of(document.value, site):
-                for label, moment in kind.dates(document.value, zone):
-                    yield Happening(moment, kind.name, name, title, label, zone.key)
-
-
-def _window_ends(
-    kind: Kind, value: dict[str, Any], site: ZoneInfo
-) -> Iterator[Happening]:
-    name, title = identity(kind, value), titled(kind, value)
-    window = schedule.window(value, site)
-    for moment, label in ((window.start, GOES_LIVE), (window.end, GOES_OFF)):
-        if moment not in (BEGINNING, END):
-            yield Happening(moment, kind.name, name, title, label, site.key)
 
 
 def upcoming(
     documents: Documents, kinds: Iterable[Kind], start: datetime, end: datetime
 ) -> list[Happening]:
     """Return what goes live and off after ``start`` and before ``end``, in order."""
-    return sorted(
-        happening
-        for kind in kinds
-        if not kind.streamed
-        for document in documents.of(kind.name)
-        for happening in _window_ends(kind, document.value, documents.zone)
-        if start < happening.moment < end
-    )
+    undated = [replace(kind, dates=None) for kind in kinds]
+    listed = _happenings(documents, undated, Window(start, end))
+    return sorted(happening for happening in listed if happening.moment > start)
+
+
+def _happenings(
+    documents: Documents, kinds: Sequence[Kind], between: Window
+) -> Iterator[Happening]:
+    """Yield what happens between two instants, in no order."""
+    for kind in kinds:
+        zones = Zones(kind, kinds, documents.of)
+        for document in documents.of(kind.name):
+            value = document.value
+            for moment, label, zone in _moments(kind, value, documents.zone, zones):
+                if moment in between and moment != BEGINNING:
+                    name, title = identity(kind, value), titled(kind, value)
+                    yield Happening(moment, kind.name, name, title, label, zone.key)
+
+
+def _moments(
+    kind: Kind, value: dict[str, Any], site: ZoneInfo, zones: Zones
+) -> Iterator[tuple[datetime, str, ZoneInfo]]:
+    """Yield the ends of a document's window, also those that it has not, and its dates."""
+    window = schedule.window(value, site)
+    yield window.start, GOES_LIVE, site
+    yield window.end, GOES_OFF, site
+    if kind.dates is not None:
+        for zone in zones.of(value, site):
+            for label, moment in kind.dates(value, zone):
+                yield moment, label, zone
 
 
 def identity(kind: Kind, value: Mapping[str, Any]) -> str:
@@ -156,15 +157,12 @@ def _stretches(documents: Documents, kind: Kind, between: Window) -> Iterator[St
     bounded = [(id, window) for id, window in windows if window != ALWAYS]
     if not bounded:
         return
+    near = [one for one in bounded if one[1].overlaps(between)]
     moments = {between.start, between.end}
-    moments |= {
-        moment for _, window in bounded for moment in (window.start, window.end)
-    }
-    inside = sorted(
-        moment for moment in moments if between.start <= moment <= between.end
-    )
+    for _, window in near:
+        moments |= {max(between.start, window.start), min(between.end, window.end)}
     always = len(bounded) < len(windows)
-    for start, end in pairwise(inside):
-        live = tuple(sorted(id for id, window in bounded if start in window))
+    for start, end in pairwise(sorted(moments)):
+        live = tuple(sorted(id for id, window in near if start in window))
         if len(live) > 1 or (not live and not always):
             yield Stretch(start, end, kind.name, live)

@@ -4,7 +4,7 @@ repository.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 from shopwindow.content.reading.git import GitFailed, git
@@ -63,15 +63,8 @@ def _commits(porcelain: str) -> Iterator[Commit]:
 
 
 def _commit(id: str, about: dict[str, str]) -> Commit:
-    zone = _zone(about.get("author-tz", "+0000"))
+    zone = datetime.strptime(about.get("author-tz", "+0000"), "%z").tzinfo
     time = datetime.fromtimestamp(int(about["author-time"]), UTC).astimezone(zone)
     if id == NOT_COMMITTED:
         return Commit("", "", time, "not committed yet")
     return Commit(id, about.get("author", ""), time, about.get("summary", ""))
-
-
-def _zone(offset: str) -> timezone:
-    """Return a zone by git's way to write its offset, such as -0500."""
-    hours, minutes = int(offset[-4:-2]), int(offset[-2:])
-    east = timedelta(hours=hours, minutes=minutes)
-    return timezone(-east if offset.startswith("-") else east)

@@ -103,9 +103,7 @@ def scan(
     scanned = _Scan(folder, kinds, unread)
     scanned.walk(str(folder), "", None)
     sources, problems = scanned.sources, scanned.problems
-    if not any(source.path == SITE_FILE for source in sources) and not any(
-        p.path == SITE_FILE for p in problems
-    ):
+    if SITE_FILE not in {*(s.path for s in sources), *(p.path for p in problems)}:
         problems.append(
             Problem(
                 "tree.site",
@@ -114,7 +112,7 @@ def scan(
                 allowed="every content folder has one",
             )
         )
-    sources.sort(key=lambda source: source.path)
+    sources.sort()
     return sources, problems
 
 
@@ -128,10 +126,7 @@ def is_outdated(
 
     Kinds of two checks are never the same objects, so they are not compared.
     """
-    try:
-        listed, _ = scan(folder, kinds, unread)
-    except OSError:
-        return True
+    listed, _ = scan(folder, kinds, unread)
     return [one.state for one in listed] != [one.state for one in sources]
 
 
@@ -174,11 +169,8 @@ class _Scan:
             return
         for entry in entries:
             path = prefix + entry.name
-            if (
-                entry.name.startswith(".")
-                or _is_readme(entry.name)
-                or path == "sample-keys.txt"
-            ):
+            is_readme = entry.name.upper().partition(".")[0] == "README"
+            if is_readme or entry.name.startswith(".") or path == "sample-keys.txt":
                 continue
             status = self._status(entry, path)
             if status is None:
@@ -192,11 +184,9 @@ class _Scan:
         """Return the status of an entry; None, and a problem, where it cannot be used."""
         try:
             path.encode()
-            if entry.is_symlink():
-                found = link_fault(entry.path, self.root)
-                if found:
-                    self._report("tree.link", path, found, LINK)
-                    return None
+            if entry.is_symlink() and (found := link_fault(entry.path, self.root)):
+                self._report("tree.link", path, found, LINK)
+                return None
             return entry.stat()
         except UnicodeEncodeError:
             shown = path.encode(errors="backslashreplace").decode()
@@ -355,10 +345,6 @@ def link_fault(path: str, root: str) -> str:
     if not target.startswith(root + os.sep):
         return f"a link out of the content folder, to {target!r}"
     return "a link to a folder" if os.path.isdir(target) else ""
-
-
-def _is_readme(name: str) -> bool:
-    return name.upper().partition(".")[0] == "README"
 
 
 def _endings(kind: Kind) -> tuple[str, ...]:

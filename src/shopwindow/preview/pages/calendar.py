@@ -52,7 +52,8 @@ def page(visit: Visit) -> Page:
     first = _month(visit.query.get("month", ""), visit.moment.astimezone(visit.zone))
     following = _next(first)
     start, end = (first_instant(day, visit.zone) for day in (first, following))
-    listed = calendar(documents, visit.snapshot.interface.kinds, start, end)
+    kinds = visit.snapshot.interface.kinds
+    listed = calendar(documents, kinds, start, end, looks_beyond=False)
     happenings = list(filter(_wanted(visit), listed.happenings))
     by_day = _by_day(visit, happenings)
     chosen = _chosen(visit, by_day)
