@@ -48,6 +48,12 @@ holds ten.
 @click.command()
 @CONTENT_DIR
 @OUT
+@click.option(
+    "--site",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Lay FILE over site.yaml, as for staging: what FILE says counts, and null takes an entry away.",
+)
 @AT
 @JOBS
 @click.option(
@@ -65,6 +71,7 @@ holds ten.
 def build(
     content: str,
     out: str,
+    site: Path | None,
     at: str | None,
     ahead: timedelta,
     jobs: int | None,
@@ -93,6 +100,7 @@ def build(
         interface(),
         Path(content),
         Path(out),
+        site=site,
         at=at,
         ahead=ahead,
         jobs=jobs,

@@ -21,18 +21,14 @@ from shopwindow.content.reading.steps import Steps, no_steps
 
 # ruff: noqa: F401 (imported for the type checker alone: `__getattr__` returns the names)
 if TYPE_CHECKING:
-    from shopwindow.library.answering import (
-        why_answered,
-    )
+    from shopwindow.library.answering import why_answered
     from shopwindow.library.building import (
         Build,
         build,
         counted,
         indexed_content,
     )
-    from shopwindow.library.checking import (
-        check,
-    )
+    from shopwindow.library.checking import check
     from shopwindow.library.edges import (
         NewKey,
         edge_configured,
@@ -77,9 +73,7 @@ if TYPE_CHECKING:
         new,
         start,
     )
-    from shopwindow.library.serving import (
-        application,
-    )
+    from shopwindow.library.serving import application
     from shopwindow.library.showing import (
         CALENDAR_DAYS,
         calendar,

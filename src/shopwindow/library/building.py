@@ -10,7 +10,8 @@ from pathlib import Path
 from shopwindow.content.check.folder import Checked, CheckOptions
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.documents.documents import Content, Documents
-from shopwindow.content.reading.listing import COLLECTIONS
+from shopwindow.content.kinds import SITE
+from shopwindow.content.reading.listing import COLLECTIONS, Source
 from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.edge.rules import digest, rules
 from shopwindow.interface.collections import Declared
@@ -38,6 +39,11 @@ from shopwindow.release.prerender import planned_operations
 from shopwindow.release.program import program_digest
 from shopwindow.release.releases import OutputBusy, Releases
 
+OVERLAY_ADVICE = (
+    "write what differs from site.yaml into it, as `base_url: https://staging.example`"
+)
+"""What to do where there is no file to be laid over site.yaml."""
+
 
 @dataclass(frozen=True)
 class Build:
@@ -64,6 +70,7 @@ def build(
     content: Path,
     out: Path,
     *,
+    site: Path | None = None,
     at: str | None = None,
     ahead: timedelta = timedelta(),
     jobs: int | None = None,
@@ -74,26 +81,31 @@ def build(
     """Check a content folder, write a release to ``out`` and activate it, unless
     `current` is pinned.
 
-    ``at`` is the instant whose content counts, as `moment_of` reads it. ``ahead``: the
-    releases of the instants within this time after it, at which content changes by
-    itself, are written as well, and follow the first one at their instants. A ``fresh``
-    build reads and writes everything again; the release is the same. The other arguments
-    are those of `check`; without a stored ``memory`` there is one in ``out``. How the build
-    ended is recorded in last-build.json, and while it is at work, in building.json.
+    ``site`` is a file that is laid over site.yaml, wherever it is. ``at`` is the instant
+    whose content counts, as `moment_of` reads it. ``ahead``: the releases of the instants
+    within this time after it, at which content changes by itself, are written as well, and
+    follow the first one at their instants. A ``fresh`` build reads and writes everything
+    again; the release is the same. The other arguments are those of `check`; without a
+    stored ``memory`` there is one in ``out``. How the build ended is recorded in
+    last-build.json, and while it is at work, in building.json.
 
     Raises Misuse, Failure (a full disk, a damaged release) or OutputBusy, where another
     process changes ``out``.
     """
     if out.absolute().is_relative_to(content.absolute()):
-        lies_within = f"{out} lies within --content {content}"
-        raise Misuse("out", f"{lies_within}, whose every file is content")
+        inside = f"{out} lies within --content {content}, whose every file is content"
+        raise Misuse("out", inside)
     started = datetime.now(UTC)
     program = program_digest(interface, content / COLLECTIONS, without=(content, out))
-    if fresh:
-        memory = Memory(None, program)
-    elif memory is None or memory.folder is None:
-        memory = Memory(out / ".cache", program)
-    options = CheckOptions(jobs=jobs, progress=steps("checking"), memory=memory, at=at)
+    if fresh or memory is None or memory.folder is None:
+        memory = Memory(None if fresh else out / ".cache", program)
+    options = CheckOptions(
+        jobs=jobs,
+        progress=steps("checking"),
+        memory=memory,
+        overlays=[_overlay(site)] if site else (),
+        at=at,
+    )
     work = _BuildWork(
         interface, content, out, options, program, fresh, steps, started, ahead
     )
@@ -105,6 +117,14 @@ def build(
         except (Failure, OSError) as failure:
             work.record("FAILED", str(failure))
             raise
+
+
+def _overlay(path: Path) -> Source:
+    """Return a file that is laid over site.yaml. Raises Failure where it cannot be read."""
+    with failures(path, OVERLAY_ADVICE):
+        status, data = path.stat(), path.read_bytes()
+    changed, inode = status.st_mtime_ns, status.st_ino
+    return Source(str(path.absolute()), SITE, len(data), changed, inode, data)
 
 
 @dataclass(frozen=True)
@@ -158,9 +178,8 @@ class _BuildWork:
             activated = activation.activate_chain(releases, built.chain, moment)
             self.record("SUCCESS", built.cut, release=built.id)
             current = releases.current()
-            warnings = [*checked.warnings, *built.refused]
             return Build(
-                replace(checked, warnings=warnings),
+                replace(checked, warnings=[*checked.warnings, *built.refused]),
                 built,
                 activated,
                 current,
@@ -256,7 +275,9 @@ def counted(
     """
     interface = content.interface
     with indexed_content(content, at=at, jobs=jobs) as indexed:
-        planned = planned_operations(interface, indexed)
-        files = {each.operation.name: each.files for each in planned}
+        files = {
+            each.operation.name: each.files
+            for each in planned_operations(interface, indexed)
+        }
     for operation in interface.operations:
         yield operation, files.get(operation.name)

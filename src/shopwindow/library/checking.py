@@ -151,8 +151,9 @@ def _hold_at(
     if options.memory.folder is not None:
         for index in interface.indexes:
             if index.name in documents.feeds:
-                feeds = documents.feeds[index.name]
-                digests[index.name] = index_state(index, feeds, published, "")
+                digests[index.name] = index_state(
+                    index, documents.feeds[index.name], published, ""
+                )
     with on_demand(
         interface.indexes, documents.feeds, published, jobs=options.jobs
     ) as opened:

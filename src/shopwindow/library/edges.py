@@ -50,17 +50,14 @@ def new_key(interface: Interface, content: Path, application: str) -> NewKey:
     the problems may be that this application lacks its first key, so a key is generated
     all the same. Raises Misuse where the content has no such application.
     """
-    documents = check(interface, content).documents
-    if documents is None:
-        return NewKey(*api_keys.new_key(), application_checked=False)
-    names = []
-    if interface.applications is not None:
+    documents, names = check(interface, content).documents, list[str]()
+    if documents and interface.applications is not None:
         identity = str(interface.kind[interface.applications].identity)
         kind_documents = documents.of(interface.applications)
         names = [str(document.value[identity]) for document in kind_documents]
-    if application not in names:
+    if documents and application not in names:
         raise Misuse("", unknown_application(application, names))
-    return NewKey(*api_keys.new_key(), application_checked=True)
+    return NewKey(*api_keys.new_key(), application_checked=documents is not None)
 
 
 def nginx_configuration(

@@ -147,8 +147,7 @@ def fixes(
             unread=prepared.unread,
             unsaved=unsaved,
         )
-        interface = with_contract_rules(prepared)
-        without_feeds = replace(interface, indexes=indexes)
+        without_feeds = replace(with_contract_rules(prepared), indexes=indexes)
         return check_folder(content, prepared.schemas, without_feeds, options)
 
     return repair_of(content, checked, again, only)

@@ -81,8 +81,8 @@ def editor_schemas(
     prepared = declared(interface, content)
     if problems := [*prepared.schemas.problems, *prepared.problems]:
         return [], problems
-    root = content.absolute().parent
-    name = content.absolute().name
+    whole = content.absolute()
+    root, name = whole.parent, whole.name
     if editor == "vscode":
         files = vscode.files(prepared.interface, prepared.schemas, name)
         return vscode.write(root, files), []

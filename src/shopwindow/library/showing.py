@@ -60,8 +60,8 @@ def show(
     Raises Misuse, also for an operation that only the running service answers.
     """
     format = require_format(form)
-    interface = content.interface
-    published = live_at(interface, content.documents, at)
+    interface, documents = content.interface, content.documents
+    published = live_at(interface, documents, at)
     names = interface.application_names(published)
     if app is not None and app not in names:
         raise Misuse("app", unknown_application(app, names))
@@ -69,7 +69,7 @@ def show(
     return show_unbuilt(
         interface,
         content.shelf.schemas,
-        content.documents,
+        documents,
         published,
         request,
         application,
@@ -125,11 +125,9 @@ def calendar(
     """
     documents = content.documents
     first = moment_of(start, documents)
-    last = (
-        first + timedelta(days=CALENDAR_DAYS)
-        if end is None
-        else moment_of(end, documents)
-    )
+    last = first + timedelta(days=CALENDAR_DAYS)
+    if end is not None:
+        last = moment_of(end, documents)
     if last <= first:
         raise Misuse("to", f"{end}: must be after {start or 'now'}")
     return calendar_of(documents, content.interface.kinds, first, last)
@@ -152,5 +150,4 @@ def unknown_application(name: str, names: Sequence[str]) -> str:
     """Return a sentence that lists the applications that there are, and names the
     nearest.
     """
-    listed = ", ".join(names)
-    return f"{name!r}: the applications are {listed}{suggestion(name, names)}"
+    return f"{name!r}: the applications are {', '.join(names)}{suggestion(name, names)}"

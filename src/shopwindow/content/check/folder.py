@@ -116,6 +116,7 @@ class CheckOptions:
     problems: Sequence[Problem] = ()
     unread: Sequence[str] = ()
     unsaved: Mapping[str, bytes] = field(default_factory=dict)
+    overlays: Sequence[Source] = ()
     at: str | None = None
 
 
@@ -186,6 +187,7 @@ class _Check:
             else source
             for source in listed
         ]
+        self.sources += options.overlays
         self.by_path = {source.path: source for source in self.sources}
         self.reading = FolderReading(folder, self.sources, interface.kinds, schemas)
         self.reading.problems += (*schemas.problems, *options.problems, *unusable)

@@ -18,11 +18,18 @@ from shopwindow.content.documents import expressions, site
 from shopwindow.content.documents.characters import not_xml
 from shopwindow.content.documents.documents import Document, Documents, Layer
 from shopwindow.content.documents.finding import Finding
-from shopwindow.content.documents.layers import Assembly, Forgotten, assemble, origin
+from shopwindow.content.documents.layers import (
+    Assembly,
+    Forgotten,
+    assemble,
+    merge,
+    origin,
+    useless_nulls,
+)
 from shopwindow.content.kinds import SITE, Kind
-from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.listing import SITE_FILE, Source
 from shopwindow.content.reading.slips import slips_in
-from shopwindow.content.reading.text import text_of
+from shopwindow.content.reading.text import YamlText, text_of
 from shopwindow.content.reading.yaml import Malformed
 from shopwindow.content.rules.allowances import AllowComment, allowances
 from shopwindow.content.schemas.lines import LineFaults, LineGroup, LineGroups
@@ -81,38 +88,32 @@ class FolderReading:
     def site(self) -> tuple[Document, expressions.Names | None]:
         """Return the document of site.yaml, and the names that other files may use.
 
-        Where the file has faults, the document is empty, and the names are those that
-        have no part in the faults. The names are None where the faults hide which names
-        there are.
+        What is laid over the file is merged with it. Where one of them has faults, the
+        document is empty, and the names are those that have no part in the faults. The
+        names are None where the faults hide which names there are.
         """
-        source, empty = self._by_path.get("site.yaml"), Document("site", {}, ())
-        if source is None:
+        empty, texts = Document("site", {}, ()), self._site_texts()
+        if not texts:
             return empty, None
-        try:
-            file = text_of(self._folder, source)
-        except Malformed as fault:
-            self.problems.append(fault.problem("site.yaml"))
-            return empty, None
-        self.problems += [fault.problem("site.yaml") for fault in file.faults]
-        if file.stop:
-            return empty, None
-        self.allowed["site.yaml"] = allowances(file.text)
-        if not file.faults:
-            self.slips += slips_in("site.yaml", file.text)
-        value, yaml_faults = file.value, file.faults
+        value = texts.pop(SITE_FILE).value
+        over = [Layer(path, None, file.value) for path, file in texts.items()]
+        findings: list[Finding] = []
+        for layer in over:
+            findings += useless_nulls(layer.value, value)
+            value = merge(value, layer.value)
 
         # The first rendering serves to find the faults.
         rendered, _, _ = site.render(value, frozenset())
-        document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
-        findings = [*self._explained(document), *not_xml(rendered)]
-        flaws = [Finding(fault.rule, fault.pointer, "") for fault in yaml_faults]
-        self.locator.flaws["site.yaml", None] = flaws
+        document = Document("site", rendered, (Layer(SITE_FILE, None, rendered), *over))
+        findings += [*self._explained(document), *not_xml(rendered)]
+        flaws = self.locator.flaws_of(document)
 
         # The second one leaves out the names that are at fault, and so shows which
         # texts cannot be rendered because they use such a name.
         bad_names = site.names_at_fault(value, [*findings, *flaws])
         _, names, unrendered = site.render(value, bad_names or frozenset())
-        self.locator.unrendered["site.yaml"] = {text.pointer for text in unrendered}
+        for layer in document.layers:
+            self.locator.unrendered[layer.path] = {text.pointer for text in unrendered}
         findings += [
             text.finding
             for text in unrendered
@@ -127,6 +128,31 @@ class FolderReading:
         else:
             document = Document("site", site.completed(rendered), document.layers)
         return document, None if bad_names is None else names
+
+    def _site_texts(self) -> dict[str, YamlText]:
+        """Return the texts of site.yaml and of what is laid over it, by their paths.
+
+        None, where one of them cannot be read.
+        """
+        texts: dict[str, YamlText] = {}
+        for path, source in self._by_path.items():
+            if source.kind is not SITE:
+                continue
+            try:
+                file = text_of(self._folder, source)
+            except Malformed as fault:
+                self.problems.append(fault.problem(path))
+                return {}
+            self.problems += [fault.problem(path) for fault in file.faults]
+            if file.stop:
+                return {}
+            self.allowed[path] = allowances(file.text)
+            if not file.faults:
+                self.slips += slips_in(path, file.text)
+            flaws = [Finding(fault.rule, fault.pointer, "") for fault in file.faults]
+            self.locator.flaws[path, None] = flaws
+            texts[path] = file
+        return texts if SITE_FILE in texts else {}
 
     # -- documents ---------------------------------------------------------------------
 

@@ -80,7 +80,7 @@ def assemble(
         value = _alone(chain[0])
         for upper in chain[1:]:
             if complete:  # else a missing base may hold what a null removes
-                for finding in _useless_nulls(upper.value, value, ()):
+                for finding in useless_nulls(upper.value, value):
                     assembly.note(upper, finding)
             value = merge(value, upper.value)
         documents = assembly.documents if complete else assembly.partial
@@ -171,12 +171,14 @@ def _filled_up(value: Json, more: Json) -> Json:
     return {**more, **own}
 
 
-def _useless_nulls(patch: Json, target: Json, pointer: Pointer) -> Iterator[Finding]:
+def useless_nulls(
+    patch: Json, target: Json, pointer: Pointer = ()
+) -> Iterator[Finding]:
     """Yield a finding for every null of a patch that removes nothing."""
     below = target if isinstance(target, dict) else {}
     for key, value in patch.items() if isinstance(patch, dict) else ():
         if value is not None:
-            yield from _useless_nulls(value, below.get(key), (*pointer, key))
+            yield from useless_nulls(value, below.get(key), (*pointer, key))
         elif key not in below:
             message = f"null removes nothing: what this file builds on has no {shown(key)} here"
             allowed = listing_of(below) or "no null"
