@@ -36,8 +36,18 @@ def outcomes(ran: Ran) -> dict[str, str]:
 @pytest.fixture
 def shop(minimal: Path) -> Path:
     """A folder with small content, a release of it and an empty database."""
-    folder = minimal.parent
-    assert build(minimal, folder / "dist", at=_now()).status == 0
+    return begun(minimal, datetime.now(UTC))
+
+
+@pytest.fixture
+def overdue(minimal: Path) -> Path:
+    """The same, where the content has changed by itself since."""
+    return begun(minimal, datetime.now(UTC) - timedelta(days=400))
+
+
+def begun(content: Path, built: datetime) -> Path:
+    folder = content.parent
+    assert build(content, folder / "dist", at=built.isoformat(timespec="seconds")).status == 0
     ran = shopwindow("migrate", "--database", f"sqlite:///{store_of(folder)}", cwd=folder)
     assert ran.status == 0, ran
     return folder
@@ -46,10 +56,6 @@ def shop(minimal: Path) -> Path:
 def store_of(folder: Path) -> Path:
     (folder / "store").mkdir(exist_ok=True)
     return folder / "store/shopwindow.sqlite"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def test_the_help_lists_the_jobs_that_there_are() -> None:
@@ -84,16 +90,12 @@ def test_a_second_run_changes_nothing(shop: Path) -> None:
     assert len(Releases(shop / "dist").history()) == 1
 
 
-def test_a_build_is_due_once_next_change_has_passed(minimal: Path) -> None:
-    out = minimal.parent / "dist"
-    last_year = (datetime.now(UTC) - timedelta(days=400)).isoformat(timespec="seconds")
-    assert build(minimal, out, at=last_year).status == 0
-    overdue = Releases(out).next_change(current(out))
-    assert overdue < datetime.now(UTC)
-    ran = maintain(minimal.parent, "build")
-    assert outcomes(ran) == {"build": "done"}
+def test_a_build_is_due_once_next_change_has_passed(overdue: Path) -> None:
+    out = overdue / "dist"
+    assert Releases(out).next_change(current(out)) < datetime.now(UTC)
+    assert outcomes(maintain(overdue, "build")) == {"build": "done"}
     assert Releases(out).next_change(current(out)) > datetime.now(UTC)
-    assert outcomes(maintain(minimal.parent, "build")) == {"build": "not due"}
+    assert outcomes(maintain(overdue, "build")) == {"build": "not due"}
 
 
 def test_no_build_ends_what_was_built_ahead(minimal: Path) -> None:
@@ -114,20 +116,10 @@ def test_without_a_release_there_is_one_afterwards(minimal: Path) -> None:
     assert current(minimal.parent / "dist")
 
 
-def test_always_looks_at_the_content_each_time(shop: Path) -> None:
-    first = current(shop / "dist")
-    store = next((shop / "content/stores").iterdir())
-    store.write_text(store.read_text() + "\n# a remark\n")
-    assert outcomes(maintain(shop, "build", "--build", "always")) == {"build": "done"}
-    assert current(shop / "dist") == first  # a remark changes no byte
-    (shop / "content/stores/broken.yaml").write_text("storeId: [")
-    assert outcomes(maintain(shop, "build", "--build", "always")) == {"build": "failed"}
-
-
-def test_a_job_that_fails_stops_no_other(shop: Path) -> None:
-    (shop / "content/stores/broken.yaml").write_text("storeId: [")
-    (shop / "copies").write_text("a file where a folder should be")
-    ran = maintain(shop, "--build", "always", "--backups", "copies")
+def test_a_job_that_fails_stops_no_other(overdue: Path) -> None:
+    (overdue / "content/stores/broken.yaml").write_text("storeId: [")
+    (overdue / "copies").write_text("a file where a folder should be")
+    ran = maintain(overdue, "--backups", "copies")
     assert ran.status == 4
     assert outcomes(ran) == {
         "build": "failed",
@@ -138,18 +130,18 @@ def test_a_job_that_fails_stops_no_other(shop: Path) -> None:
     }
     assert "broken.yaml" in ran.out.splitlines()[0]
     assert "broken.yaml" in ran.err  # and all that it said
-    assert current(shop / "dist")
+    assert current(overdue / "dist")
 
 
-def test_a_pinned_release_is_no_failure(shop: Path) -> None:
-    out, first = shop / "dist", current(shop / "dist")
-    store = shop / "content/stores/one.yaml"
+def test_a_pinned_release_is_no_failure(overdue: Path) -> None:
+    out, first = overdue / "dist", current(overdue / "dist")
+    store = overdue / "content/stores/one.yaml"
     store.write_text(store.read_text().replace("name: First", "name: Second"))
-    assert outcomes(maintain(shop, "build", "--build", "always")) == {"build": "done"}
+    assert outcomes(maintain(overdue, "build")) == {"build": "done"}
     assert current(out) != first
     assert shopwindow("rollback", "--out", out).status == 0
     store.write_text(store.read_text().replace("name: Second", "name: Third"))
-    ran = maintain(shop, "build", "--build", "always")
+    ran = maintain(overdue, "build")
     assert (ran.status, outcomes(ran)) == (0, {"build": "done"})
     assert current(out) == first
 
@@ -167,24 +159,24 @@ def test_old_backups_go_and_other_files_stay(shop: Path) -> None:
     assert len(after - before) == 1
 
 
-def test_what_another_run_is_at_is_left_to_it(shop: Path) -> None:
-    with Releases(shop / "dist").lock():
-        ran = maintain(shop, "build", "prune", "prune-database", "--build", "always")
+def test_what_another_run_is_at_is_left_to_it(overdue: Path) -> None:
+    with Releases(overdue / "dist").lock():
+        ran = maintain(overdue, "build", "prune", "prune-database")
     assert (ran.status, ran.err) == (0, "")
     assert outcomes(ran) == {"build": "not due", "prune": "not due", "prune-database": "done"}
     assert "another build or activation is at work" in ran.out.splitlines()[0]
 
 
-def test_a_fault_of_the_program_stops_no_other_job(shop: Path) -> None:
+def test_a_fault_of_the_program_stops_no_other_job(overdue: Path) -> None:
     """Such as one in an interface of somebody's own: here a rule cannot be asked."""
-    (shop / "faulty.py").write_text(
+    (overdue / "faulty.py").write_text(
         "from dataclasses import replace\nfrom shopwindow.shop import INTERFACE\n"
         "def find(*arguments):\n    raise KeyError('a fault of ours')\n"
         "INTERFACE = replace(INTERFACE, rules=(replace(INTERFACE.rules[0], find=find), *INTERFACE.rules[1:]))\n"
     )
-    command = [sys.executable, "-m", "shopwindow", "maintain", "build", "prune", "--build", "always"]
-    env = environment(PYTHONPATH=str(shop), SHOPWINDOW_INTERFACE="faulty:INTERFACE")
-    done = subprocess.run(command, cwd=shop, env=env, capture_output=True, text=True)
+    command = [sys.executable, "-m", "shopwindow", "maintain", "build", "prune"]
+    env = environment(PYTHONPATH=str(overdue), SHOPWINDOW_INTERFACE="faulty:INTERFACE")
+    done = subprocess.run(command, cwd=overdue, env=env, capture_output=True, text=True)
     ran = Ran(done.returncode, done.stdout, done.stderr)
     assert (ran.status, outcomes(ran)) == (4, {"build": "failed", "prune": "done"})
     assert "a fault of ours" in ran.out.splitlines()[0]

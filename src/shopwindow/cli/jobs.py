@@ -52,7 +52,6 @@ class Plan:
 
     content: str
     out: str
-    build: str
     keep: int
     database: str
     log_dir: str
@@ -79,7 +78,7 @@ def _build(plan: Plan, now: datetime) -> str:
     """
     releases = Releases(Path(plan.out))
     links = releases.chain().links
-    if plan.build == "due" and links:
+    if links:
         id = links[-1].id
         due = releases.next_change(id)
         if now < due:

@@ -42,13 +42,6 @@ def _days_by_name(
 )
 @CONTENT_DIR
 @OUT
-@click.option(
-    "--build",
-    type=click.Choice(["due", "always"]),
-    default="due",
-    help="due: build once the content changes by itself, as at the end of a publish window; "
-    "always: build each time.",
-)
 @KEEP
 @DATABASE_URL
 @LOG_DIR

@@ -1,7 +1,6 @@
 """`preview`: pages over the content folder, for editors."""
 
 import tempfile
-import webbrowser
 from pathlib import Path
 
 import click
@@ -32,9 +31,8 @@ from shopwindow.problems import Failure, Misuse
     metavar="REV",
     help="Compare with this git revision instead of the current release.",
 )
-@click.option("--open", "opens", is_flag=True, help="Open the pages in the browser.")
 def preview(
-    content: str, out: str, bind: str, exported: str | None, against: str, opens: bool
+    content: str, out: str, bind: str, exported: str | None, against: str
 ) -> None:
     """Show the content folder in a browser, and every change as soon as it is saved.
 
@@ -54,8 +52,6 @@ def preview(
 
     def ready(address: str) -> None:
         click.echo(f"{content}: {address} (Ctrl-C ends it)")
-        if opens:
-            webbrowser.open(address)
 
     cache = _cache(folder)
     address = _address(bind)
