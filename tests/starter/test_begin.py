@@ -218,6 +218,21 @@ def test_the_annotation_is_at_the_line_that_is_commented_out(tmp_path: Path) -> 
     assert line.startswith("# shopwindow[delivery] @ ")
 
 
+@pytest.mark.parametrize("host", PIPELINES)
+def test_the_host_is_told_who_reviews_contracts_and_the_site(tmp_path: Path, host: str) -> None:
+    """Its lines are comments until teams stand in them: a host would report a team that there is not."""
+    init(tmp_path, "--ci", host)
+    lines = (tmp_path / f".{host}/CODEOWNERS").read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] == []
+    owned = dict(line.removeprefix("#").split() for line in lines if line.startswith("#/"))
+    folder = INTERFACE.kind["contract"].folder
+    assert list(owned) == [f"/content/{folder}/", "/content/site.yaml"]
+    assert all(re.fullmatch(r"@your-(org|group)/[a-z-]+", owner) for owner in owned.values())
+    assert [line for line in lines if line.startswith("#[")] == (
+        ["#[Contracts]", "#[Site]"] if host == "gitlab" else []
+    )
+
+
 # -- a disk that ends in the middle --------------------------------------------------------------------------------
 
 

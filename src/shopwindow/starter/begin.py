@@ -108,8 +108,7 @@ def files_of(
     if beginning.editor is not None:
         files |= _of_editor(beginning.editor, interface, schemas)
     if beginning.pipeline is not None:
-        path, text = _pipeline(beginning.pipeline)
-        files[path] = text.encode()
+        files |= _pipeline(beginning.pipeline)
     extra = PUBLISHES if beginning.pipeline else ""
     files["README.md"] = _readme(interface, schemas, beginning.editor).encode()
     files[".gitignore"] = (_FILES / "gitignore").read_bytes()
@@ -131,12 +130,14 @@ def _files_below(folder: Path) -> list[str]:
     return [name for name in names if not PurePosixPath(name).name.startswith(".")]
 
 
-def _pipeline(host: str) -> tuple[str, str]:
+def _pipeline(host: str) -> dict[str, bytes]:
     if host not in PIPELINES:
         raise Misuse("ci", f"{host!r}: there are pipelines for {', '.join(PIPELINES)}")
-    name, path = PIPELINES[host]
-    line = str(program_line())
-    return path, _template(name, MISSING=MISSING, LINE=line)
+    owners = f"codeowners-{host}", f".{host}/CODEOWNERS"  # who reviews what
+    return {
+        path: _template(name, MISSING=MISSING, LINE=str(program_line())).encode()
+        for name, path in (PIPELINES[host], owners)
+    }
 
 
 def _readme(interface: Interface, schemas: Schemas, editor: str | None) -> str:
