@@ -152,6 +152,34 @@ def test_requests_of_other_sites_are_refused(sample: Preview) -> None:
     ] == [403, 403, 200, 404, 404, 404]
 
 
+FORWARDED = "shop-4000.app.github.dev"
+
+
+def status_at(shown: Preview, host: str, origin: str = "") -> int:
+    return shown.get("/rules", None, Host=host, **({"Origin": origin} if origin else {}))[0]
+
+
+def test_a_forwarded_address_is_one_of_the_preview_where_it_is_allowed(minimal: Path) -> None:
+    with preview(minimal, "--allow-host", FORWARDED) as shown:
+        local = f"localhost:{shown.address.rpartition(':')[2]}"
+        for origin in ("", f"https://{FORWARDED}", f"http://{local}"):
+            assert status_at(shown, FORWARDED, origin) == 200
+        assert status_at(shown, FORWARDED.upper()) == 200
+        assert status_at(shown, local, f"http://{local}") == 200
+        others = (f"http://{FORWARDED}", "http://localhost:1", "https://localhost", f"https://a.{FORWARDED}", "null")
+        assert {origin: status_at(shown, FORWARDED, origin) for origin in others} == dict.fromkeys(others, 403)
+        assert status_at(shown, local, f"https://{FORWARDED}") == 403
+        hosts = (f"a.{FORWARDED}", f"{FORWARDED}.example", f"{FORWARDED}:1", "other-4000.app.github.dev")
+        assert {host: status_at(shown, host) for host in hosts} == dict.fromkeys(hosts, 421)
+
+
+def test_a_forwarded_address_is_refused_where_nobody_has_allowed_it(sample: Preview) -> None:
+    local = f"localhost:{sample.address.rpartition(':')[2]}"
+    assert status_at(sample, FORWARDED) == 421
+    assert status_at(sample, local, f"https://{FORWARDED}") == 403
+    assert status_at(sample, "") == 421
+
+
 def test_another_site_may_link_to_a_page_and_do_nothing_else(sample: Preview) -> None:
     def status(site: str, mode: str, dest: str, path: str = "/catalog") -> int:
         return sample.get(path, Sec_Fetch_Site=site, Sec_Fetch_Mode=mode, Sec_Fetch_Dest=dest)[0]

@@ -1,10 +1,12 @@
 """`shopwindow init`: what a content repository begins with, and what stands in its way."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,7 +16,7 @@ from harness.program import Ran, current, shopwindow, tree
 from shopwindow import library
 from shopwindow.problems import Misuse
 from shopwindow.shop import INTERFACE
-from shopwindow.starter.begin import MISSING, PIPELINES, STARTS, Beginning, write
+from shopwindow.starter.begin import DEVCONTAINER, MISSING, PIPELINES, STARTS, Beginning, write
 from shopwindow.starter.locked import requirements, wheel_of
 
 DIGEST = "0123456789abcdef" * 4
@@ -231,6 +233,41 @@ def test_the_host_is_told_who_reviews_contracts_and_the_site(tmp_path: Path, hos
     assert [line for line in lines if line.startswith("#[")] == (
         ["#[Contracts]", "#[Site]"] if host == "gitlab" else []
     )
+
+
+# -- a container in which the preview is shown -----------------------------------------------------------------------
+
+
+def container(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / DEVCONTAINER).read_text()))
+
+
+def test_a_container_installs_the_wheel_and_says_where_none_is_named(tmp_path: Path) -> None:
+    init(tmp_path / "with", "--devcontainer", "--wheel", WHEEL)
+    init(tmp_path / "without", "--devcontainer")
+    ended = {}
+    for case in ("with", "without"):
+        command = f'pip() {{ echo pip "$@"; }}\n{container(tmp_path / case)["postCreateCommand"]}'
+        ended[case] = subprocess.run(
+            ["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path / case, check=False
+        )
+    installed = "pip install --require-hashes --only-binary :all: -r requirements.txt\n"
+    assert (ended["with"].returncode, ended["with"].stdout) == (0, installed)
+    assert (ended["without"].returncode, ended["without"].stdout) == (1, MISSING + "\n")
+
+
+def test_a_container_shows_the_preview_at_its_port_and_at_the_forwarded_address(tmp_path: Path) -> None:
+    init(tmp_path, "--devcontainer")
+    written = container(tmp_path)
+    command = f"shopwindow() {{ printf '%s\n' \"$@\"; }}\n{written['postAttachCommand']}"
+    named = {"CODESPACE_NAME": "fuzzy-shop", "GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN": "app.github.dev"}
+    words = [
+        subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=env, check=True).stdout.split()
+        for env in (named, {})
+    ]
+    assert words == [["preview", "--allow-host", "fuzzy-shop-4000.app.github.dev"], ["preview"]]
+    assert (written["forwardPorts"], list(written["portsAttributes"])) == ([4000], ["4000"])
+    assert "[default: 127.0.0.1:4000]" in shopwindow("preview", "--help").out
 
 
 # -- a disk that ends in the middle --------------------------------------------------------------------------------

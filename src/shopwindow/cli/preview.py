@@ -19,6 +19,12 @@ from shopwindow.problems import Failure, Misuse
     help="Where the pages are. One that others reach is printed with a secret, without which it shows nothing.",
 )
 @click.option(
+    "--allow-host",
+    "forwarded",
+    metavar="NAME",
+    help="Answer at this forwarded address, too, such as a codespace's. Who may open it sees all, and may write fixes.",
+)
+@click.option(
     "--export",
     "exported",
     metavar="DIR",
@@ -32,13 +38,18 @@ from shopwindow.problems import Failure, Misuse
     help="Compare with this git revision instead of the current release.",
 )
 def preview(
-    content: str, out: str, bind: str, exported: str | None, against: str
+    content: str,
+    out: str,
+    bind: str,
+    forwarded: str | None,
+    exported: str | None,
+    against: str,
 ) -> None:
     """Show the content folder in a browser, and every change as soon as it is saved.
 
     Nothing is built or sent anywhere; `current` stays as it is. Nothing is written,
     except a fix in the content folder whose change you have seen, and on loopback
-    alone. Ctrl-C ends it.
+    alone, which --allow-host may forward. Ctrl-C ends it.
     """
     from shopwindow.preview import server
 
@@ -46,16 +57,21 @@ def preview(
     if not folder.is_dir():
         raise Misuse("content", f"{content}: there is no such folder")
 
+    if forwarded and "/" in forwarded:
+        wanted = "the name alone, as in a Host header, such as shop-4000.app.github.dev"
+        raise Misuse("allow-host", f"{forwarded}: {wanted}")
     if exported is not None:
         _export(folder, Path(out), Path(exported), against)
         return
+
+    name = forwarded.lower() if forwarded else None
 
     def ready(address: str) -> None:
         click.echo(f"{content}: {address} (Ctrl-C ends it)")
 
     cache = _cache(folder)
     address = _address(bind)
-    server.run(interface(), folder, Path(out), cache, address, ready, against)
+    server.run(interface(), folder, Path(out), cache, address, ready, against, name)
 
 
 def _export(content: Path, out: Path, folder: Path, against: str) -> None:

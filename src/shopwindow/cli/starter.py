@@ -35,6 +35,11 @@ CONTRACT, API_KEY = "contract", "key"
     help="Also schemas, settings and tasks for an editor.",
 )
 @click.option(
+    "--devcontainer",
+    is_flag=True,
+    help="Also a container, as for GitHub Codespaces, that shows the preview in a browser.",
+)
+@click.option(
     "--wheel",
     metavar="URL#sha256=…",
     help="Where the program's wheel is, and its hash; for requirements.txt.",
@@ -44,6 +49,7 @@ def init(
     start: str,
     pipeline: str | None,
     editor: str | None,
+    devcontainer: bool,
     wheel: str | None,
 ) -> None:
     """Write a new content repository to DIR.
@@ -54,7 +60,8 @@ def init(
     from shopwindow.starter.begin import Beginning
     from shopwindow.starter.locked import wheel_of
 
-    beginning = Beginning(start, pipeline, editor, wheel_of(wheel) if wheel else None)
+    named = wheel_of(wheel) if wheel else None
+    beginning = Beginning(start, pipeline, editor, named, devcontainer)
     files = library.start(interface(), folder, beginning)
     click.echo(f"{folder}: {number_of(len(files), 'file')} written")
     if folder.resolve() != Path.cwd():

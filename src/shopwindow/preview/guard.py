@@ -12,6 +12,11 @@ On an address other than loopback, everybody on the network could ask. There the
 terminal prints an address with a secret, as Jupyter's does. Who opens it gets a cookie
 with the secret, and nobody else sees anything.
 
+A codespace, or another tunnel, forwards an address of its own (`--allow-host`). It may
+put http://localhost and the preview's port in the place of a page's own Origin, while
+Host stays the forwarded name (https://github.com/symfony/demo/issues/1542). Who may open
+that address, is the forwarder's to decide.
+
 The preview writes nothing but a fix that a person has seen, and that only on loopback.
 Its form carries a token of this preview, which no page of another site can read.
 """
@@ -69,14 +74,16 @@ def is_loopback(host: str) -> bool:
 class Guard:
     """Decides about requests to the preview at ``host`` and ``port``.
 
-    ``secret`` is what a browser has to know; empty: the address is loopback, where
-    everybody who reaches it may see the pages. ``form_token`` goes into each form that
-    writes; empty: nothing may be written, since others than this machine's user reach
-    the address.
+    ``forwarded`` is the name, in lower case, under which a forwarder shows it by https;
+    None: none does. ``secret`` is what a browser has to know; empty: the address is
+    loopback, where everybody who reaches it may see the pages. ``form_token`` goes into
+    each form that writes; empty: nothing may be written, since others than this machine's
+    user reach the address.
     """
 
     host: str
     port: int
+    forwarded: str | None = None
     secret: str = field(init=False, default="")
     form_token: str = field(init=False, default="")
 
@@ -100,6 +107,8 @@ class Guard:
         Any IP address is fine, for a name is what an attacker has: an address that
         leads here was typed by somebody who means this machine.
         """
+        if host.lower() == self.forwarded:
+            return True
         try:
             authority = urlsplit(f"http://{host}")
         except ValueError:
@@ -122,8 +131,11 @@ class Guard:
         From another site a person may open a page, by a link (Fetch Metadata).
         ``headers`` have names in lower case.
         """
-        origin = headers.get("origin")
-        if origin is not None and origin != f"http://{headers.get('host')}":
+        host, origin = headers.get("host", ""), headers.get("origin")
+        own = [f"http://{host}"]
+        if host.lower() == self.forwarded:
+            own = [f"https://{host}", f"http://localhost:{self.port}"]
+        if origin is not None and origin not in own:
             return False
         if headers.get("sec-fetch-site") != "cross-site":
             return True

@@ -34,19 +34,21 @@ def run(
     bind: tuple[str, int],
     ready: Callable[[str], None],
     against: str = "",
+    forwarded: str | None = None,
 ) -> None:
     """Show a content folder at an address until a signal ends it.
 
     ``out`` is where the releases are, and ``cache`` a folder for what can be made again.
     ``ready`` takes the address, once it answers, with its secret where it has one.
-    ``against`` is the git revision to compare with; empty: the current release. Raises
-    Failure where the address cannot be used, and where git has no such revision.
+    ``against`` is the git revision to compare with; empty: the current release.
+    ``forwarded`` is the name of a forwarded address, in lower case. Raises Failure where
+    the address cannot be used, and where git has no such revision.
     """
     listener = _listener(bind)
     host, port = listener.getsockname()[:2]
     workspace = Workspace(interface, content, out, cache, against)
     keep_out_of_collections()
-    door = Guard(bind[0], port)
+    door = Guard(bind[0], port, forwarded)
     config = uvicorn.Config(
         application(workspace, door),
         log_level="error",

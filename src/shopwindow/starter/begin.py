@@ -39,6 +39,9 @@ PUBLISHES = "delivery"
 
 EDITORS = ("vscode",)
 
+DEVCONTAINER = ".devcontainer/devcontainer.json"
+"""Where codespaces and other development containers look (containers.dev)."""
+
 MISSING = (
     "requirements.txt names no wheel of shopwindow: write its address and its hash into the"
     " line that is commented out"
@@ -56,13 +59,15 @@ class Beginning:
     """What a new repository is to have.
 
     ``start`` is one of STARTS, ``pipeline`` a key of PIPELINES, and ``editor`` one of
-    EDITORS. Without a ``wheel``, requirements.txt has a comment in its place.
+    EDITORS. ``devcontainer``: with a container that shows the preview in a browser.
+    Without a ``wheel``, requirements.txt has a comment in its place.
     """
 
     start: str = STARTS[0]
     pipeline: str | None = None
     editor: str | None = None
     wheel: Wheel | None = None
+    devcontainer: bool = False
 
 
 def content_of(start: str) -> Path:
@@ -109,6 +114,8 @@ def files_of(
         files |= _of_editor(beginning.editor, interface, schemas)
     if beginning.pipeline is not None:
         files |= _pipeline(beginning.pipeline)
+    if beginning.devcontainer:
+        files[DEVCONTAINER] = _template("devcontainer.json", MISSING=MISSING).encode()
     extra = PUBLISHES if beginning.pipeline else ""
     files["README.md"] = _readme(interface, schemas, beginning.editor).encode()
     files[".gitignore"] = (_FILES / "gitignore").read_bytes()
