@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -388,6 +389,17 @@ def test_a_fresh_runner_takes_over_what_is_at_the_target(tmp_path: Path, host: s
 
 
 @pytest.mark.parametrize("host", PIPELINES)
+def test_what_changes_by_itself_in_the_next_days_is_built_ahead(tmp_path: Path, host: str) -> None:
+    """So no run is needed when a window opens."""
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    with change(host, tmp_path) as started:
+        configure(started, f"{{to: 'file://{tmp_path / 'target'}', follow: 0s}}")
+        started.edit("publish:\n", f"publish:\n  from: {tomorrow:%Y-%m-%dT%H:%M:%SZ}\n")
+        ran = started.run(publishing(started), TARGET="production", ROLLBACK="")
+        assert (ran.returncode, "  ahead: release " in ran.stdout) == (0, True), ran
+
+
+@pytest.mark.parametrize("host", PIPELINES)
 def test_with_keys_a_release_is_signed_and_renewed_also_where_nothing_builds(tmp_path: Path, host: str) -> None:
     target = tmp_path / "target"
     with change(host, tmp_path) as started:
@@ -430,8 +442,8 @@ def test_only_the_default_branch_is_published_and_one_run_at_a_time() -> None:
     }
     assert gitlab["cache"] == {"key": {"files": ["requirements.txt"]}, "paths": [".cache/pip"]}
     assert gitlab["renew"]["resource_group"] == "publish"
-    assert github["jobs"]["renew"]["if"] == "github.event.schedule == '31 4 * * *' && vars.TARGET"
-    assert {"cron": "31 4 * * *"} in github[True]["schedule"]  # `on`, as YAML reads it
+    assert github["jobs"]["renew"]["if"] == "github.event_name == 'schedule' && vars.TARGET"
+    assert github[True]["schedule"] == [{"cron": "31 4 * * *"}]  # `on`, as YAML reads it; nothing runs more often
     assert gitlab["renew"]["needs"] == []  # whatever becomes of the build
     checkout = github["jobs"]["publish"]["steps"][0]
     assert checkout["with"] == {"ref": "${{ github.ref_name }}"}
