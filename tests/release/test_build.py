@@ -20,7 +20,6 @@ import pytest
 
 from harness.content import AT, ROOT, SAMPLE, app, event, promotion, site, small, store, write
 from harness.program import aged, build, built, copied, current, history, manifest, program_schemas, shopwindow, tree
-from harness.waits import awaited
 from shopwindow.catalog.index.file import INDEX_FORMAT
 from shopwindow.interface.answer import answer
 from shopwindow.interface.collections import schemas_with
@@ -390,17 +389,6 @@ def test_a_link_that_is_refused_is_written_as_a_file(tmp_path: Path) -> None:
     written = tmp_path / "files/a/b.json"
     found = (written.read_bytes(), written.stat().st_mode & 0o7777, written.stat().st_mtime, written.stat().st_nlink)
     assert found == (b"bytes", 0o444, mtime(digest), 1)
-
-
-def test_what_cannot_go_to_disk_while_more_is_made_is_told_at_the_end(tmp_path: Path) -> None:
-    (tmp_path / "staged").mkdir()
-    stage = Stage(tmp_path / "staged")
-    (tmp_path / "staged").rmdir()
-    stage.begin_to_settle()
-    awaited(lambda: stage._failed is not None)
-    (tmp_path / "staged").mkdir()
-    with pytest.raises(FileNotFoundError):
-        stage.settle()
 
 
 def test_a_file_of_the_last_release_that_was_changed_or_is_gone_stops_a_build_that_would_link_it(

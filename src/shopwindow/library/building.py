@@ -123,8 +123,8 @@ def _overlay(path: Path) -> Source:
     """Return a file that is laid over site.yaml. Raises Failure where it cannot be read."""
     with failures(path, OVERLAY_ADVICE):
         status, data = path.stat(), path.read_bytes()
-    changed, inode = status.st_mtime_ns, status.st_ino
-    return Source(str(path.absolute()), SITE, len(data), changed, inode, data)
+    changed = status.st_mtime_ns
+    return Source(str(path.absolute()), SITE, len(data), changed, status.st_ino, data)
 
 
 @dataclass(frozen=True)

@@ -159,17 +159,14 @@ class IndexBuilds:
         return None
 
     def _forget_old(self) -> None:
-        for file in self._files()[FILES_KEPT:]:
-            with suppress(OSError):  # another preview of the folder deleted it
+        """Delete all files of the cache but the newest."""
+        with suppress(
+            OSError
+        ):  # another preview of the folder deletes old ones as well
+            files = list(self.folder.glob("*.index"))
+            files.sort(key=lambda file: file.stat().st_mtime_ns)
+            for file in files[:-FILES_KEPT]:
                 file.unlink()
-
-    def _files(self) -> list[Path]:
-        """Return the files of the cache, the newest first."""
-        dated = []
-        for file in self.folder.glob("*.index"):
-            with suppress(OSError):
-                dated.append((file.stat().st_mtime_ns, file))
-        return [file for _, file in sorted(dated, reverse=True)]
 
 
 def _digest(path: Path) -> str:

@@ -118,8 +118,12 @@ class Visit:
         days = int(text) if is_number and len(text) <= len(str(DAYS_AHEAD)) else 0
         if not 0 < days <= DAYS_AHEAD:
             return self.now
-        today = self.now.astimezone(self.zone).date()
-        return schedule.first_instant(today + timedelta(days=days), self.zone)
+        return self._midnight(days)
+
+    def _midnight(self, days: int) -> datetime:
+        """Return the beginning of a day on the chosen zone's clocks, counted from today."""
+        day = self.now.astimezone(self.zone).date() + timedelta(days=days)
+        return schedule.first_instant(day, self.zone)
 
     @property
     def is_now(self) -> bool:
@@ -153,7 +157,7 @@ class Visit:
     @cached_property
     def slider_start(self) -> datetime:
         """The beginning of today on the chosen zone's clocks."""
-        return schedule.first_instant(self.now.astimezone(self.zone).date(), self.zone)
+        return self._midnight(0)
 
     @cached_property
     def marks(self) -> list[Mark]:
@@ -246,25 +250,23 @@ class Visit:
 
     def link(self, path: str, **more: Any) -> str:
         """Return the address of another page, with the bar's choices."""
-        chosen = {name: self.query[name] for name in CHOICES if self.query.get(name)}
-        chosen |= {
-            name: str(value) for name, value in more.items() if value not in (None, "")
-        }
-        return quote(path) + (f"?{urlencode(chosen)}" if chosen else "")
+        chosen = {name: self.query.get(name) for name in CHOICES}
+        return _address(path, {**chosen, **more})
 
     def here(self, **more: Any) -> str:
-        """Return the address of this page with other parameters.
+        """Return the address of this page with other parameters."""
+        return _address(self.path, {**self.query, **more})
 
-        A parameter that is None or empty is left out.
-        """
-        merged = {**self.query, **more}
-        parameters = {
-            name: str(value)
-            for name, value in merged.items()
-            if value not in (None, "")
-        }
-        query = f"?{urlencode(parameters)}" if parameters else ""
-        return quote(self.path) + query
+
+def _address(path: str, parameters: Mapping[str, Any]) -> str:
+    """Return the address of a page; a parameter that is None or empty is left out."""
+    stated = {
+        name: str(value)
+        for name, value in parameters.items()
+        if value not in (None, "")
+    }
+    query = f"?{urlencode(stated)}" if stated else ""
+    return quote(path) + query
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ class Workspace:
         self._index_builds: dict[str, IndexBuilds] = {}
         self._memory = library.memory_of(interface, folder, cache)
         self._checking = threading.Lock()
-        self._checked_at: tuple[tuple[int, datetime], Checked] | None = None
+        self._checked_at: dict[tuple[int, datetime], Checked] = {}
         self._drawing = threading.Lock()  # pages are drawn in threads
         self._contents: OrderedDict[tuple[int, datetime], Content] = OrderedDict()
         self._fixes: tuple[int, Mapping[Problem, Fix]] = (0, {})
@@ -199,7 +199,7 @@ class Workspace:
         """
         with self._checking:
             key = (snapshot.number, moment)
-            if self._checked_at is None or self._checked_at[0] != key:
+            if key not in self._checked_at:
                 try:
                     checked = library.check(
                         self.interface,
@@ -210,8 +210,8 @@ class Workspace:
                     )
                 except (Failure, Misuse, OSError):
                     return snapshot.checked
-                self._checked_at = key, checked
-            return self._checked_at[1]
+                self._checked_at = {key: checked}
+            return self._checked_at[key]
 
     def is_outdated(self) -> bool:
         """Return whether files of documents are others than those that were checked."""
@@ -247,12 +247,10 @@ class Workspace:
             failure = f"{self.folder} cannot be read: {error.strerror}"
         if declared is None:
             raise Failure(failure)
-        documents: Documents | None = None
-        good_at: datetime | None = None
+        documents = previous.documents if previous else None
+        good_at = previous.good_at if previous else None
         if checked.documents is not None:
             documents, good_at = checked.documents, datetime.now(UTC)
-        elif previous is not None:
-            documents, good_at = previous.documents, previous.good_at
         number = previous.number + 1 if previous else 1
         seconds = time.perf_counter() - started
         return Snapshot(number, declared, checked, documents, good_at, seconds, failure)
@@ -280,7 +278,7 @@ class Workspace:
 
     # -- what pages read ---------------------------------------------------------------
 
-    def released(self) -> "Released | None":
+    def released(self) -> Released | None:
         """Return the current release; None where none is current.
 
         Raises Failure where it is damaged.
@@ -369,11 +367,10 @@ class Workspace:
         none of this name. ``is_large`` is that of `IndexBuilds`.
         """
         if name not in self._index_builds:
-            for index in self.interface.indexes:
-                if index.name == name:
-                    builds = IndexBuilds(index, self.cache, is_large)
-                    return self._index_builds.setdefault(name, builds)
-            return None
+            named = [each for each in self.interface.indexes if each.name == name]
+            if not named:
+                return None
+            self._index_builds[name] = IndexBuilds(named[0], self.cache, is_large)
         return self._index_builds[name]
 
     def content(self, snapshot: Snapshot, moment: datetime) -> Content | None:

@@ -15,7 +15,7 @@ compared with what was built, in `verify`.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -291,25 +291,28 @@ class Releases:
 
     def listing(self) -> list[Release]:
         """Return all releases, the newest first."""
-        current, following = self.current(), self.chain().links[1:]
+        following = self.chain().links[1:]
         starts = {link.id: link.start.isoformat() for link in following}
-        return [
-            replace(self._release(id, current), start=starts.get(id, ""))
-            for id in self.ids()
-        ]
+        return [self._release(id, starts.get(id, "")) for id in self.ids()]
 
-    def _release(self, id: str, current: str | None) -> Release:
-        is_current = id == current
-        is_pinned = is_current and self.pinned()
-        built = self.built(id)
-        try:
+    def _release(self, id: str, start: str) -> Release:
+        is_current = id == self.current()
+        files: Mapping[str, Any] = {}
+        is_damaged = True
+        with suppress(Damaged):
             files = self.manifest(id).files
-        except Damaged:
-            return Release(id, built, 0, 0, is_current, is_pinned, damaged=True)
-        size = sum(
-            {entry["sha256"]: entry["size"] for entry in files.values()}.values()
+            is_damaged = False
+        sizes = {entry["sha256"]: entry["size"] for entry in files.values()}
+        return Release(
+            id=id,
+            built=self.built(id),
+            files=len(files),
+            size=sum(sizes.values()),
+            current=is_current,
+            pinned=is_current and self.pinned(),
+            damaged=is_damaged,
+            start=start,
         )
-        return Release(id, built, len(files), size, is_current, is_pinned)
 
     def add(self, stage: Stage, id: str) -> None:
         """Rename a staged directory to releases/<id>.

@@ -157,7 +157,6 @@ def render(
     files = StagedFiles(plan.reused)
     give_back()  # memory that reading left, before every process counts it as its own
     with shared(work, batches, order.processes) as results:
-        stage.begin_to_settle()
         for batch, (staged, record) in zip(batches, results, strict=True):
             files.take(staged)
             if record:

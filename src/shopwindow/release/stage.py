@@ -8,8 +8,7 @@ A file has one of three sources. `write` and `add` store new bytes; `take` links
 of the previous release; `link` links one that is staged already. A file that other code
 has written into the directory is finished by `seal`.
 
-No file is synced by itself. Instead a thread asks the system to write early
-(`begin_to_settle`), and `settle` ends that with one syncfs of the file system.
+No file is synced by itself: `settle` ends with one syncfs of the file system.
 """
 
 import errno
@@ -20,7 +19,6 @@ from collections.abc import Iterator, Set
 from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
-from threading import Event, Thread
 
 from shopwindow.interface.validators import modified
 from shopwindow.problems import Failure, failures
@@ -33,12 +31,6 @@ NO_LINK = (errno.EMLINK, errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP)
 """Why a file system refuses a link: too many of them, another file system, not allowed,
 not supported. The bytes are copied instead.
 """
-
-SYNC_SECONDS = 0.1
-"""How often the thread asks the system to write while files are staged, so that little
-is left for the syncfs at the end.
-"""
-
 
 WRITES_AGAIN = "`shopwindow build --no-cache` writes every file again"
 """What to do about a damaged release where it was built, for the end of a sentence."""
@@ -58,9 +50,6 @@ class Stage:
         # The system resolves a name below an open directory sooner than a whole path.
         self._root = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         self._folders: set[str] = set()  # those that this object has created or seen
-        self._ended = Event()
-        self._settling: Thread | None = None
-        self._failed: OSError | None = None
 
     def path(self, name: str) -> str:
         """Return the full path of a file, and create its directory."""
@@ -185,38 +174,18 @@ class Stage:
         os.utime(path, (seconds, seconds))
         return digest
 
-    def begin_to_settle(self) -> None:
-        """Start the thread that asks the system to write every SYNC_SECONDS.
-
-        Call it once, and after the last fork: a fork copies no threads.
-        """
-        self._settling = Thread(target=self._sync_until_ended, daemon=True)
-        self._settling.start()
-
-    def _sync_until_ended(self) -> None:
-        try:
-            while not self._ended.wait(SYNC_SECONDS):
-                self._sync()
-        except OSError as error:
-            # The system reports a lost write only once, so `settle` raises it again.
-            self._failed = error
-
     def settle(self) -> None:
         """Bring everything written so far to disk by one syncfs.
 
         It stands for an fsync of every file. Raises OSError where the system could not
-        write something, now or while the thread ran.
+        write something.
         """
-        self.end()
-        if self._failed:
-            raise self._failed
-        self._sync()
-
-    def end(self) -> None:
-        """Stop the thread of `begin_to_settle`, where it was started."""
-        self._ended.set()
-        if self._settling:
-            self._settling.join()
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            if not _syncfs(descriptor):
+                os.sync()
+        finally:
+            os.close(descriptor)
 
     def drop(self) -> None:
         """Delete the directory with what was staged.
@@ -227,18 +196,8 @@ class Stage:
         shutil.rmtree(self.folder)
 
     def close(self) -> None:
-        """Stop the thread and close the directory; its files stay."""
-        self.end()
+        """Close the directory; its files stay."""
         os.close(self._root)
-
-    def _sync(self) -> None:
-        """Bring the file system to disk; every file system where syncfs is lacking."""
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        try:
-            if not _syncfs(descriptor):
-                os.sync()
-        finally:
-            os.close(descriptor)
 
 
 def _is_unchanged(source: str, digest: str) -> bool:

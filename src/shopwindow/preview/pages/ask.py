@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.kinds import titled
 from shopwindow.interface.answer import API_KEY_HEADER, cache_control
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, indented
@@ -114,8 +115,12 @@ def page(visit: Visit) -> Page:
     if chosen is None:
         return Page("ask.html", "Ask", values)
     fields = _fields(visit, chosen)
-    values |= {"fields": fields, "answer": None}
-    values |= {"index": IndexOfTree(), "max_products": MAX_PRODUCTS}
+    values |= {
+        "fields": fields,
+        "answer": None,
+        "index": IndexOfTree(),
+        "max_products": MAX_PRODUCTS,
+    }
     is_complete = all(field.text for field in fields if field.in_path)
     if visit.snapshot.documents is not None and is_complete and "send" in visit.query:
         try:
@@ -192,7 +197,9 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
             index_file,
         )
         origins = (
-            _origins(visit, request, index_file) if response.status == 200 else None
+            _origins(visit, documents, content, request, index_file)
+            if response.status == 200
+            else None
         )
     except sqlite3.Error as error:
         if not is_damaged(error):
@@ -219,28 +226,29 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         text[:MAX_SHOWN],
         value,
         is_cut,
-        _curl(visit, operation, request, format.media_type),
+        _curl(visit, content, operation, request, format.media_type),
         tuple(_sources(visit, origins.read if origins else ())),
     )
 
 
 def _origins(
-    visit: Visit, request: str, index_file: Callable[[str], Path]
+    visit: Visit,
+    documents: Documents,
+    content: Content,
+    request: str,
+    index_file: Callable[[str], Path],
 ) -> AnswerOrigins:
-    documents, content = visit.snapshot.documents, visit.content
-    assert documents is not None  # nosec B101 # as in `_answer`
-    assert content is not None  # nosec B101
     interface = visit.snapshot.interface
     with on_demand(interface.indexes, documents.feeds, content, index_file) as opened:
         asking = Asking(interface, documents, content, visit.moment, opened)
         return answer_origins(asking, request, visit.app)
 
 
-def _curl(visit: Visit, operation: Operation, request: str, accept: str) -> str:
+def _curl(
+    visit: Visit, content: Content, operation: Operation, request: str, accept: str
+) -> str:
     """Return the same request, to the real service, as a line for a terminal."""
-    assert visit.snapshot.documents is not None  # nosec B101 # as in `_answer`
-    site = visit.snapshot.documents.site.value
-    base = site["order_base_url" if operation.order_host else "base_url"]
+    base = content.setting("order_base_url" if operation.order_host else "base_url")
     address, header = shlex.quote(f"{base}/{request}"), shlex.quote(f"Accept: {accept}")
     key = f" -H '{API_KEY_HEADER}: YOUR-KEY'"
     has_keys = visit.snapshot.interface.applications
