@@ -91,13 +91,14 @@ def test_no_more_than_twenty(content: Path, tmp_path: Path) -> None:
     assert "build again at 2026-11-25 19:00" in ran.out, last
 
 
-def test_the_list_says_what_comes_and_when(content: Path, tmp_path: Path) -> None:
+def test_the_list_says_what_comes_and_when_the_last_one_first(content: Path, tmp_path: Path) -> None:
     built(content, tmp_path, "--ahead", "30")
     ran = shopwindow("releases", "--out", tmp_path)
-    for link in chain(tmp_path)[1:]:
-        (line,) = [line for line in ran.out.splitlines() if line.startswith(link["id"][:12])]
-        assert line.endswith(f" ahead, from {link['from']}")
-    assert ran.err == ""
+    current, *following = chain(tmp_path)
+    listed = [(line.split()[0], line.partition(" ahead, from ")[2]) for line in ran.out.splitlines()]
+    expected = [(link["id"][:12], link["from"]) for link in reversed(following)]
+    assert ([line for line in listed if line[1]], ran.err) == (expected, "")
+    assert [id for id, _ in listed].index(current["id"][:12]) > len(following) - 1
 
 
 def test_a_pinned_release_is_followed_by_none(content: Path, tmp_path: Path) -> None:

@@ -39,7 +39,9 @@ as long again, and then take the one who prunes for killed.
 
 
 def listing(bucket: Bucket) -> list[Release]:
-    """Return the releases of a target, the newest build first."""
+    """Return the releases of a target: those that follow, the last one first, then the
+    others, the newest build first.
+    """
     present = pointer.read(bucket).pointer
     now = datetime.now(UTC)
     current = present.id(now) if present else None
@@ -61,7 +63,9 @@ def listing(bucket: Bucket) -> list[Release]:
         )
 
     releases = concurrently(listed, layout.ids(bucket))
-    return sorted(releases, key=lambda one: (one.built, one.id), reverse=True)
+    return sorted(
+        releases, key=lambda one: (one.start, one.built, one.id), reverse=True
+    )
 
 
 def named(bucket: Bucket, present: TargetPointer, id: str) -> str:

@@ -290,10 +290,13 @@ class Releases:
         return self._last_about[1]
 
     def listing(self) -> list[Release]:
-        """Return all releases, the newest first."""
+        """Return all releases: those that follow, the last one first, then the others,
+        the newest build first.
+        """
         following = self.chain().links[1:]
         starts = {link.id: link.start.isoformat() for link in following}
-        return [self._release(id, starts.get(id, "")) for id in self.ids()]
+        listed = [self._release(id, starts.get(id, "")) for id in self.ids()]
+        return sorted(listed, key=lambda release: release.start, reverse=True)
 
     def _release(self, id: str, start: str) -> Release:
         is_current = id == self.current()
