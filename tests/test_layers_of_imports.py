@@ -97,7 +97,7 @@ def test_each_library_has_one_home() -> None:
         },
         "prometheus_client": {f"service/{name}.py" for name in ("admin", "figures", "metrics", "serve")},
         "starlette": {"preview/application.py"},
-        "urllib3": {"delivery/purging.py"},
+        "urllib3": {f"delivery/{name}.py" for name in ("bucket", "purging")},
         "uvicorn": {"preview/server.py", "service/connection.py"},
         "uvicorn_worker": {"service/worker.py"},
         "watchfiles": {"library/following.py"},
