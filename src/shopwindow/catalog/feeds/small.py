@@ -139,10 +139,10 @@ class Categories:
     def _check_rings(self) -> None:
         """Check that no category stands within itself, by way of its parents."""
         for id, (entry, pointer, _) in self._parents.items():
-            ring = self._ring(id)
-            if not ring:
+            line, parent = self._line(id)
+            if parent != id:
                 continue
-            others = ", ".join(map(str, ring[1:]))
+            others = ", ".join(map(str, line[1:]))
             by_way = f", by way of {others}" if others else ""
             finding = Finding(
                 "category.ring",
@@ -155,11 +155,13 @@ class Categories:
     def _check_depths(self, ids: dict[Any, RecordUse]) -> None:
         """Check that no category stands too deep.
 
-        Only those one level too deep are reported: what is below them follows.
+        Only those one level too deep are reported: what is below them follows, and what
+        stands below a ring has no level.
         """
         too_deep = rules.MAX_CATEGORY_DEPTH + 1
         for id, (entry, pointer, _) in ids.items():
-            if self._depth(id) != too_deep:
+            line, parent = self._line(id)
+            if len(line) != too_deep or parent is not None:
                 continue
             finding = Finding(
                 "category.depth",
@@ -172,28 +174,16 @@ class Categories:
     def _add(self, entry: RecordEntry, finding: Finding) -> None:
         self._report.add([self._places.problem(entry, finding)])
 
-    def _depth(self, id: int) -> int:
-        """Return the level of a category, from 1; 0 in a ring.
-
-        It is never above `MAX_CATEGORY_DEPTH` + 2, whatever the level.
+    def _line(self, id: int) -> tuple[list[int], int | None]:
+        """Return a category and those above it, and the parent of the last one: None, or
+        one of these categories, where they stand within each other.
         """
-        line: list[int] = []
-        next_id: int | None = id
-        while next_id is not None and len(line) <= rules.MAX_CATEGORY_DEPTH:
-            if next_id in line:
-                return 0
-            line.append(next_id)
-            next_id = self._parent_ids.get(next_id)
-        return len(line) + (next_id is not None)
-
-    def _ring(self, id: int) -> list[int]:
-        """Return the categories from this one up to itself; empty if it is in no ring."""
         line = [id]
-        while True:
-            parent = self._parent_ids.get(line[-1])
-            if parent is None or parent in line:
-                return line if parent == id else []
+        while (parent := self._parent_ids.get(line[-1])) is not None:
+            if parent in line:
+                break
             line.append(parent)
+        return line, parent
 
     @cached_property
     def _parent_ids(self) -> dict[int, int | None]:
