@@ -39,7 +39,7 @@ from shopwindow.catalog.index.lines import Feeds
 from shopwindow.catalog.index.taking import take
 from shopwindow.catalog.kinds import INVENTORY, PRODUCT, REVIEW
 from shopwindow.catalog.protocol import ProductQuery
-from shopwindow.catalog.reading.opened import OpenedCatalog, open_index
+from shopwindow.catalog.reading.opened import OpenedCatalog
 from shopwindow.content.check import records
 from shopwindow.content.check.feeds import Unstreamed
 from shopwindow.content.check.memory import Memory
@@ -635,7 +635,7 @@ def report(given: argparse.Namespace, work: Path, sizes: Sequence[int]) -> None:
             ),
             flush=True,
         )
-    index = open_index(given.read or work / f"{sizes[-1]}.sqlite")
+    index = OpenedCatalog(given.read or work / f"{sizes[-1]}.sqlite")
     print(
         f"\n{index.active:,} products, one process; processor time, median (least–most) of {ROUNDS} rounds\n"
     )

@@ -22,7 +22,7 @@ from shopwindow.catalog.index.lines import Feeds, Line
 from shopwindow.catalog.index.taking import take
 from shopwindow.catalog.protocol import SORTS, Catalog, Facet, Page, ProductQuery, Reviews
 from shopwindow.catalog.reading.explaining import explain
-from shopwindow.catalog.reading.opened import OpenedCatalog, open_index
+from shopwindow.catalog.reading.opened import OpenedCatalog
 from shopwindow.content.documents.documents import Content
 
 # The room's own doors, for what the command does not show.
@@ -252,7 +252,7 @@ def indexed(content: Content, folder: Path, **more: Json) -> Catalog:
     given: dict[str, Json] = {name.removesuffix(".yaml"): documents for name, documents in FILES.items()} | more
     path = folder / "catalog.sqlite"
     written(path, stores=_stores(given["inventory"]), settings=content.setting("catalog") or {}, **given)
-    return open_index(path)
+    return OpenedCatalog(path)
 
 
 class AsTheyAre:
@@ -334,7 +334,7 @@ def index(folder: Path, *products: Document, **more: Any) -> OpenedCatalog:
     stores = _stores(more.get("inventory", ()))
     given = {"categories": [category(1)], "products": products, "stores": stores, **more}
     written(path, **given)
-    return open_index(path)
+    return OpenedCatalog(path)
 
 
 # -- arbitrary catalogs, and plain answers -----------------------------------------------------------------------

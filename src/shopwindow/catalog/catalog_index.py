@@ -99,12 +99,10 @@ class CatalogIndex:
 
         Raises Failure if the file is no catalog, or one of another format.
         """
-        from shopwindow.catalog.reading.opened import RecordedCatalog, open_index
+        from shopwindow.catalog.reading.opened import OpenedCatalog
 
         try:
-            if handed_out is None:
-                return open_index(path)
-            return RecordedCatalog(path, handed_out)
+            return OpenedCatalog(path, handed_out)
         except (ValueError, sqlite3.Error) as error:
             why = str(error)
         except KeyError as missing:

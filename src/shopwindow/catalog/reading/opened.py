@@ -64,19 +64,6 @@ def average(stars: Sequence[int]) -> float:
     return (2 * tenths + total) // (2 * total) / 10 if total else 0.0
 
 
-def open_index(path: Path) -> "OpenedCatalog":
-    """Return the catalog in a file.
-
-    Raises ValueError if it has another format, sqlite3.Error if it is no catalog.
-    """
-    index = OpenedCatalog(path)
-    if index.file.meta["format"] != INDEX_FORMAT:
-        raise ValueError(
-            f"its format is {index.file.meta['format']}, not {INDEX_FORMAT}"
-        )
-    return index
-
-
 class OpenedCatalog:
     """One catalog, open for reading: a `protocol.Catalog`, and what a search reads of
     it (`clauses.IndexReader`).
@@ -87,8 +74,21 @@ class OpenedCatalog:
         stock: of stores, for what counts a catalog.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, handed_out: HandedOut | None = None) -> None:
+        """Open the catalog in a file.
+
+        ``handed_out`` is called with each product and category that is returned: a
+        build records so which documents each response was computed from.
+
+        Raises ValueError if it has another format, sqlite3.Error or KeyError if it is
+        no catalog.
+        """
         self.file = OpenedFile(path)
+        if self.file.meta["format"] != INDEX_FORMAT:
+            raise ValueError(
+                f"its format is {self.file.meta['format']}, not {INDEX_FORMAT}"
+            )
+        self._handed_out = handed_out
         self.stock = StoreStock(self.file)
         self.lists = ProductLists(self.file, self.stock)
         self.active = self.file.active
@@ -112,6 +112,8 @@ class OpenedCatalog:
         online = dict(self.file.many(statement, ids))
         for id, product in products.items():
             self._complete(product, stars.get(id, NO_STARS), online)
+            if self._handed_out:
+                self._handed_out("product", str(id))
         return products
 
     def _complete(
@@ -222,7 +224,11 @@ class OpenedCatalog:
 
     def category(self, id: int) -> Json | None:
         data = self.file.one("SELECT document FROM category WHERE id = ?", id)
-        return None if data is None else orjson.loads(data)
+        if data is None:
+            return None
+        if self._handed_out:
+            self._handed_out("category", str(id))
+        return orjson.loads(data)
 
     def roots(self) -> Sequence[int]:
         ids: list[int] = orjson.loads(self.file.meta["roots"])
@@ -420,26 +426,3 @@ DIGEST_QUERIES = {
     " FROM listed JOIN product USING (id) LEFT JOIN rating ON rating.product = listed.id",
 }
 """What documents follow from: of a product its line, and what others say of it."""
-
-
-class RecordedCatalog(OpenedCatalog):
-    """A catalog that reports which products and categories it returns.
-
-    A build uses it, to record which documents each response was computed from.
-    """
-
-    def __init__(self, path: Path, handed_out: HandedOut) -> None:
-        super().__init__(path)
-        self._handed_out = handed_out
-
-    def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
-        products = super().products(ids)
-        for id in products:
-            self._handed_out("product", str(id))
-        return products
-
-    def category(self, id: int) -> Json | None:
-        category = super().category(id)
-        if category is not None:
-            self._handed_out("category", str(id))
-        return category
