@@ -21,7 +21,7 @@ from urllib.parse import parse_qs
 import pytest
 import yaml
 
-from harness.program import shopwindow
+from harness.program import history, shopwindow
 from harness.servers import SOURCES
 from shopwindow.starter.begin import PIPELINES
 
@@ -384,8 +384,10 @@ def test_a_fresh_runner_takes_over_what_is_at_the_target(tmp_path: Path, host: s
         started.edit("Open House", "Breakfast for two")
         ran = started.run(publishing(started), TARGET="production", ROLLBACK="")
         assert ran.returncode == 0, ran
-        releases = [path for path in (started.copy / "dist/releases").iterdir() if len(path.name) > 8]
-        assert len(releases) == 2
+        activated = history(started.copy / "dist")
+        assert [line["action"] for line in activated] == ["pull", "pull", "build"]  # the current one first, then the rest
+        there = {path.name for path in (started.copy / "dist/releases").iterdir() if len(path.name) > 8}
+        assert there == {link["id"] for line in activated for link in line["chain"]}
 
 
 @pytest.mark.parametrize("host", PIPELINES)
