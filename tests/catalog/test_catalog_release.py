@@ -313,6 +313,9 @@ def test_a_file_that_cannot_be_read_is_named_once_with_the_next_step(
     build = "`shopwindow build --no-cache` writes it again"
     pull = "where releases are pulled, `shopwindow pull SOURCE` fetches it again"
     assert str(refused.value) == f"{path}: cannot be read as a catalog: {why}; {build}; {pull}"
+    with pytest.raises(Failure) as recorded:
+        CATALOG.open(path, lambda kind, identity: None)
+    assert str(recorded.value) == str(refused.value)
 
 
 MISSING, ALL = "missing, or not what a build wrote", "catalog.sqlite has no digest"
