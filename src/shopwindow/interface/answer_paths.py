@@ -37,6 +37,9 @@ MOST_STEPS = 40
 PATH_FORM = 'names with dots between them, [] for items, * for values: events[].id, sections.*.title, "a.b".c'
 """What a path looks like, for messages."""
 
+ANYTHING = Shape(lambda uri: ("", {}), "", {})
+"""A place of which no schema says anything."""
+
 _NAME = r'[^\s.\[\]*"]+|"(?:[^"\\]|\\.)+"'
 _PATH_STEP = re.compile(rf"{_NAME}|\*|\[\]")
 _PATH = re.compile(rf"(?:(?:{_NAME}|\*|\[\])(?:\.(?:{_NAME}|\*)|\[\])*)?")
@@ -118,47 +121,36 @@ class NoSuchPlace(Exception):
         self.number, self.names = number, names
 
 
-def optional_steps(
-    place: Shape | None, steps: PathSteps, number: int = 0
-) -> tuple[bool, ...]:
+def optional_steps(place: Shape, steps: PathSteps) -> tuple[bool, ...]:
     """Return for each step of a path whether an answer may lack what it leads to.
 
-    ``place`` is that of the answer, or of the step ``number``. Where a schema leaves
-    open what stands at a place, any path may lead on. Raises NoSuchPlace.
+    ``place`` is that of the answer. Where a schema leaves open what stands at a place,
+    any path may lead on. Raises NoSuchPlace.
     """
-    rest = steps[number:]
-    if not rest or place is None or _is_open(place):
-        return (True,) * len(rest)
-    step = rest[0]
-    if not _may_be(place, "array" if step is Every.ITEM else "object"):
-        raise NoSuchPlace(number)
+    optional: list[bool] = []
+    places = [place]
+    for number, step in enumerate(steps):
+        if any(map(_is_open, places)):
+            break
+        type = "array" if step is Every.ITEM else "object"
+        around = [each for each in places if _may_be(each, type)]
+        places = [below for each in around for below in _below(each, step)]
+        if not places:
+            names = dict.fromkeys(name for each in around for name in each.properties)
+            raise NoSuchPlace(number, tuple(names))
+        is_name = isinstance(step, str)
+        optional.append(is_name and any(step not in each.required for each in around))
+    return (*optional, *[True] * (len(steps) - len(optional)))
+
+
+def _below(place: Shape, step: PathStep) -> list[Shape]:
+    """Return the places that a step leads to."""
     if step is Every.ITEM:
-        return (False, *optional_steps(place.items, steps, number + 1))
+        return [place.items or ANYTHING]
+    names = (*place.properties, step.value) if isinstance(step, Every) else (step,)
     is_closed = place.keyword("additionalProperties") is False
-    if step is Every.VALUE:
-        values = [place.property(name) for name in place.properties]
-        if not is_closed:
-            values.append(place.property(Every.VALUE.value))
-        return (False, *_of_any(values, steps, number + 1))
-    if is_closed and step not in place.properties:
-        raise NoSuchPlace(number, place.properties)
-    below = optional_steps(place.property(step), steps, number + 1)
-    return (step not in place.required, *below)
-
-
-def _of_any(
-    places: Iterable[Shape | None], steps: PathSteps, number: int
-) -> tuple[bool, ...]:
-    """Return what `optional_steps` does for the first of the places that admits the
-    rest of a path.
-    """
-    first: NoSuchPlace | None = None
-    for place in places:
-        try:
-            return optional_steps(place, steps, number)
-        except NoSuchPlace as nowhere:
-            first = first or nowhere
-    raise first or NoSuchPlace(number - 1)
+    listed = [name for name in names if name in place.properties or not is_closed]
+    return [place.property(name) or ANYTHING for name in listed]
 
 
 def _is_open(place: Shape) -> bool:

@@ -82,19 +82,22 @@ def contract_kind(applications: Kind | None = None) -> Kind:
 class ReadRequest:
     """A request of a contract, with the fields that are read of its answer.
 
-    ``paths``: those of the fields. ``fields``: what the whole answer has to satisfy for
-    each of them, as schemas. ``place``: where the request stands in the contract.
+    ``operation`` answers it. ``fields``: by the steps of their paths, in their order.
+    ``place``: where the request stands in the contract.
     """
 
     text: str
-    paths: tuple[PathSteps, ...]
-    fields: tuple[Json, ...]
+    operation: Operation
+    fields: Mapping[PathSteps, Mapping[str, Any]]
     place: Pointer
 
-    @property
-    def schema(self) -> Json:
-        """The schema of the answer: that of each field, in their order."""
-        return {"allOf": list(self.fields)}
+    def schemas(self, schemas: Schemas) -> list[Json]:
+        """Return what each field says of the whole answer.
+
+        ``schemas``: those of the interface, of which one describes the answer.
+        """
+        shape = schemas.shape(self.operation.schema)
+        return [_schema_of(shape, steps, self.fields) for steps in self.fields]
 
 
 def title_of(contract: Mapping[str, Any]) -> str:
@@ -103,18 +106,20 @@ def title_of(contract: Mapping[str, Any]) -> str:
 
 
 def read_requests(
-    interface: Interface, schemas: Schemas, contract: Mapping[str, Any]
-) -> list[ReadRequest]:
-    """Return the requests of a contract that has no problem, in their order."""
-    requests = []
+    interface: Interface, contract: Mapping[str, Any]
+) -> Iterator[ReadRequest]:
+    """Yield the requests of a contract that has no problem, in their order.
+
+    One that the interface lacks is left out: another program may have had it.
+    """
     for number, read in enumerate(contract["reads"]):
         text = read["request"]
-        operation, _ = interface.routes.route(as_request(text))
-        shape = schemas.shape(operation.schema)
-        stated = {steps_of(operation, field["path"]): field for field in read["fields"]}
-        fields = tuple(_schema_of(shape, steps, stated) for steps in stated)
-        requests.append(ReadRequest(text, tuple(stated), fields, ("reads", number)))
-    return requests
+        operation = read_at(interface, as_request(text))
+        if operation is not None:
+            fields = {
+                steps_of(operation, each["path"]): each for each in read["fields"]
+            }
+            yield ReadRequest(text, operation, fields, ("reads", number))
 
 
 def keywords_of(field: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,11 +251,10 @@ def _of_read(
 ) -> Iterator[Finding]:
     """Yield what is wrong with one request of a contract, whose schema finds nothing."""
     pointer = (*place, "request")
-    finding = request_finding(interface, read["request"], application, pointer)
-    if finding is not None:
-        yield finding
+    operation = read_or_finding(interface, read["request"], application, pointer)
+    if isinstance(operation, Finding):
+        yield operation
         return
-    operation, _ = interface.routes.route(as_request(read["request"]))
     for index, field in enumerate(read["fields"]):
         pointer, keywords = (*place, "fields", index), keywords_of(field)
         yield from _of_path(schemas, operation, field["path"], (*pointer, "path"))
@@ -261,10 +265,10 @@ def _of_read(
             yield Finding("contract.keyword", pointer, found, "the schema itself")
 
 
-def request_finding(
+def read_or_finding(
     interface: Interface, text: str, application: str, pointer: Pointer
-) -> Finding | None:
-    """Return what is wrong with the text of a request, or None."""
+) -> Operation | Finding:
+    """Return the operation that answers a request, or what is wrong with its text."""
     rule, request = "contract.request", as_request(text)
     allowed = "a read that the content answers, as `shopwindow build --list` names them"
     operations = operations_at(interface, request)
@@ -273,7 +277,8 @@ def request_finding(
         found = f"no operation has the path {cut(request.path)!r}"
         close = nearest(request.path, paths)
         return Finding(rule, pointer, found, allowed, nearest=close)
-    if not any(_is_read(operation) for operation in operations):
+    operation = read_at(interface, request)
+    if operation is None:
         found = f"{operations[0].path} is no read, or only the running service has it"
         return Finding(rule, pointer, found, allowed)
     try:
@@ -281,7 +286,12 @@ def request_finding(
     except Refusal as refusal:
         found = "; ".join(map(str, refusal.faults))
         return Finding(rule, pointer, found, "a request that the interface admits")
-    return None
+    return operation
+
+
+def read_at(interface: Interface, request: Request) -> Operation | None:
+    """Return the operation that answers a request from content; None: there is none."""
+    return next(filter(_is_read, operations_at(interface, request)), None)
 
 
 def operations_at(interface: Interface, request: Request) -> list[Operation]:

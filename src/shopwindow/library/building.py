@@ -1,6 +1,6 @@
 """Building a release of a content folder."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -29,6 +29,7 @@ from shopwindow.library.showing import live_at
 from shopwindow.problems import Failure, Misuse, failures
 from shopwindow.release import activation, build_notes
 from shopwindow.release.ahead import build_chain
+from shopwindow.release.answer_origins import Asking
 from shopwindow.release.build import Built
 from shopwindow.release.contracts import ContractsBroken, Examined, hold
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
@@ -208,31 +209,21 @@ class _BuildWork:
             self.fresh,
             self.steps,
             lambda: datetime.now(UTC),
-            partial(self._hold_to_contracts, declared.unread),
+            partial(self._hold_to_contracts, declared),
         )
 
     def _hold_to_contracts(
         self,
-        unread: Sequence[str],
+        declared: Declared,
         order: BuildOrder,
         published: Content,
         indexes: BuiltIndexes,
     ) -> None:
         """Raise ContractsBroken where the content breaks a contract."""
-        examined = Examined(
-            order.interface,
-            order.schemas,
-            self.content,
-            unread,
-            order.documents,
-            order.moment,
-            published,
-            indexes.digests,
-            indexes.open,
-            self.options.memory,
-            self.options.most,
+        asking = Asking(
+            order.interface, order.documents, published, order.moment, indexes.open
         )
-        hold(examined)
+        hold(Examined(asking, declared, self.content, indexes.digests, self.options))
 
     def record(
         self, status: str, description: str = "", cause: str = "", release: str = ""

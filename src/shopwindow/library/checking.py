@@ -24,6 +24,7 @@ from shopwindow.library.opening import (
 )
 from shopwindow.problems import Failure, Level, Misuse, Problem
 from shopwindow.release.ahead import instants, later
+from shopwindow.release.answer_origins import Asking
 from shopwindow.release.contracts import ContractsBroken, Examined, hold
 from shopwindow.release.indexes import index_state, on_demand
 from shopwindow.release.released import NoRelease
@@ -157,20 +158,15 @@ def _hold_at(
     with on_demand(
         interface.indexes, documents.feeds, published, jobs=options.jobs
     ) as opened:
-        examined = Examined(
-            interface,
-            declared.schemas,
-            content,
-            declared.unread,
-            documents,
-            moment,
-            published.with_indexes(opened(None)),
-            digests,
-            opened,
-            memory=options.memory,
-            most=options.most,
+        hold(
+            Examined(
+                Asking(interface, documents, published, moment, opened),
+                declared,
+                content,
+                digests,
+                options,
+            )
         )
-        hold(examined)
 
 
 def refused_by_contracts(checked: Checked, broken: ContractsBroken) -> Checked:

@@ -18,7 +18,7 @@ from shopwindow.interface.loading import template_folders
 from shopwindow.library.checking import check
 from shopwindow.library.opening import schemas
 from shopwindow.library.operating import folder_of_release
-from shopwindow.library.showing import unknown_application
+from shopwindow.library.showing import require_application
 from shopwindow.problems import (
     Failure,
     Misuse,
@@ -55,8 +55,8 @@ def new_key(interface: Interface, content: Path, application: str) -> NewKey:
         identity = str(interface.kind[interface.applications].identity)
         kind_documents = documents.of(interface.applications)
         names = [str(document.value[identity]) for document in kind_documents]
-    if documents and application not in names:
-        raise Misuse("", unknown_application(application, names))
+    if documents:
+        require_application(application, names)
     return NewKey(*api_keys.new_key(), application_checked=documents is not None)
 
 

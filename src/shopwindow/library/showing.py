@@ -19,7 +19,7 @@ from shopwindow.problems import (
 from shopwindow.release.indexes import on_demand
 from shopwindow.release.show import below_base_url
 from shopwindow.release.show import show as show_unbuilt
-from shopwindow.starter.recording import Recording, text_of_contract, write_contract
+from shopwindow.starter.recording import Recording, write_contract
 
 CALENDAR_DAYS = 90
 """Days that a calendar covers unless another end is named: a season of a department
@@ -63,8 +63,8 @@ def show(
     interface, documents = content.interface, content.documents
     published = live_at(interface, documents, at)
     names = interface.application_names(published)
-    if app is not None and app not in names:
-        raise Misuse("app", unknown_application(app, names))
+    if app is not None:
+        require_application(app, names, "app")
     application = app or next(iter(names), None)
     return show_unbuilt(
         interface,
@@ -98,6 +98,8 @@ def record_contract(
     published = [
         live(documents, each, interface.kinds, interface.clocks) for each in moments
     ]
+    if interface.applications is not None:
+        require_application(app, interface.application_names(published[0]))
     below = [below_base_url(each, interface, documents.site.value) for each in requests]
     with on_demand(interface.indexes, documents.feeds, published[0]) as opened:
         indexes = opened(None)
@@ -108,8 +110,7 @@ def record_contract(
             app,
             version,
         )
-        text = text_of_contract(recording, below)
-    return write_contract(content.shelf.folder, recording, text)
+        return write_contract(content.shelf.folder, recording, below)
 
 
 def calendar(
@@ -146,8 +147,10 @@ def require_format(name: str) -> Format:
     return formats[name]
 
 
-def unknown_application(name: str, names: Sequence[str]) -> str:
-    """Return a sentence that lists the applications that there are, and names the
-    nearest.
+def require_application(name: str, names: Sequence[str], parameter: str = "") -> None:
+    """Raise Misuse of a parameter where there is no such application; it lists those
+    that there are.
     """
-    return f"{name!r}: the applications are {', '.join(names)}{suggestion(name, names)}"
+    if name not in names:
+        listed, meant = ", ".join(names), suggestion(name, names)
+        raise Misuse(parameter, f"{name!r}: the applications are {listed}{meant}")

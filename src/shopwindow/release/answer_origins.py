@@ -22,12 +22,7 @@ from shopwindow.release.breaches import answer_of
 from shopwindow.release.documents_read import DocumentsRead, Named
 from shopwindow.release.order import OpenIndexes
 from shopwindow.release.show import require_from_content
-from shopwindow.release.value_origins import (
-    ValueOrigin,
-    origin_around,
-    origin_of,
-    with_origins,
-)
+from shopwindow.release.value_origins import ValueOrigin, origins_of, with_origins
 
 
 @dataclass(frozen=True)
@@ -62,12 +57,8 @@ class AnswerOrigins:
         `true` has no origin. It was taken where what stands beside it was taken, if the
         same stands there under the same name.
         """
-        handed_on = origin_of(self.traced, pointer)
-        beside = origin_around(self.traced, pointer)
-        if beside is not None and beside.pointer[-1:] != pointer[-1:]:
-            beside = None
         value = at(self.answer, pointer)
-        for origin in filter(None, (handed_on, beside)):
+        for origin in origins_of(self.traced, pointer):
             stated = at(origin.document.value, origin.pointer)
             if type(stated) is type(value) and stated == value:
                 return origin

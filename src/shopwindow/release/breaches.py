@@ -5,13 +5,13 @@ their views answer. An answer breaks a contract where the contract's schema refu
 or where it is no success. What the contract does not name may change as it likes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from shopwindow.content.documents.documents import Content, Document
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.yaml import Json
-from shopwindow.content.schemas.schema import schemas_of
+from shopwindow.content.schemas.schema import Schemas, schemas_of
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.content.schemas.wording import fractions
 from shopwindow.interface.answer import ERROR_CODES, selected, value_of
@@ -25,21 +25,15 @@ _SCHEMA = "contract"
 """The name of the schema by which an answer is judged."""
 
 
-class Asked(NamedTuple):
-    """A request of a contract."""
-
-    contract: Document
-    request: ReadRequest
-
-
 class Breach(NamedTuple):
-    """What breaks a contract.
+    """What breaks a contract: the answer to one of its requests.
 
     ``place``: in the contract. ``finding``: at the place in the answer, in the words of
     an editor. ``answered``: there is an answer.
     """
 
-    asked: Asked
+    contract: Document
+    request: ReadRequest
     place: Pointer
     finding: Finding
     answered: bool = True
@@ -53,19 +47,26 @@ def answer_of(
     return selected(call, value_of(call, content))
 
 
-def breaches(interface: Interface, asked: Asked, content: Content) -> Iterator[Breach]:
+def breaches(
+    interface: Interface,
+    schemas: Schemas,
+    contract: Document,
+    request: ReadRequest,
+    content: Content,
+) -> Iterator[Breach]:
     """Yield what of one answer breaks a contract."""
-    application, request = asked.contract.value["app"], asked.request
     try:
-        answer = answer_of(interface, request.text, application, content)
+        answer = answer_of(interface, request.text, contract.value["app"], content)
     except Refusal as refusal:
         found = f"{request.text} {refused(refusal)}"
         allowed = "an answer; without the request, if the app sends it no more"
         finding = Finding("contract.refused", (), found, allowed)
-        yield Breach(asked, (*request.place, "request"), finding, answered=False)
+        place = (*request.place, "request")
+        yield Breach(contract, request, place, finding, answered=False)
         return
-    for number, finding in _judged(request, answer):
-        where = f"{text_of(request.paths[number])} of {request.text}"
+    paths = list(request.fields)
+    for number, finding in _judged(request.schemas(schemas), answer):
+        where = f"{text_of(paths[number])} of {request.text}"
         found = f"{where}: {finding.found}"
         allowed = finding.allowed or "a value"
         broken = Finding(
@@ -76,7 +77,7 @@ def breaches(interface: Interface, asked: Asked, content: Content) -> Iterator[B
             nearest=finding.nearest,
             on_key=finding.on_key,
         )
-        yield Breach(asked, (*request.place, "fields", number), broken)
+        yield Breach(contract, request, (*request.place, "fields", number), broken)
 
 
 def refused(refusal: Refusal) -> str:
@@ -86,15 +87,15 @@ def refused(refusal: Refusal) -> str:
     return f"is refused with {code.status}: {faults}"
 
 
-def _judged(request: ReadRequest, answer: Json) -> Iterator[tuple[int, Finding]]:
-    """Yield what the schema of a request finds in an answer, with the field's number.
+def _judged(fields: Sequence[Json], answer: Json) -> Iterator[tuple[int, Finding]]:
+    """Yield what the schemas of fields find in an answer, with the field's number.
 
     5.0 is no whole number: an app that reads one refuses the point.
     """
-    schemas = schemas_of({_SCHEMA: request.schema})
+    schemas = schemas_of({_SCHEMA: {"allOf": fields}})
     for error, finding in schemas.explained(_SCHEMA, answer):
         yield error.schema_path[1], finding
-    for number, field in enumerate(request.fields):
+    for number, field in enumerate(fields):
         shape = Shape(schemas.target, "", field)
         for finding in fractions(shape, answer, (), lambda pointer: None):
             yield number, finding

@@ -14,15 +14,12 @@ from dataclasses import replace
 from functools import cache
 
 from shopwindow.content.check.locating import Locator
+from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.contracts import title_of
 from shopwindow.problems import Problem
-from shopwindow.release.answer_origins import (
-    AnswerOrigins,
-    Asking,
-    answer_origins,
-)
+from shopwindow.release.answer_origins import Asking, answer_origins
 from shopwindow.release.breaches import Breach
-from shopwindow.release.value_origins import ValueOrigin, origin_around, origin_of
+from shopwindow.release.value_origins import origins_of
 
 
 def problems(
@@ -35,12 +32,19 @@ def problems(
     ``locator`` is of the content folder. What several contracts say about one place is
     one problem.
     """
-    tracer = _Tracer(asking)
+
+    @cache
+    def traced(request: str, application: str) -> Json:
+        return answer_origins(asking, request, application).traced
+
     groups: dict[Problem, list[Breach]] = defaultdict(list)
     users: dict[Problem, set[str]] = defaultdict(set)
     for breach in breaches:
-        source = tracer.source(breach)
-        document, pointer = source or (breach.asked.contract, breach.place)
+        origin = breach.contract, breach.place
+        if breach.answered:
+            answer = traced(breach.request.text, breach.contract.value["app"])
+            origin = next(origins_of(answer, breach.finding.pointer), origin)
+        document, pointer = origin
         finding = replace(breach.finding, pointer=pointer)
         for problem in locator.problems([(document, finding)]):
             group = replace(problem, used_by=())
@@ -61,7 +65,7 @@ def _found(problem: Problem, group: Iterable[Breach], locator: Locator) -> str:
     """Return whom a problem breaks and how, with the other places in their contracts."""
     names, places = [], []
     for breach in group:
-        contract = breach.asked.contract
+        contract = breach.contract
         layer = contract.layers[-1]
         names.append(title_of(contract.value))
         if layer.path != problem.path:
@@ -71,28 +75,3 @@ def _found(problem: Problem, group: Iterable[Breach], locator: Locator) -> str:
     listed = f"{', '.join(first)} and {last}" if first else last
     where = f" ({', '.join(dict.fromkeys(places))})" if places else ""
     return f"this breaks {listed}: {problem.found}{where}"
-
-
-class _Tracer:
-    """Finds out which document a value of an answer was taken from.
-
-    Each request is answered once more, from documents that know their origins.
-    """
-
-    def __init__(self, asking: Asking) -> None:
-        @cache
-        def origins(request: str, application: str) -> AnswerOrigins:
-            return answer_origins(asking, request, application)
-
-        self._origins = origins
-
-    def source(self, breach: Breach) -> ValueOrigin | None:
-        """Return where the value that breaks a contract comes from; None where nothing
-        says it.
-        """
-        if not breach.answered:
-            return None
-        asked, pointer = breach.asked, breach.finding.pointer
-        origins = self._origins(asked.request.text, asked.contract.value["app"])
-        traced = origins.traced
-        return origin_of(traced, pointer) or origin_around(traced, pointer)

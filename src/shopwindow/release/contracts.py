@@ -10,26 +10,21 @@ and the schemas, and the digests of what the content returns now say which answe
 be the same. The memory of the folder has the records, of content that breaks nothing alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
 
 import orjson
 
+from shopwindow.content.check.folder import CheckOptions
 from shopwindow.content.check.locating import Locator
-from shopwindow.content.check.memory import Memory
-from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.reading import listing
-from shopwindow.content.schemas.schema import Schemas
+from shopwindow.interface.collections import Declared
 from shopwindow.interface.contracts import CONTRACT, read_requests
-from shopwindow.interface.interface import Interface
 from shopwindow.problems import Problem, number_of
 from shopwindow.release import contract_places, reads
 from shopwindow.release.answer_origins import Asking
-from shopwindow.release.breaches import Asked, Breach, breaches
-from shopwindow.release.order import OpenIndexes
+from shopwindow.release.breaches import Breach, breaches
 from shopwindow.release.reads import Digests, ReadRecord, Recorded
 
 RECORDS = "contracts"
@@ -40,24 +35,17 @@ RECORDS = "contracts"
 class Examined:
     """The content that contracts are held to.
 
-    ``folder``: the content folder, whose ``unread`` folders are passed over.
-    ``documents``: what its check returned. ``content``: those that are live at
-    ``moment``, with their indexes; ``digests``: the indexes' digests, by name; ``open``
-    opens them once more. ``memory``: that of the folder, with what the answers have read
-    in an earlier check. ``most``: how many breaches are traced to their places.
+    ``asking``: what the requests are answered from, and ``digests`` those of its
+    indexes, by name. ``folder``: the content folder, with what it has ``declared``.
+    ``options``: those of its check; their memory has what the answers have read in an
+    earlier one, and ``most`` breaches are traced to their places.
     """
 
-    interface: Interface
-    schemas: Schemas
+    asking: Asking
+    declared: Declared
     folder: Path
-    unread: Sequence[str]
-    documents: Documents
-    moment: datetime
-    content: Content
     digests: Mapping[str, str]
-    open: OpenIndexes
-    memory: Memory
-    most: int
+    options: CheckOptions
 
 
 class ContractsBroken(Exception):
@@ -73,21 +61,12 @@ def hold(examined: Examined) -> None:
     found = _breaches(examined)
     if not found:
         return
-    interface, folder = examined.interface, examined.folder
-    asking = Asking(
-        interface,
-        examined.documents,
-        examined.content,
-        examined.moment,
-        examined.open,
-    )
-    sources, _ = listing.scan(folder, interface.kinds, examined.unread)
-    problems = contract_places.problems(
-        found[: examined.most],
-        asking,
-        Locator(folder, sources, examined.schemas),
-    )
-    raise ContractsBroken(problems, max(0, len(found) - examined.most))
+    folder, declared = examined.folder, examined.declared
+    sources, _ = listing.scan(folder, declared.interface.kinds, declared.unread)
+    locator = Locator(folder, sources, declared.schemas)
+    traced = found[: examined.options.most]
+    problems = contract_places.problems(traced, examined.asking, locator)
+    raise ContractsBroken(problems, len(found) - len(traced))
 
 
 def _breaches(examined: Examined) -> list[Breach]:
@@ -96,34 +75,32 @@ def _breaches(examined: Examined) -> list[Breach]:
     A request that would read what it read in a check that found nothing is not answered
     again.
     """
-    interface, schemas = examined.interface, examined.schemas
-    documents = examined.documents.of(CONTRACT)
+    asking, schemas = examined.asking, examined.declared.schemas
+    content = asking.content.with_indexes(asking.opened(None))
+    memory = examined.options.memory
+    documents = asking.documents.of(CONTRACT)
     asked = [
-        Asked(contract, request)
+        (contract, request)
         for contract in documents
-        for request in read_requests(interface, schemas, contract.value)
+        for request in read_requests(asking.interface, contract.value)
     ]
-    values = [contract.value for contract in documents]
-    contracts = sha256(orjson.dumps(values)).hexdigest()
-    memory = examined.memory
+    contracts = orjson.dumps([contract.value for contract in documents]).decode()
     state = memory.program, schemas.digest, contracts
     stored = memory.file(RECORDS)
-    digests = Digests(examined.content, examined.digests)
-    record, new_record = ReadRecord(), ReadRecord()
-    for loaded in reads.load(stored, state) if stored else ():
-        loaded.forget(digests)
-        record.merge(loaded)
+    digests = Digests(content, examined.digests)
+    records = reads.load(stored, state) if stored else []
+    record = records[0] if records else ReadRecord()
+    record.forget(digests)
     held = {number for numbers in record.readers.values() for number in numbers}
 
-    recorded = Recorded(examined.content)
+    recorded = Recorded(content)
     found: list[Breach] = []
-    for number, one in enumerate(asked):
+    for number, (contract, request) in enumerate(asked):
         if number in held:
             continue
         recorded.seen = set()
-        found += breaches(interface, one, recorded)
-        new_record.note(number, recorded.seen, digests)
+        found += breaches(asking.interface, schemas, contract, request, recorded)
+        record.note(number, recorded.seen, digests)
     if stored and not found:
-        record.merge(new_record)
         reads.save(stored, state, [record.encode()])
     return found

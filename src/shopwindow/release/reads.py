@@ -291,11 +291,13 @@ class ReadRecord:
     def forget(self, digests: Digests) -> set[int]:
         """Drop the answers that would read something else now; return their numbers.
 
-        ``digests``: those of the content that is built now.
+        ``digests``: those of the content that is built now. The record has them from
+        then on, so that more answers can be noted in it.
         """
         unchanged = set()
         for read, number in self.reads.items():
             recorded = self.digests[number]
+            self.digests[number] = digests.of(read)
             if recorded and digests.of(read) == recorded:
                 unchanged.add(number)
         outdated = [

@@ -5,7 +5,6 @@ releases, and the values that its fields lead to are compared. What differs brok
 contract, or the release would not have been built; it is worth a look on such a phone.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import orjson
 
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.answer_paths import reached, text_of
-from shopwindow.interface.contracts import CONTRACT, as_request, steps_of, title_of
+from shopwindow.interface.contracts import CONTRACT, read_requests, title_of
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Refusal
 from shopwindow.release.breaches import answer_of
@@ -40,34 +39,19 @@ def touched(old: Path, new: Path, interface: Interface) -> list[TouchedContract]
         return []
     found = []
     for contract in after.content.documents(CONTRACT):
-        for read in contract["reads"]:
+        for request in read_requests(after.interface, contract):
             answers = [
-                _answer(release, read["request"], contract["app"])
+                _answer(release, request.text, contract["app"])
                 for release in (before, after)
             ]
-            paths = _differing(after.interface, read, answers)
+            paths = tuple(
+                text_of(steps)
+                for steps in request.fields
+                if len({orjson.dumps(reached(answer, steps)) for answer in answers}) > 1
+            )
             if paths:
-                reader = title_of(contract)
-                found.append(TouchedContract(reader, read["request"], paths))
+                found.append(TouchedContract(title_of(contract), request.text, paths))
     return found
-
-
-def _differing(
-    interface: Interface, read: Json, answers: Sequence[Json]
-) -> tuple[str, ...]:
-    """Return the paths of a request to values that differ in two answers; none where
-    this program lacks an operation that the program of the release had.
-    """
-    try:
-        operation, _ = interface.routes.route(as_request(read["request"]))
-    except Refusal:
-        return ()
-    paths = [steps_of(operation, field["path"]) for field in read["fields"]]
-    return tuple(
-        text_of(path)
-        for path in paths
-        if len({orjson.dumps(reached(answer, path)) for answer in answers}) > 1
-    )
 
 
 def _answer(release: OpenedRelease, request: str, application: str) -> Json:

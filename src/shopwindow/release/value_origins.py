@@ -39,9 +39,7 @@ _TRACED: dict[type, Any] = {
 """Subclasses with origins, by the very type: bool, a subclass of int, has none."""
 
 
-def with_origins(
-    documents: Documents, wanted: Callable[[Document], bool] = lambda document: True
-) -> Documents:
+def with_origins(documents: Documents, wanted: Callable[[Document], bool]) -> Documents:
     """Return the same documents, whose values know where they stand.
 
     ``wanted``: those of which it returns False stay as they are. Streamed documents are
@@ -69,57 +67,31 @@ def _with_origins(document: Document) -> Document:
     return document._replace(value=copied(document.value, ()))
 
 
-def origin_of(answer: Any, pointer: Pointer) -> ValueOrigin | None:
-    """Return where the value at a place of an answer comes from, or the object that it
-    stands in; None where neither has an origin.
+def origins_of(answer: Any, pointer: Pointer) -> Iterator[ValueOrigin]:
+    """Yield where the value at a place of an answer may come from, the surest first.
 
-    ``answer`` was computed from documents `with_origins`. There need not be a value at
-    ``pointer``: then the origin is that of as much of the way to it as the document has.
+    ``answer`` was computed from documents `with_origins`. The first origins are those of
+    the value and of what it stands in, from the inside out; then come those that the
+    values beside them tell. There need not be a value at ``pointer``: then an origin is
+    that of as much of the way to it as the answer has.
     """
-    parts = list(on_the_way(answer, pointer))
-    for depth in range(len(parts) - 1, -1, -1):
-        if isinstance(parts[depth], _OfDocument):
-            return _below(parts[depth].origin, pointer[depth:])
-    return None
-
-
-def origin_around(answer: Any, pointer: Pointer) -> ValueOrigin | None:
-    """Return the origin of the object that a place of an answer stands in, by what else
-    it holds; None where nothing says it.
-    """
-    parts = list(on_the_way(answer, pointer))
-    for depth in range(len(parts) - 1, -1, -1):
-        origin = _around(parts[depth], pointer[depth : depth + 1])
-        if origin is not None:
-            return origin
-    return None
-
-
-def on_the_way(answer: Any, pointer: Pointer) -> Iterator[Any]:
-    """Yield the values on the way to a place, as far as it leads, the answer first."""
-    yield answer
+    parts = [answer]
     for step in pointer:
         try:
-            answer = at(answer, (step,))
+            parts.append(at(parts[-1], (step,)))
         except (KeyError, IndexError):
-            return
-        yield answer
+            break
+    inside_out = list(enumerate(parts))[::-1]
+    for depth, part in inside_out:
+        if isinstance(part, _OfDocument):
+            document, above = part.origin
+            yield ValueOrigin(document, (*above, *pointer[depth : len(parts) - 1]))
+    for depth, part in inside_out:
+        yield from _around(part, pointer[depth : depth + 1])
 
 
-def _below(origin: ValueOrigin, rest: Pointer) -> ValueOrigin:
-    """Return the origin of what stands further down in the same document."""
-    for length in range(len(rest), 0, -1):
-        pointer = (*origin.pointer, *rest[:length])
-        try:
-            at(origin.document.value, pointer)
-        except (KeyError, IndexError):
-            continue
-        return ValueOrigin(origin.document, pointer)
-    return origin
-
-
-def _around(value: Any, step: Pointer) -> ValueOrigin | None:
-    """Return the origin of an object that a view has put together, by what it holds.
+def _around(value: Any, step: Pointer) -> Iterator[ValueOrigin]:
+    """Yield the origin of an object that a view has put together, by what it holds.
 
     It is the place of a document from which most of its values were taken. Where the
     document has the same name there, as ``step``, it is that name's place.
@@ -129,8 +101,11 @@ def _around(value: Any, step: Pointer) -> ValueOrigin | None:
         parts = value.values()
     origins = [part.origin for part in parts if isinstance(part, _OfDocument)]
     around = [(id(origin.document), origin.pointer[:-1]) for origin in origins]
-    if not around:
-        return None
-    (most, _), *_ = Counter(around).most_common(1)
-    document = origins[around.index(most)].document
-    return _below(ValueOrigin(document, most[1]), step)
+    for most, _ in Counter(around).most_common(1):
+        document, pointer = origins[around.index(most)].document, most[1]
+        try:
+            at(document.value, (*pointer, *step))
+        except (KeyError, IndexError):
+            yield ValueOrigin(document, pointer)
+        else:
+            yield ValueOrigin(document, (*pointer, *step))

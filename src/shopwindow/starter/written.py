@@ -19,14 +19,22 @@ def flow(value: Json) -> str | None:
     """Return a list of scalars, or an empty value, in brackets; None where that is too
     long.
     """
-    if value == {}:
-        return "{}"
-    if not isinstance(value, list) or any(
+    if not isinstance(value, dict | list) or any(
         isinstance(item, dict | list) for item in value
     ):
         return None
-    text = "[" + ", ".join(scalar(item, in_brackets=True) for item in value) + "]"
+    text = in_brackets(value)
     return text if len(text) <= MAX_FLOW else None
+
+
+def in_brackets(value: Json) -> str:
+    """Return a value as YAML writes it in a line."""
+    if isinstance(value, dict):
+        parts = [f"{key}: {in_brackets(part)}" for key, part in value.items()]
+        return f"{{{', '.join(parts)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(in_brackets, value))}]"
+    return scalar(value, in_brackets=True)
 
 
 def entry(name: str, value: Json) -> Iterator[str]:
