@@ -24,7 +24,7 @@ const outcome = async (work) => {
 };
 const read = () =>
   outcome(async () => {
-    const answer = await client.read("/v1/things/{id}", { path: { id: "a b" }, query: { tag: "x,y" } });
+    const answer = await client.read("/v1/things/{id}", { path: { id: "a b" }, query: { tag: "x,y&z" } });
     return [answer.value.name, answer.etag, answer.isCopy];
   });
 const write = (method) => outcome(async () => (await client.write(method, "/v1/things", { name: "new" })).value.name);

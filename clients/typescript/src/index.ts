@@ -200,7 +200,7 @@ export class Client<Paths extends object> {
   private url(path: string, { path: inPath = {}, query = {} }: { path?: Parameters; query?: Parameters } = {}): string {
     const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(inPath[name])));
     const pairs = Object.entries(query).filter(([, value]) => value !== undefined);
-    const texts = pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);
+    const texts = pairs.map(([name, value]) => `${encodeURIComponent(name)}=${inQuery(String(value))}`);
     return this.baseUrl.replace(/\/+$/, "") + filled + (texts.length > 0 ? `?${texts.join("&")}` : "");
   }
 
@@ -252,6 +252,11 @@ export class Client<Paths extends object> {
       clearTimeout(timer);
     }
   }
+}
+
+/** Returns a value of a query. Commas are not encoded: files of a release have these addresses. */
+function inQuery(text: string): string {
+  return encodeURIComponent(text).replace(/%2C/g, ",");
 }
 
 /** Returns the JSON object that was received. Throws Unreachable. */

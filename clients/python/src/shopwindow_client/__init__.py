@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
 
 import httpx
 
@@ -129,7 +130,7 @@ class Client:
 
         Raises Refused; Unreachable where there is no copy of the last seven days.
         """
-        name = f"{self._http.build_request('GET', path, params=query).url}\0{self._key}"
+        name = f"{self._http.base_url}{_target(path, query)}\0{self._key}"
         file = self._copies / f"{sha256(name.encode()).hexdigest()[:32]}.json"
         copy = _loaded(file, form)
         now = self._clock()
@@ -246,7 +247,7 @@ class Client:
     ) -> "_Received":
         """Send a request once; the answer has 200 or 304. Raises Refused, and Unreachable for what nobody promised."""
         request = self._http.build_request(
-            method, path, params=query, json=body, headers=headers
+            method, _target(path, query), json=body, headers=headers
         )
         received = _in_time(lambda: self._received(request))
         if received.status not in (200, 304):
@@ -259,6 +260,11 @@ class Client:
         except httpx.RequestError as error:
             raise Unreachable(str(error) or type(error).__name__) from error
         return _Received(response.status_code, response.headers, response.content)
+
+
+def _target(path: str, query: Query | None) -> str:
+    """Return a path with its query. Commas are not encoded: files of a release have these addresses."""
+    return f"{path}?{urlencode(query, safe=',()', quote_via=quote)}" if query else path
 
 
 class _Received(NamedTuple):
