@@ -27,9 +27,9 @@ async function answerOfEdge(request, env) {
   if (method !== "GET" && method !== "HEAD") return null;
   if (isOnOrderHost(request) || NOT_OURS.some((name) => headers.has(name))) return null;
 
-  if (RULES.openPaths.includes(pathOf(request)) || /%(00|(?![0-9a-f]{2}))/i.test(targetOf(request))) return null;
+  if (RULES.open_paths.includes(pathOf(request)) || /%(00|(?![0-9a-f]{2}))/i.test(targetOf(request))) return null;
   const application = await applicationOf(headers);
-  if (application === undefined) return refusal(headers, RULES.noKey); // who has no key learns nothing
+  if (application === undefined) return refusal(headers, errorOf("no_key")); // who has no key learns nothing
   const format = formatOf(headers);
   const file = format && fileOf(targetOf(request));
   if (!file) return null;
@@ -52,14 +52,14 @@ async function answerOfService(request, env) {
     return await (env.SERVICE ? env.SERVICE.fetch(request) : fetch(request));
   } catch (error) {
     console.error(`the service cannot be reached: ${error}`);
-    return refusal(request.headers, isOwnFailure(request) ? RULES.ownUnavailable : RULES.unavailable);
+    return refusal(request.headers, errorOf("unavailable", isOwnFailure(request) ? RULES.own_errors : RULES.errors));
   }
 }
 
 // -- what is asked --------------------------------------------------------------------------------------------------
 
-const ACCEPTS = new Map(RULES.accepts);
-const APPLICATIONS = new Map(RULES.applications);
+const ACCEPTS = new Map(RULES.accepts.map(([value, format]) => [value.toLowerCase(), format]));
+const APPLICATIONS = new Map(RULES.applications.flatMap(([name, digests]) => digests.map((digest) => [digest, name])));
 
 // Path and query as they were sent: a URL object would respell them.
 function targetOf(request) {
@@ -67,7 +67,7 @@ function targetOf(request) {
 }
 
 function isOnOrderHost(request) {
-  return RULES.orderHost !== "" && new URL(request.url).hostname.replace(/\.$/, "") === RULES.orderHost;
+  return RULES.order_host !== "" && new URL(request.url).hostname.replace(/\.$/, "") === RULES.order_host;
 }
 
 // The path without a slash at its end, which makes no difference.
@@ -77,29 +77,28 @@ function pathOf(request) {
 
 // Whether the operation has failures of a form of its own.
 function isOwnFailure(request) {
-  return RULES.ownPaths.includes(pathOf(request)) && (RULES.orderHost === "" || isOnOrderHost(request));
+  return RULES.own_paths.includes(pathOf(request)) && (RULES.order_host === "" || isOnOrderHost(request));
 }
 
 // The format of an answer. Accept is read as a whole: the common spellings, and no others.
-function formatOf(headers) {
-  return ACCEPTS.get((headers.get("Accept") ?? "").toLowerCase());
-}
+const formatOf = (headers) => ACCEPTS.get((headers.get("Accept") ?? "").toLowerCase());
 
 // The application that the key belongs to; undefined: to none.
 async function applicationOf(headers) {
-  if (RULES.keyHeader === "") return "";
-  const key = new TextEncoder().encode(headers.get(RULES.keyHeader) ?? "");
+  if (RULES.key_header === "") return "";
+  const key = new TextEncoder().encode(headers.get(RULES.key_header) ?? "");
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", key));
   return APPLICATIONS.get([...digest].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
 }
 
 // -- which file -----------------------------------------------------------------------------------------------------
 
-const ROUTES = RULES.routes.map((route) => ({
-  place: new RegExp(`^${route.place}$`),
+const wholeTarget = (pattern) => new RegExp(`^${RULES.base}${pattern}$`);
+const ROUTES = RULES.routes.map((route, number) => ({
+  place: wholeTarget(RULES.places[number]),
   names: route.query && new Set(route.query),
-  cacheControl: route.cacheControl,
-  targets: route.targets.map(([pattern, stem]) => ({ pattern: new RegExp(`^${pattern}$`), stem })),
+  cacheControl: route.cache_control,
+  targets: route.targets.map(({ pattern, stem }) => ({ pattern: wholeTarget(pattern), stem })),
 }));
 
 // The file that answers a target, without its extension, and its Cache-Control.
@@ -120,13 +119,16 @@ function fileOf(target) {
 function withoutUnread(target, names) {
   const [path, ...rest] = target.split("?");
   const query = rest.join("?");
-  if (names === null || query.length > RULES.maxDropped) return target;
+  if (names === null || query.length > RULES.max_dropped) return target;
   const isRead = (name) => names.has(name) || !/^[A-Za-z0-9._~-]*$/.test(name);
   const read = query.split("&").filter((part) => isRead(part.split("=")[0]));
   return read.length ? `${path}?${read.join("&")}` : path;
 }
 
 // -- answers --------------------------------------------------------------------------------------------------------
+
+const MEDIA_TYPES = Object.fromEntries(RULES.media_types);
+const errorOf = (code, errors = RULES.errors) => errors.find((error) => error.code === code);
 
 // A file, or 304 to who has it. The ETag is made of the bytes, as the service and nginx make it.
 async function fileAnswer(request, body, format, cacheControl) {
@@ -136,16 +138,16 @@ async function fileAnswer(request, body, format, cacheControl) {
   const headers = { "Cache-Control": cacheControl, ETag: tag, Vary: RULES.vary, "X-Request-Id": id };
   const tags = (request.headers.get("If-None-Match") ?? "").split(",").map((each) => each.trim().replace(/^W\//, ""));
   if (tags.includes(tag) || tags.includes("*")) return new Response(null, { status: 304, headers });
-  return new Response(body, { headers: { ...headers, "Content-Type": RULES.mediaTypes[format] } });
+  return new Response(body, { headers: { ...headers, "Content-Type": MEDIA_TYPES[format] } });
 }
 
 function refusal(headers, { status, bodies }) {
-  const format = formatOf(headers) ?? RULES.format;
-  return new Response(bodies[format], {
+  const format = formatOf(headers) ?? RULES.media_types[0][0];
+  return new Response(new Map(bodies).get(format), {
     status,
     headers: {
       "Cache-Control": "no-store",
-      "Content-Type": RULES.mediaTypes[format],
+      "Content-Type": MEDIA_TYPES[format],
       Vary: RULES.vary,
       "X-Request-Id": requestIdOf(headers),
       ...(status === 401 ? { "WWW-Authenticate": RULES.challenge } : {}),
@@ -222,9 +224,7 @@ async function releaseInForce(env) {
 }
 
 // The releases of a chain that have begun; before all of them, the first.
-function begun(links) {
-  return links.filter(({ from }, place) => place === 0 || Date.parse(from) <= Date.now());
-}
+const begun = (links) => links.filter(({ from }, place) => place === 0 || Date.parse(from) <= Date.now());
 
 async function chainOf(env, known) {
   const pointer = await stored(env, "current.json");

@@ -56,16 +56,16 @@ def file_by_worker(made: Rules, target: str) -> str | None:
         return None
     table = table_of(made)
     path, mark, query = f"/{target}".partition("?")
-    for route in table["routes"]:
-        if not re.fullmatch(route["place"], path):
+    for route, place_of_route in zip(table["routes"], table["places"], strict=True):
+        if not re.fullmatch(table["base"] + place_of_route, path):
             continue
         read = path + mark + query
-        if route["query"] is not None and len(query) <= table["maxDropped"]:
+        if route["query"] is not None and len(query) <= table["max_dropped"]:
             parts = [part for part in query.split("&") if is_read(part.partition("=")[0], route["query"])]
             read = "?".join(filter(None, (path, "&".join(parts))))
-        for pattern, stem in route["targets"]:
-            if match := re.fullmatch(pattern, read):
-                return match.expand(stem)
+        for file in route["targets"]:
+            if match := re.fullmatch(table["base"] + file["pattern"], read):
+                return match.expand(file["stem"])
     return None
 
 
@@ -157,7 +157,7 @@ def test_a_place_matches_the_paths_of_its_targets(made: Rules) -> None:
 def test_a_worker_says_how_stale_an_answer_may_be(content: Content) -> None:
     said = {
         stale: {
-            route["cacheControl"]
+            route["cache_control"]
             for route in table_of(rules(INTERFACE, changed(content, stale=stale), SCHEMAS))["routes"]
         }
         for stale in (0, 60)

@@ -12,14 +12,12 @@ that an app shipped years ago meets members and words that came later. So no obj
 answer is closed, and a list of words is a text whose description names them.
 """
 
-from collections.abc import Sequence
 from itertools import chain, count
 from typing import NamedTuple
-from urllib.parse import quote, unquote, urldefrag, urljoin
+from urllib.parse import unquote, urldefrag, urljoin
 
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import BASE, Schemas
-from shopwindow.content.schemas.shape import Shape
 
 _REFERENCE = "#/components/schemas/"
 
@@ -34,17 +32,8 @@ _WITH_SCHEMAS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _WITH_SCHEMA = frozenset({"items", "additionalProperties", "propertyNames", "not"})
 """Keywords whose values are schemas: in an object, in a list, or one alone."""
 
-_OWN_KEYWORDS = frozenset(
-    {
-        "x-allowed",
-        "x-any-character",
-        "x-ignored",
-        "x-numeric",
-        "x-single",
-        "x-textual",
-    }
-)
-"""Keywords that steer messages about content, and how the service reads a body. It
+_OWN_KEYWORDS = "x-"
+"""How keywords begin that steer messages about content, and how the service reads a body. It
 admits other spellings, such as a number as text. The document names the plain one:
 generators of clients send nothing where one of several types may stand.
 """
@@ -59,28 +48,29 @@ _MOST_OF_32_BITS = 2**31 - 1
 
 
 class _SchemaAddress(NamedTuple):
-    """Where a schema stands: a file below schemas/, and a pointer into it.
+    """Where a schema stands: a file below schemas/, and the steps into it.
 
     ``of_body``: it describes a part of a body, not of an answer.
     """
 
     file: str
-    pointer: str = ""
+    steps: tuple[str, ...] = ()
     of_body: bool = False
 
     def below(self, *steps: str) -> "_SchemaAddress":
         """Return the address of a part of the schema."""
-        escaped = [step.replace("~", "~0").replace("/", "~1") for step in steps]
-        pointer = "/".join([self.pointer, *map(quote, escaped)])
-        return self._replace(pointer=pointer)
+        return self._replace(steps=(*self.steps, *steps))
 
 
 class Components:
-    """The components that have been referred to so far, in ``schemas`` by name."""
+    """The components that have been referred to so far, in ``schemas`` by name.
+
+    ``files``: the schemas that they are made of.
+    """
 
     def __init__(self, files: Schemas) -> None:
         self.schemas: dict[str, Json] = {}
-        self._files = files
+        self.files = files
         self._names: dict[_SchemaAddress, str] = {}
 
     def reference(self, file: str, *, of_body: bool = False) -> Json:
@@ -94,15 +84,6 @@ class Components:
             A reference to a component; the schema itself where it is no object.
         """
         return self._use(_SchemaAddress(file, of_body=of_body))
-
-    def shape(self, file: str) -> Shape:
-        """Return the shape of a file's schema, which decides on the root of its XML."""
-        return self._files.shape(file)
-
-    def examples(self, file: str) -> Sequence[Json]:
-        """Return the examples of a whole response or body that its file holds."""
-        examples: Sequence[Json] = self._files[file].get("examples", ())
-        return examples
 
     def name_of_body(self, file: str) -> str:
         """Return the name of the component that a body's whole schema is."""
@@ -135,9 +116,8 @@ class Components:
 
     def _at(self, address: _SchemaAddress) -> Json:
         """Return the schema at an address, without the keywords of its file."""
-        schema: Json = self._files.written(address.file)
-        for step in address.pointer.split("/")[1:]:
-            step = unquote(step).replace("~1", "/").replace("~0", "~")
+        schema: Json = self.files.written(address.file)
+        for step in address.steps:
             schema = schema[int(step) if isinstance(schema, list) else step]
         return {key: part for key, part in schema.items() if key not in _LEFT_OUT}
 
@@ -146,12 +126,14 @@ class Components:
 
         ``name``: of the component that it is, or of the object that stands in it.
         """
-        left_out = _OWN_KEYWORDS
-        if schema.get("type") == "boolean":
-            left_out |= _OF_VALUES
+        left_out = _OF_VALUES if schema.get("type") == "boolean" else ()
         if not place.of_body:
             schema = _opened(schema)
-        value = {key: part for key, part in schema.items() if key not in left_out}
+        value = {
+            key: part
+            for key, part in schema.items()
+            if key not in left_out and not key.startswith(_OWN_KEYWORDS)
+        }
         for keyword in _WITH_SCHEMAS_BY_NAME & value.keys():
             value[keyword] = {
                 key: self._use(place.below(keyword, key), name + _capitalized(key))
@@ -186,15 +168,18 @@ def _name(address: _SchemaAddress) -> str:
         words = [stem, "request"]
     elif folders[:1] == ["responses"]:
         words = [stem]
-    if address.pointer:
-        words.append(address.pointer.rpartition("/")[2])
+    words += address.steps[-1:]
     return "".join(map(_capitalized, words))
 
 
 def _target(reference: str, place: _SchemaAddress) -> _SchemaAddress:
     """Return the address that a reference at another address leads to."""
     file, pointer = urldefrag(urljoin(BASE + place.file, reference))
-    return place._replace(file=file.removeprefix(BASE), pointer=pointer)
+    steps = [
+        step.replace("~1", "/").replace("~0", "~")
+        for step in unquote(pointer).split("/")[1:]
+    ]
+    return place._replace(file=file.removeprefix(BASE), steps=tuple(steps))
 
 
 def _capitalized(name: str) -> str:

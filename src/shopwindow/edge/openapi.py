@@ -197,13 +197,13 @@ def _media(
     The root of XML is the schema's only property if that is an object, else ``root``.
     """
     schema = components.reference(file, of_body=of_body)
-    name = root_name(components.shape(file))
+    name = root_name(components.files.shape(file))
     xml = {"name": root if name == GENERAL_ROOT else name}
     media: dict[str, Json] = {
         JSON.media_type: {"schema": schema},
         XML.media_type: {"schema": {**schema, "xml": xml}},
     }
-    if examples := components.examples(file):
+    if examples := components.files[file].get("examples"):
         media[JSON.media_type]["example"] = examples[0]
     return media
 

@@ -1,8 +1,9 @@
 """How the operations refuse: the responses of the OpenAPI document that are no answers.
 
 Statuses whose words are the same everywhere are components, described once. An operation
-has its own 400, and its own 404 where ids may be unknown: their example is what this
-release says to such a request.
+has its own 400, and its own 404 where an id may be unknown: their example is what this
+release says to such a request. An operation that finds something for every request has
+no 404.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +78,6 @@ _REFUSED_HEAD = {
 
 _FAULTS: Mapping[str, Sequence[Fault]] = {
     "no_key": no_key().faults,
-    "no_data": (Fault("id", "nothing has such an id"),),
     "not_acceptable": (Fault("Accept", f"must admit {MEDIA_TYPES}, not 'text/html'"),),
     "too_large": (Fault("body", "must have at most 1048576 bytes"),),
     "uri_too_long": (Fault("query", "must have at most 8192 bytes, not 8193"),),
@@ -118,6 +118,8 @@ class Refusals:
             if is_without_keys or not applies(operation):
                 continue
             own = self._own(code, operation)
+            if code == "no_data" and not own:
+                continue
             if own:
                 described = self._described(code, own, operation)
             else:
@@ -140,6 +142,8 @@ class Refusals:
             return [Refusal(code, (fault,)) for fault in faults] or [Refusal(code)]
         if code not in _OF_OPERATIONS:
             return []
+        if code == "no_data" and operation.missing:
+            return [Refusal(code, (operation.missing,))]
         met = samples.refusal(
             code, self._interface, operation, self._content, self._schemas
         )

@@ -6,6 +6,7 @@ the declared one where this release answers it, and else the first request that 
 release has a file for.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -19,7 +20,7 @@ from shopwindow.interface.bind import bind
 from shopwindow.interface.body import Bodies
 from shopwindow.interface.formats import JSON
 from shopwindow.interface.interface import Interface
-from shopwindow.interface.kinds import Callback, FieldMask
+from shopwindow.interface.kinds import MAX_ID, Callback, FieldMask
 from shopwindow.interface.operation import FromContent, Operation, Parameter
 from shopwindow.interface.parameter_rules import AnyOf, OnlyOne, Together
 from shopwindow.interface.request import SAFE, Request, quoted
@@ -32,6 +33,9 @@ TRIED_ENTRIES = 20
 """Pre-rendered Calls that are tried for an example. The first one nearly always answers
 with content; a category without products may stand first.
 """
+
+_UNKNOWN = str(MAX_ID)
+"""An id that nothing has: the greatest."""
 
 
 @dataclass(frozen=True)
@@ -158,15 +162,16 @@ def _with_a_wrong_text(operation: Operation) -> Iterator[dict[str, str]]:
 
 
 def _with_unknown_ids(operation: Operation) -> Iterator[dict[str, str]]:
-    """Yield parameters whose numbers are the greatest that are allowed."""
+    """Yield parameters whose ids no release has, and last those that are declared."""
     declared = _declared(operation)
-    schemas = {name: operation.kind(name).schema() for name in declared}
-    greatest = {
-        name: str(schema.get("items", schema).get("maximum", declared[name]))
-        for name, schema in schemas.items()
+    unknown = {
+        parameter.name: re.sub("[0-9]+", _UNKNOWN, example(parameter)) or _UNKNOWN
+        for parameter in operation.parameters
     }
-    if greatest != declared:
-        yield greatest
+    yield {name: unknown[name] for name in (*operation.in_path, *declared)}
+    for name, text in unknown.items():
+        yield {**declared, name: text}
+    yield declared
 
 
 def _value(

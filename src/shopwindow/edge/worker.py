@@ -8,11 +8,12 @@ every other request to the service.
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from shopwindow.edge.printing import rendered
-from shopwindow.edge.rules import APPLICATION, MAX_DROPPED, Error, Rules, place
+from shopwindow.edge.rules import APPLICATION, MAX_DROPPED, Rules, place
 
 WORKER_TEMPLATE = "worker.js"
 
@@ -28,48 +29,15 @@ def module(rules: Rules, templates: Sequence[Path] = ()) -> str:
 
 
 def _table(rules: Rules) -> dict[str, Any]:
-    """Return the rules as the worker names them.
+    """Return the rules, with what the worker cannot make of them.
 
     Whatever a client's text is looked up in is a list of pairs, of which the worker
     makes a Map: an object of JavaScript has more names than were written into it.
     """
-    errors = {error.code: error for error in rules.errors}
-    own_errors = {error.code: error for error in rules.own_errors}
-    base = re.escape(f"{rules.base_path}/")
     return {
-        "keyHeader": rules.key_header,
-        "challenge": rules.challenge,
-        "orderHost": rules.order_host,
-        "vary": rules.vary,
+        **asdict(rules),
         "application": APPLICATION,
-        "maxDropped": MAX_DROPPED,
-        "format": rules.media_types[0][0],
-        "mediaTypes": dict(rules.media_types),
-        "accepts": [(value.lower(), format) for value, format in rules.accepts],
-        "applications": [
-            (digest, name) for name, digests in rules.applications for digest in digests
-        ],
-        "routes": [
-            {
-                "place": base + place(route),
-                "query": route.query,
-                "cacheControl": route.cache_control,
-                "targets": [
-                    (base + target.pattern, target.stem) for target in route.targets
-                ],
-            }
-            for route in rules.routes
-        ],
-        "noKey": _error(errors.get("no_key")),
-        "unavailable": _error(errors["unavailable"]),
-        "openPaths": rules.open_paths,
-        "ownPaths": rules.own_paths,
-        "ownUnavailable": _error(own_errors.get("unavailable")),
+        "max_dropped": MAX_DROPPED,
+        "base": re.escape(f"{rules.base_path}/"),
+        "places": [place(route) for route in rules.routes],
     }
-
-
-def _error(error: Error | None) -> dict[str, Any] | None:
-    """Return an error's status and its bodies by format; None where there is none."""
-    if error is None:
-        return None
-    return {"status": error.status, "bodies": dict(error.bodies)}

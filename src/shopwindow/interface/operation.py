@@ -24,7 +24,7 @@ from shopwindow.interface.parameter_rules import ParameterRule
 from shopwindow.interface.request import SAFE, Request, quoted
 from shopwindow.interface.running import LogWriter
 from shopwindow.interface.table import Tables
-from shopwindow.problems import Refusal
+from shopwindow.problems import Fault, Refusal
 
 Arguments = Mapping[str, Any]
 """Parameter name → value, as the parameter's kind parses it."""
@@ -232,7 +232,8 @@ class Operation:
     the properties that lead to the list of items, which a `_fields` mask applies to.
     ``by_application``: it depends on the API key's application. ``own_failures``:
     failures have the form of single-use codes (interface 7.2); the code and
-    the reason of each that is the operation's own. ``tagged``: it has an
+    the reason of each that is the operation's own. ``missing``: what an action says of
+    an id that nobody has, for documents; a view is asked. ``tagged``: it has an
     ETag of what it shows, and If-Match is honored. ``lifetime``: seconds for which
     caches may store it where site.yaml does not name the operation; None: site.yaml's
     default.
@@ -262,6 +263,7 @@ class Operation:
     cookie: Cookie | None = None
     order_host: bool = False
     own_failures: tuple[tuple[str, str], ...] = ()
+    missing: Fault | None = None
     safe: bool = True
     tagged: bool = False
     allowance: Allowance | CountedByAction | None = None

@@ -331,6 +331,7 @@ def _operation(
         about,
         parameters,
         by_application=True,
+        missing=_no_bag("bagGuid", _BAG_GUID.example).faults[0],
         tagged=True,
         **more,
     )

@@ -286,6 +286,7 @@ OPERATIONS = (
         by_application=True,
         method="POST",
         body="share",
+        missing=Fault("promoId", "there is no such promotion"),
         allowance=CountedByAction("mails"),
         sender=sharing_customer,
     ),
