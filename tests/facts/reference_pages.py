@@ -184,10 +184,18 @@ def listed_once(rows: list[Property]) -> list[Property]:
 
 INSTANT = load(SCHEMAS / "publish.json")["$defs"]["moment"]["x-allowed"]
 BASE = resolved(load(SCHEMAS / "site.json")["properties"]["base_url"], SCHEMAS / "site.json")[0]["x-allowed"]
-LONG = {INSTANT: "an instant", BASE: "a base address"}
-"""What the page says in place of what it says once, above all lists."""
+MOMENT = "a day and a time on the 24-hour clock as YYYY-MM-DD HH:MM, in the years 1000 to 2999"
+LONG = {
+    INSTANT: "an instant",
+    BASE: "a base address",
+    MOMENT: "YYYY-MM-DD HH:MM",
+    "a day as YYYY-MM-DD": "YYYY-MM-DD",
+    "a time of day on the 24-hour clock as HH:MM": "HH:MM",
+}
+"""What the page says in place of what it says once, above all lists, or of what is plain to see."""
 
 URL = "an http or https URL"
+URL_OR_TBD = f"{URL}, or TBD when not yet set"
 WHOLE = f"at most {2**53 - 1:,}"
 LONGEST = re.compile(r"([\d,]+) characters at most")
 
@@ -196,6 +204,8 @@ def type_and_bound(entry: Property) -> tuple[str, str]:
     """Return what stands behind a property's name, and what is left to say of what is allowed."""
     if entry.allowed == URL:
         return "URL", ""
+    if entry.allowed == URL_OR_TBD:
+        return "URL or TBD", ""
     if entry.allowed == WHOLE:
         return entry.type, ""
     if entry.type == "array" and entry.allowed == "no item twice":
@@ -207,7 +217,8 @@ def type_and_bound(entry: Property) -> tuple[str, str]:
 
 def line(entry: Property) -> str:
     shown, allowed = type_and_bound(entry)
-    plain = shown == "URL" or shown.startswith("≤") or (entry.type == "integer" and len(entry.example) < len("`1000`"))
+    short = entry.type == "integer" and len(entry.example) < len("`1000`")
+    plain = short or shown.startswith(("URL", "≤")) or allowed.startswith(("YYYY", "HH"))
     facts = (("Allowed", allowed), ("Default", entry.default), ("Example", "" if plain else entry.example))
     more = "".join(f"<br>{label}: {text}" for label, text in facts if text)
     return f"- `{entry.name}`{'*' if entry.required else ''}{f' {shown}' if shown else ''}: {entry.description}{more}\n"
@@ -241,8 +252,8 @@ def page_of_properties() -> str:
         "# Every property\n\n"
         "What each document may say. `*` behind a name: required. `a/b`: the property `b` within `a`. `[]`: each item "
         "of a list. A `*` as a name: any name of your own. *as* `a`: an object with the properties of `a`. Where no "
-        "type is said, it is a text; *≤200*: of at most 200 characters. A *URL* begins with http or https. A *set* is "
-        "a list in which nothing stands twice. A whole number is at most "
+        "type is said, it is a text; *≤200*: of at most 200 characters. A *URL* begins with http or https; *TBD* is "
+        "one that is not yet set. A *set* is a list in which nothing stands twice. A whole number is at most "
         f"{2**53 - 1:,}. *Default*: what holds where the property is left out; where that is no plain value, the "
         "description says it.\n\n"
         f"An *instant* is {INSTANT}. A *base address* is {BASE}.\n"
@@ -302,7 +313,7 @@ def options_of(command: click.Command) -> dict[str, str]:
     }
 
 
-MANY = 3
+MANY = 2
 """Commands that have the same option: it is listed once, in front of all commands."""
 
 
@@ -376,8 +387,7 @@ def page_of_commands() -> str:
     text = (
         "# Commands\n\n"
         "`shopwindow COMMAND --help` says the same. An option comes before its environment variable, which stands "
-        "in parentheses; [Configure](../operate/configure.md) has what an operator sets first, and what is set by the "
-        "environment alone. "
+        "in parentheses; [Configure](../operate/configure.md) has those that have no option. "
         "`--interface MODULE:NAME` (`SHOPWINDOW_INTERFACE`) stands before any command: what is published. "
         "A release's id may be shortened to 8 digits. [Exit codes](exit-codes.md) are the same for all.\n"
     )
@@ -385,7 +395,7 @@ def page_of_commands() -> str:
     text += f"\n## Options of many commands\n\n{''.join(many)}"
     context = click.Context(main)
     for title, section in SECTIONS.items():
-        text += f"\n## {title}\n\n" + ", ".join(f"[`{name}`](#shopwindow-{name})" for name in section) + "\n"
+        text += f"\n## {title}\n"
         for name in section:
             command = main.get_command(context, name)
             assert command is not None

@@ -98,8 +98,7 @@ def explain(
     """Print why a search for PHRASE finds what it finds, as JSON; without it, what the
     catalog lacks.
 
-    It has what each word stands for, how many products are found, and the first of them
-    with their scores and the words that matched. The catalog is the current release's.
+    The catalog is the current release's.
     """
     from shopwindow.catalog.operations.explaining import explained
 

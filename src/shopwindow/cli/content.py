@@ -74,8 +74,7 @@ def check(
 
     Nothing is written, except with --fix: quotes around 5.10, spaces for tabs, a key
     one letter off, `- ` before a list's only entry, 2026-11-23 for 23/11/2026. Comments
-    and layout stay. A fix is written where a check of the file with it finds the
-    problem no more, and the file says nothing else than before.
+    and layout stay.
 
     A warning is probably a mistake, and stops nothing. `# shopwindow: allow RULE` at
     the end of its line silences one.

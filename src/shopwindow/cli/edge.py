@@ -89,7 +89,7 @@ def edge(
     --write, or make sure that nobody else can read what it is printed to.
 
     The worker runs on Cloudflare's Workers and in workerd. It holds digests of API keys
-    only, and takes none of nginx's options: --api-keys to --requests.
+    only, and takes none of nginx's options.
     """
     from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
 

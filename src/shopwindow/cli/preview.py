@@ -47,9 +47,9 @@ def preview(
 ) -> None:
     """Show the content folder in a browser, and every change as soon as it is saved.
 
-    Nothing is built or sent anywhere; `current` stays as it is. Nothing is written,
-    except a fix in the content folder whose change you have seen, and on loopback
-    alone, which --allow-host may forward. Ctrl-C ends it.
+    Nothing is built or sent anywhere. Nothing is written, except a fix in the content
+    folder whose change you have seen, and on loopback alone, which --allow-host may
+    forward. Ctrl-C ends it.
     """
     from shopwindow.preview import server
 

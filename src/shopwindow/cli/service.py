@@ -52,8 +52,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 256),
     default=32,
     metavar="N",
-    help="How many requests a worker handles at once. Writes that wait at the same time are "
-    "written to the disk together.",
+    help="How many requests a worker handles at once.",
 )
 @setting(
     "--database",
@@ -75,8 +74,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 65536),
     default=4096,
     metavar="N",
-    help="How many connections a worker keeps open at most; others are closed. Each takes an "
-    "open file and some memory.",
+    help="How many connections a worker keeps open at most; others are closed.",
 )
 def serve(
     out: str,

@@ -97,8 +97,7 @@ def new(
     and goes into it and into the name of its file, <folder>/<id>-<name>.yaml.
 
     Where ids are no numbers that can be counted on, NAME is the id, and has to be
-    given: the name of an app, the bar code of an inventory, the product that a
-    recommendation is for.
+    given, such as the name of an app.
 
     `new contract APP --version VERSION REQUEST...` writes a first contract of what a
     version of an app reads: every value of the answers to requests as `show` takes

@@ -112,8 +112,7 @@ _INTRODUCTION = """\
 # Rules
 
 What each rule of `shopwindow check` wants, why, and what mends a mistake: lines with `-` are wrong, those with `+` are
-right. `shopwindow rule NAME` prints one of these pages, and the preview leads from each problem to its page.
-`shopwindow rule --format markdown` writes this file.
+right. `shopwindow rule NAME` prints one of these pages.
 
 Rules that hold for documents of every kind are shown with notices: a collection with an id, a title and
 some more properties."""
