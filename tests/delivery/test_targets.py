@@ -84,6 +84,9 @@ def test_what_a_target_does_not_say_is_an_address_that_nobody_signs_and_purges(t
     expected = ConfiguredTarget(place, str(tmp_path / "keys"), ("fastly", "http://cache:6081"), 0.5)
     assert configured("production", content) == expected
     assert configured(str(place), content) == ConfiguredTarget(place)
+    said_of_targets(tmp_path, f"{{to: '{place}', hosts: ['http://10.0.0.11:8001', 'http://10.0.0.12:8001']}}")
+    named = ("http://10.0.0.11:8001", "http://10.0.0.12:8001")
+    assert configured("production", content) == ConfiguredTarget(place, hosts=named)
 
 
 @pytest.mark.parametrize("odd", ["5", "[]", "{}", "{keys: keys}", "{to: 7}", "{to: 's3://x', follow: soon}"])

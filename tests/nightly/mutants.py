@@ -126,9 +126,9 @@ MUTANTS = (
     ),
     Mutant(
         "delivery/upkeep.py",
-        "return sent[id], id == current, id",
-        "return sent[id], id != present.id, id",
-        "tests/delivery/test_upkeep.py::test_of_releases_that_were_sent_in_one_second_the_current_one_is_the_newest",
+        "    yield from (link.id for link in present.chain.links)\n",
+        "",
+        "tests/delivery/test_upkeep.py::test_of_releases_that_were_sent_in_one_second_the_current_one_stays",
     ),
     Mutant(
         "delivery/upkeep.py",
@@ -144,7 +144,7 @@ MUTANTS = (
     ),
     Mutant(
         "delivery/upkeep.py",
-        "if current not in sent:",
+        "if present.id(now) not in sent:",
         "if not sent:",
         "tests/delivery/test_upkeep.py::test_a_listing_that_lacks_the_current_release_is_not_believed",
     ),

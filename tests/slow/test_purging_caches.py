@@ -6,10 +6,13 @@ The caches are servers on loopback, and one is a real Varnish.
 import json
 import re
 import shlex
+import shutil
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import datetime
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,9 +22,9 @@ from typing import Any
 import pytest
 
 from facts.negotiation import HOST, KEY_HEADER
-from harness.content import ROOT
-from harness.program import Answer, Ran, built, manifest, shopwindow
-from harness.servers import ADDRESS, ask, free_port, own_server, varnish
+from harness.content import ROOT, write
+from harness.program import PHONE, Answer, Ran, built, documents_of_writes, manifest, shopwindow
+from harness.servers import ADDRESS, ask, environment, follower, free_port, own_server, varnish
 from harness.stores import Bucket, PublishOptions, current, folder, outgoing, publish, published, release
 from harness.waits import PATIENCE, awaited
 from shopwindow.delivery import purging, upkeep
@@ -192,6 +195,85 @@ def test_varnish_stores_answers_by_their_own_headers_until_a_publication_purges_
             assert is_stored(asked(port, own, key, "json"))  # which did not change
 
 
+TWO_HOSTS = """
+vcl 4.1;
+import directors;
+backend one { .host = "127.0.0.1"; .port = "%d"; }
+backend two { .host = "127.0.0.1"; .port = "%d"; }
+sub vcl_init {
+    new hosts = directors.round_robin();
+    hosts.add_backend(one);
+    hosts.add_backend(two);
+}
+sub vcl_recv {
+    set req.backend_hint = hosts.backend();
+    if (req.method == "PURGE") {
+        return (purge);
+    }
+}
+"""
+
+
+def test_varnish_is_purged_when_both_hosts_that_pull_serve_the_release_and_a_late_one_is_named(tmp_path: Path) -> None:
+    target, port = tmp_path / "target", free_port()
+    documents = documents_of_writes(base_url=f"https://{HOST}")
+    for name in ("first", "second", "third"):
+        documents["promotions/always.yaml"] |= {"promotionName": name}
+        built(write(tmp_path / "shop", documents), tmp_path / "dist")
+        shutil.copytree(tmp_path / "dist", tmp_path / f"dist-{name}", symlinks=True)
+    hosts = [tmp_path / "one", tmp_path / "two"]
+
+    def run(*command: str) -> Ran:
+        return shopwindow(*command, "--content", tmp_path / "content", cwd=tmp_path)
+
+    with ExitStack() as stack:
+        assert shopwindow("publish", f"file://{target}", "--out", tmp_path / "dist-first").status == 0
+        pulls = [
+            stack.enter_context(follower(out / "pull", out / "dist", f"file://{target}", "--every", "0.2"))
+            for out in hosts
+        ]
+        awaited(lambda: all((out / "dist/current").exists() for out in hosts))
+        servers = [stack.enter_context(own_server(out, out / "dist")) for out in hosts]
+        stack.enter_context(varnish(tmp_path, TWO_HOSTS % (servers[0].port, servers[1].port), port))
+        named = [f"http://{ADDRESS}:{server.admin}" for server in servers]
+        place = {"to": f"file://{target}", "purge": f"http://{ADDRESS}:{port}", "follow": "0.2s", "hosts": named}
+        write(tmp_path / "content", {"site.yaml": {"targets": {"production": place}}})
+
+        def promotions() -> tuple[str, int]:
+            """Which release the cache answers from, and for how many seconds it has had the answer."""
+            answer = asked(port, "/v2/promotions", PHONE, "json")
+            name = next(name for name in ("first", "second", "third") if f'"{name}"'.encode() in answer.body)
+            return name, int(answer.headers["age"])
+
+        promotions()
+        awaited(lambda: promotions() == ("first", 2))  # from what is stored
+        pulls[1].send_signal(signal.SIGSTOP)
+        second = [sys.executable, "-m", "shopwindow", "publish", "production", "--out", "dist-second"]
+        publishing = subprocess.Popen(second, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment())
+        awaited(lambda: current(folder(target))["id"] == json.loads(servers[0].told("/readyz").body)["id"])
+        assert [promotions()[0] for _ in range(4)] == ["first"] * 4  # one host has it, and the other would spoil that
+        pulls[1].send_signal(signal.SIGCONT)
+        out, _ = publishing.communicate(timeout=PATIENCE)
+        assert (publishing.returncode, "URLs purged" in out) == (0, True), out
+        assert promotions()[0] == "second"
+        assert promotions()[1] < 2
+
+        rolled = run("rollback", "--target", "production")
+        assert (rolled.status, rolled.err, promotions()[0]) == (0, "", "first"), rolled
+        assert run("activate", "previous", "--target", "production").status == 0
+        assert promotions()[0] == "second"
+
+        pulls[1].send_signal(signal.SIGSTOP)
+        late = run("publish", "production", "--out", "dist-third")
+        pulls[1].send_signal(signal.SIGCONT)
+        assert (late.status, late.err.count("\n"), late.err.startswith(f"{named[1]} does not serve")) == (1, 1, True)
+        assert len(current(folder(target))["unpurged"]) == 1
+        again = run("publish", "production", "--out", "dist-third")
+        assert (again.status, "URLs purged" in again.out) == (0, True), again
+        assert promotions()[0] == "third"
+        assert "unpurged" not in current(folder(target))
+
+
 def test_a_command_reads_the_urls(target: Bucket, tmp_path: Path) -> None:
     urls = differing(tmp_path, *ids(target))
     script = f"import sys; open({str(tmp_path / 'urls')!r}, 'w').write(sys.stdin.read())"
@@ -223,7 +305,15 @@ def test_a_cache_that_does_not_hold_a_url_has_purged_it(target: Bucket) -> None:
 def test_what_a_cache_refuses_is_purged_by_the_next_run(target: Bucket, tmp_path: Path, status: int) -> None:
     refusing, old, new = Cache(status), *ids(target)
     with pytest.raises(Failure, match=f"{new[:12]} is current, but not everything was purged: .* answers {status}"):
-        purge(target, [purger_of(refusing.address, {}, attempts=2)])
+        purge(
+            target,
+            [
+                purger_of(
+                    refusing.address,
+                    {},
+                )
+            ],
+        )
     refusing.close()
     third = release(tmp_path, "Third")
     publish(outgoing(tmp_path / "dist"), target, PublishOptions(purges=True))
@@ -239,7 +329,7 @@ def test_what_a_cache_refuses_is_purged_by_the_next_run(target: Bucket, tmp_path
 
 def test_a_cache_that_is_away_is_a_sentence(target: Bucket) -> None:
     with pytest.raises(Failure, match=r"http://127.0.0.1:9 is not reached: .*; the next run tries again"):
-        purge(target, [purger_of("http://127.0.0.1:9", {}, attempts=2)])
+        purge(target, [purger_of("http://127.0.0.1:9", {})])
     assert len(current(target)["unpurged"]) == 1
 
 

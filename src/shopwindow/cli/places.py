@@ -7,6 +7,7 @@ same ones, too, and `--target` says that they mean a target.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shopwindow import library
+from shopwindow.cli import PROBLEMS
 from shopwindow.cli.options import interface, setting
 from shopwindow.problems import Failure, number_of
 
@@ -40,6 +42,10 @@ TARGET_OPTION = click.option(
     metavar="TARGET",
     help="Mean a target of `publish`, by its name in site.yaml or its address, instead of the "
     "output directory.",
+)
+
+LATE = (
+    "look at its /checks. The next run purges again what it may have filled caches with"
 )
 
 
@@ -87,12 +93,13 @@ class Folder:
 
 @dataclass(frozen=True)
 class Target:
-    """A target of `publish`. ``follow``: how often hosts look that pull, in seconds."""
+    """A target of `publish`. ``follow``: how often ``hosts`` look that pull, in seconds."""
 
     bucket: Bucket
-    purgers: Sequence[Purger] = ()
-    follow: float = 0.0
-    signing: Signing | None = None
+    purgers: Sequence[Purger]
+    follow: float
+    hosts: Sequence[str]
+    signing: Signing | None
 
     @property
     def where(self) -> str:
@@ -154,14 +161,21 @@ class Target:
         return done.deleted, f"{deleted}, {kept} kept{more}"
 
     def purge(self) -> None:
-        """Purge what this run or an earlier one has left, where somebody says how."""
+        """Purge what this run or an earlier one has left, where somebody says how.
+
+        A host that still serves something else ends the command with PROBLEMS.
+        """
         from shopwindow.delivery.purging import purge
 
         if not self.purgers:
             return
-        done = purge(self.bucket, self.purgers, self.follow)
+        done = purge(self.bucket, self.purgers, self.follow, self.hosts)
         if done.releases:
             click.echo(f"{number_of(done.urls, 'URL')} purged")
+        for host in done.late:
+            click.echo(f"{host} does not serve the current release: {LATE}", err=True)
+        if done.late:
+            sys.exit(PROBLEMS)
 
 
 def echo_signed(signature: Signature | None) -> None:
@@ -215,4 +229,4 @@ def target_of(target: str, content: str, *, folder: str = "") -> Target:
     purgers = [purger_of(way, os.environ) for way in settings.purge]
     keys = folder or settings.keys
     signing = signing_of(keys) if keys else None
-    return Target(bucket, purgers, settings.follow, signing)
+    return Target(bucket, purgers, settings.follow, settings.hosts, signing)

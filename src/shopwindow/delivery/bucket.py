@@ -95,7 +95,6 @@ class Listed:
     """An object in a listing. ``modified`` is by the store's clock."""
 
     key: str
-    size: int
     modified: datetime
 
 
@@ -187,14 +186,9 @@ class Bucket:
             for bit in result.stream(min_chunk_size=BIT_BYTES):
                 yield bytes(bit)
 
-    def create(self, key: str, body: bytes | Path, headers: Headers) -> bool:
-        """Store an object that does not exist; return False where it does.
-
-        A file is sent in parts, which stores do not do on a condition. So its name has
-        to be its digest: then nobody overwrites it with anything else.
-        """
-        mode = None if isinstance(body, Path) else "create"
-        return self._put(key, body, headers, mode)
+    def create(self, key: str, body: bytes, headers: Headers) -> bool:
+        """Store an object that does not exist; return False where it does."""
+        return self._put(key, body, headers, "create")
 
     def replace(
         self, key: str, data: bytes, headers: Headers, version: Version | None
@@ -225,7 +219,7 @@ class Bucket:
             return parsedate_to_datetime(answer.headers["Date"])
         return None
 
-    def _put(self, key: str, body: Any, headers: Headers, mode: Any) -> bool:
+    def _put(self, key: str, body: bytes, headers: Headers, mode: Any) -> bool:
         attributes: Any = {
             "Content-Type": headers.content_type,
             "Cache-Control": headers.cache_control,
@@ -244,7 +238,7 @@ class Bucket:
             for batch in obstore.list(self._store, self._prefix + prefix):
                 for meta in batch:
                     key = meta["path"].removeprefix(self._prefix)
-                    yield Listed(key, meta["size"], meta["last_modified"])
+                    yield Listed(key, meta["last_modified"])
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects, in as many requests as the store needs. One that does not exist
@@ -291,7 +285,7 @@ class FolderBucket(Bucket):
             raise Failure(f"{path}: is no file, so no publisher wrote it; delete it")
         return super()._get(store, key, options)
 
-    def _put(self, key: str, body: Any, headers: Headers, mode: Any) -> bool:
+    def _put(self, key: str, body: bytes, headers: Headers, mode: Any) -> bool:
         path, draft = self._folder / key, f"{DRAFTS}/{uuid4()}"
         if mode == "create" and path.exists():
             return False

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.delivery.bucket import MAX_READ_BYTES, Headers
+from shopwindow.delivery.bucket import Headers
 from shopwindow.delivery.chunks import Chunk, cut, groups
 from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published, size_of
 from shopwindow.interface.answer import cache_control
@@ -54,15 +54,11 @@ class Object:
         """Bytes of all chunks."""
         return size_of(self.chunks)
 
-    def body(self) -> bytes | Path:
-        """Return what to send: bytes, or a file that is too large for memory.
-
-        Raises Failure where a file is not what was built.
+    def body(self) -> bytes:
+        """Return what to send: an answer, which its build has held in memory, too, or
+        BUNDLE_BYTES at most. Raises Failure where a file is not what was built.
         """
         path, data = self.chunks[0].holder, b""
-        if self.size > MAX_READ_BYTES:
-            require_built(path, self.digest)
-            return Path(path)
         with suppress(FileNotFoundError):
             data = b"".join(chunk.read() for chunk in self.chunks)
         if sha256(data).hexdigest() != self.digest:
@@ -109,8 +105,8 @@ class OutgoingRelease:
 
     ``built``: when it was built (RFC 3339). ``last_built``: when it was built again, at
     the last: content that returns gives the release that exists. ``lines``: its
-    manifest. ``files``: the objects of the files below files/, by digest, and ``size``
-    their bytes. ``parts``: the chunks of its other files, by name.
+    manifest. ``files``: the objects of the files below files/, by digest. ``parts``: the
+    chunks of its other files, by name.
     """
 
     id: str
@@ -118,7 +114,6 @@ class OutgoingRelease:
     last_built: str
     lines: ManifestLines
     files: Mapping[str, Object]
-    size: int
     parts: Mapping[str, Sequence[Chunk]]
 
     def bundled(
@@ -147,8 +142,11 @@ class OutgoingRelease:
             name: tuple(Chunk(*chunk[:2], *places[chunk.digest]) for chunk in chunks)
             for name, chunks in self.parts.items()
         }
-        files = len(self.lines.files)
-        return Published(self.id, self.built, files, self.size, parts), bundles
+        files, size = (
+            len(self.lines.files),
+            sum(one.size for one in self.files.values()),
+        )
+        return Published(self.id, self.built, files, size, parts), bundles
 
 
 @dataclass(frozen=True)
@@ -191,9 +189,8 @@ def _outgoing_release(releases: Releases, id: str) -> OutgoingRelease:
         digest, size = manifest.digest_of(line), manifest.size_of(line)
         chunk = Chunk(digest, size, f"{folder}/files/{path}", 0)
         files.setdefault(digest, Object(digest, [chunk], headers(line)))
-    size = sum(file.size for file in files.values())
     built, last = str(note["built"]), _last_built(out, id, note)
-    return OutgoingRelease(id, built, last, listed, files, size, parts)
+    return OutgoingRelease(id, built, last, listed, files, parts)
 
 
 def headers(line: bytes) -> Headers:

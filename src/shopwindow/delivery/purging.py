@@ -12,10 +12,12 @@ import shlex
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import pairwise
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
@@ -26,6 +28,7 @@ from shopwindow.delivery import layout, pointer
 from shopwindow.delivery.bucket import CONNECTIONS, Bucket, concurrently
 from shopwindow.problems import Failure, Misuse
 from shopwindow.release.chain import Chain
+from shopwindow.release.changes import urls_of_differing
 
 WAYS = "fastly, cloudflare, http://HOST:PORT, or command:PROGRAM ARGUMENTS"
 
@@ -43,6 +46,19 @@ REPEATED = (429, 500, 502, 503, 504)
 POOL = PoolManager(maxsize=CONNECTIONS, timeout=TIMEOUT_SECONDS)
 """Connections to caches. One is used for many requests."""
 
+LOOK_SECONDS = 1.0
+"""Between two looks at hosts, and after the last: the worker that has answered speaks
+for itself, and the others of its host follow within a second.
+"""
+
+READY_SECONDS = 2.0
+"""How long a host may take to say what it serves, which it has in memory."""
+
+LEAST_WAIT_SECONDS = 10.0
+"""How long hosts are waited for at least. Otherwise it is as long as four of their looks
+take: two until they have seen the release, and as long again to fetch it.
+"""
+
 CONFIRMED_TWICE = (404, 410)
 """What nginx's caches answer to PURGE where they do not hold the URL."""
 
@@ -55,18 +71,16 @@ def surrogate_key(url: str) -> str:
     return sha256(url.encode()).hexdigest()
 
 
-def purger_of(
-    way: str, environment: Mapping[str, str], attempts: int = PURGE_ATTEMPTS
-) -> Purger:
+def purger_of(way: str, environment: Mapping[str, str]) -> Purger:
     """Return what purges from one cache. ``way`` is one of WAYS.
 
-    ``attempts``: how often a request is sent to a cache that is out of order. Raises
-    Misuse for anything else, and Failure where the environment lacks what an API needs.
+    Raises Misuse for anything else, and Failure where the environment lacks what an API
+    needs.
     """
     if way in VENDORS:
-        return _vendor_purge(way, environment, attempts)
+        return _vendor_purge(way, environment)
     if way.startswith(("http://", "https://")) and urlsplit(way).hostname:
-        return http_purge(way, attempts)
+        return http_purge(way)
     program = shlex.split(way.removeprefix("command:"))
     if way.startswith("command:") and program:
         return command(program)
@@ -78,29 +92,38 @@ def purger_of(
 
 @dataclass(frozen=True)
 class Purged:
-    """How many URLs were purged; ``releases``: of how many activations."""
+    """How many URLs were purged; ``releases``: of how many activations. ``late``: hosts
+    that did not serve the release in force by then.
+    """
 
     urls: int
     releases: int
+    late: Sequence[str] = ()
 
 
 def purge(
     bucket: Bucket,
     purgers: Sequence[Purger],
     follow: float = 0.0,
+    hosts: Sequence[str] = (),
 ) -> Purged:
-    """Purge what the activations changed that nobody has purged for yet.
+    """Purge what the activations changed that nobody has purged for yet, once hosts
+    serve the release in force: a cache that was purged earlier would fill with their
+    answers of before, for a whole lifetime.
 
-    ``follow``: how often hosts look that pull from it,
-    in seconds: they have twice that time, counted from when the pointer moved. Raises
-    Failure where a cache does not confirm; then the next run tries all of it.
+    ``follow``: how often hosts look that pull from it, in seconds. ``hosts``: their
+    addresses, `http://HOST:PORT`, which are asked for /readyz. Where none is named, they
+    have twice the time of ``follow``: chance adds a fifth to the pauses of a host, and
+    the rest is for what it fetches. Nobody waits for ever for a host that does not come:
+    caches are purged, and the next run purges all of it again. Raises Failure where a
+    cache does not confirm; then the next run tries all of it.
     """
     present = pointer.read(bucket).pointer
     now = datetime.now(UTC)
     served = present.served(now) if present else ()
     if present is None or len(served) < 2:
         return Purged(0, 0)
-    time.sleep(_still_pulling(present.switched, 2 * follow))
+    late = _late(bucket, hosts, follow)
     urls = _differing(bucket, served)
     try:
         if urls:
@@ -111,37 +134,49 @@ def purge(
             f"{served[-1][:12]} is current, but not everything was purged: {failure}; "
             "the next run tries again"
         ) from None
-    _record(bucket, served[:-1], now)
-    return Purged(len(urls), len(served) - 1)
+    if not late:
+        _record(bucket, served[:-1], now)
+    return Purged(len(urls), len(served) - 1, late)
 
 
-def _still_pulling(switched: str, seconds: float) -> float:
-    """Return for how long hosts may still serve the release of before.
+def _late(bucket: Bucket, hosts: Sequence[str], follow: float) -> Sequence[str]:
+    """Wait until hosts serve the release in force; return those that do not by then.
 
-    A cache that was purged earlier would fill with its answers, for a whole lifetime.
-    Chance adds a fifth to the pauses of a host, and the rest is for what it fetches.
-    Publishers' clocks may differ, so it is never more than all of ``seconds``.
+    Which release that is, is read each time: another may be current meanwhile.
     """
-    passed = (datetime.now(UTC) - datetime.fromisoformat(switched)).total_seconds()
-    return min(max(seconds - passed, 0.0), seconds)
+    if not hosts:
+        time.sleep(2 * follow)
+    late, ends = hosts, time.monotonic() + max(4 * follow, LEAST_WAIT_SECONDS)
+    while late and time.monotonic() < ends:
+        present = pointer.require(bucket, pointer.read(bucket).pointer)
+        id = present.id(datetime.now(UTC))
+        late = [host for host in hosts if _served_by(host) != id]
+        time.sleep(LOOK_SECONDS)
+    return late
 
 
-def _differing(bucket: Bucket, chain: Sequence[str]) -> list[str]:
+def _served_by(host: str) -> str:
+    """Return the id of the release that a host serves; empty where it does not say so."""
+    with suppress(HTTPError, ValueError, KeyError, TypeError):
+        answer = POOL.request(
+            "GET", f"{host}/readyz", timeout=READY_SECONDS, retries=False
+        )
+        return str(orjson.loads(answer.data)["id"])
+    return ""
+
+
+def _differing(bucket: Bucket, served: Sequence[str]) -> list[str]:
     """Return the URLs that differ between releases that were current one after the
     other, each once.
     """
     chunks: dict[str, bytes] = {}
-    manifests = []
-    for id in chain:
-        release = layout.published(bucket, id)
-        manifests.append(layout.lines(bucket, release, chunks).files)
-    urls = set()
-    for old, new in pairwise(manifests):
-        for path in old.keys() | new.keys():
-            if old.get(path) != new.get(path):
-                lines = filter(None, (old.get(path), new.get(path)))
-                urls |= {orjson.loads(line)["url"] for line in lines}
-    return sorted(urls)
+
+    def files(id: str) -> dict[str, Any]:
+        listed = layout.lines(bucket, layout.published(bucket, id), chunks)
+        return {path: orjson.loads(line) for path, line in listed.files.items()}
+
+    pairs = pairwise(map(files, served))
+    return sorted({url for pair in pairs for url in urls_of_differing(*pair)})
 
 
 def _record(bucket: Bucket, done: tuple[str, ...], now: datetime) -> None:
@@ -216,7 +251,7 @@ VENDORS = {
 """What `purge` may name. Variables begin with the name in capitals."""
 
 
-def _vendor_purge(way: str, environment: Mapping[str, str], attempts: int) -> Purger:
+def _vendor_purge(way: str, environment: Mapping[str, str]) -> Purger:
     vendor, prefix = VENDORS[way], way.upper()
     values = []
     for variable in (f"{prefix}_API_TOKEN", f"{prefix}_{vendor.place}"):
@@ -235,12 +270,12 @@ def _vendor_purge(way: str, environment: Mapping[str, str], attempts: int) -> Pu
         for start in range(0, len(urls), vendor.most):
             batch = urls[start : start + vendor.most]
             body = json.dumps({vendor.member: list(map(vendor.named, batch))}).encode()
-            _send(server, "POST", path, headers, body, attempts)
+            _send(server, "POST", path, headers, body)
 
     return send
 
 
-def http_purge(address: str, attempts: int) -> Purger:
+def http_purge(address: str) -> Purger:
     """Return what sends PURGE for each URL to a cache, such as Varnish or nginx.
 
     ``address``: the cache's own, `http://HOST:PORT`. The URL's host goes into Host.
@@ -250,7 +285,7 @@ def http_purge(address: str, attempts: int) -> Purger:
         parts = urlsplit(url)
         target = parts.path + f"?{parts.query}" * bool(parts.query)
         headers = {"Host": parts.netloc}
-        _send(address, "PURGE", target, headers, None, attempts, CONFIRMED_TWICE)
+        _send(address, "PURGE", target, headers, None, CONFIRMED_TWICE)
 
     def send(urls: Sequence[str]) -> None:
         concurrently(send_one, urls)
@@ -279,7 +314,6 @@ def _send(
     target: str,
     headers: Mapping[str, str],
     body: bytes | None,
-    attempts: int,
     confirmed: Sequence[int] = (),
 ) -> None:
     """Send a request; again where it fails on the way, or meets one of REPEATED.
@@ -288,7 +322,7 @@ def _send(
     or a status that is ``confirmed``.
     """
     again = Retry(
-        attempts - 1,
+        PURGE_ATTEMPTS - 1,
         allowed_methods=None,  # every one: what was purged twice is purged
         status_forcelist=REPEATED,
         backoff_factor=1,

@@ -43,13 +43,12 @@ from tuf.api.serialization import DeserializationError
 from shopwindow.delivery import layout, pointer, roots
 from shopwindow.delivery.bucket import Bucket, Headers, Stored, Version
 from shopwindow.delivery.keys import KEY_ID_DIGITS, KEY_VARIABLE, KeySource
-from shopwindow.delivery.pointer import CLOCKS_DIFFER
+from shopwindow.delivery.pointer import CLOCKS_DIFFER, POINTER_HEADERS
 from shopwindow.delivery.roots import ROLES, ROOT, RootMetadata, due_before
 from shopwindow.problems import Failure
 from shopwindow.release.chain import Chain, as_json, chain_of
 
 NUMBERED = Headers("application/json", "public, max-age=31536000, immutable")
-REPLACED = Headers("application/json", "no-cache")
 
 SIGNED_AT = "x-shopwindow-signed"
 """The property of a timestamp with the instant of its signature: with it a host whose
@@ -203,12 +202,11 @@ def _numbers(bucket: Bucket, role: str) -> list[int]:
 
 def signed_at(timestamp: Timestamp) -> datetime | None:
     """Return when a timestamp was signed, by its publisher's clock; None: unknown."""
-    text = timestamp.unrecognized_fields.get(SIGNED_AT)
+    said: Any = timestamp.unrecognized_fields.get(SIGNED_AT)
     try:
-        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
+        return datetime.fromisoformat(layout.instant(said))
+    except (ValueError, TypeError):
         return None
-    return moment if moment is None or moment.tzinfo else None
 
 
 def ends(bucket: Bucket, root: Root) -> dict[str, tuple[int, datetime]]:
@@ -449,7 +447,7 @@ def sign(
         if not changed:
             return signature
         data = timestamp.to_bytes()
-        if bucket.replace(layout.TIMESTAMP, data, REPLACED, present.version):
+        if bucket.replace(layout.TIMESTAMP, data, POINTER_HEADERS, present.version):
             return signature
         again = bucket.read(layout.TIMESTAMP)
         if again is not None and again.data == data:

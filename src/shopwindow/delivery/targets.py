@@ -24,8 +24,9 @@ TARGET_FORMS = (
     "s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX or file:///PATH"
 )
 
-_OBJECT_STORE = re.compile(r"(s3|az|gs)://([A-Za-z0-9][A-Za-z0-9._-]*)(?:/(.*))?")
-_TARGET_PREFIX = re.compile(r"[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*")
+_OBJECT_STORE = re.compile(
+    r"(s3|az|gs)://([A-Za-z0-9][A-Za-z0-9._-]*)(?:/+([A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*))?/*"
+)
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,15 @@ class ConfiguredTarget:
 
     ``keys``: the folder of the keys that sign there; empty: nobody signs. ``purge``:
     how caches in front are purged, as `purging.purger_of` takes it. ``follow``: how
-    often hosts look that pull from it, in seconds; 0: none does.
+    often hosts look that pull from it, in seconds; 0: none does. ``hosts``: their
+    addresses, as `purging.purge` takes them.
     """
 
     place: DeliveryTarget
     keys: str = ""
     purge: tuple[str, ...] = ()
     follow: float = EVERY_SECONDS
+    hosts: tuple[str, ...] = ()
 
 
 def configured(text: str, content: Path) -> ConfiguredTarget:
@@ -96,6 +99,7 @@ def configured(text: str, content: Path) -> ConfiguredTarget:
             str(content.parent / keys) if keys else "",
             (purge,) if isinstance(purge, str) else tuple(purge),
             float(stated.get("follow", f"{EVERY_SECONDS}s").removesuffix("s")),
+            tuple(stated.get("hosts", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise Failure(
@@ -117,11 +121,11 @@ def parse(text: str) -> DeliveryTarget:
         return DeliveryTarget("file", "", str(Path(path)))
     address = _OBJECT_STORE.fullmatch(text)
     if address is None:
-        raise Misuse("", f"{text}: a target is {TARGET_FORMS}")
-    prefix = (address[3] or "").strip("/")
-    if prefix and not _TARGET_PREFIX.fullmatch(prefix):
-        raise Misuse("", f"{text}: a prefix has letters, digits and . _ = - / only")
-    return DeliveryTarget(address[1], address[2], prefix)
+        raise Misuse(
+            "",
+            f"{text}: a target is {TARGET_FORMS}; PREFIX has letters, digits and . _ = - / only",
+        )
+    return DeliveryTarget(address[1], address[2], address[3] or "")
 
 
 def _named(content: Path) -> Mapping[str, Any]:

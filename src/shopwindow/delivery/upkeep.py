@@ -144,18 +144,13 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
         sent = {
             item.key.split("/")[1]: item.modified for item in bucket.listing(RELEASES)
         }
-        current = present.id(now)
-        if current not in sent:
+        if present.id(now) not in sent:
             raise Failure(
                 f"{bucket.where}: the store does not list the current release, so nothing "
                 "is deleted by its listing; look at it, or run it again later"
             )
 
-        def recency(id: str) -> tuple[datetime, bool, str]:
-            # a store's clock may count whole seconds; of one second's, the current one
-            return sent[id], id == current, id
-
-        newest = sorted(sent, key=recency, reverse=True)
+        newest = sorted(sent, key=lambda id: (sent[id], id), reverse=True)
         signed = signing.read_metadata(bucket, None).chain
         spared = {*newest[:keep], *_spared(present, now)}
         spared |= {link.id for link in signed.links} if signed else set()

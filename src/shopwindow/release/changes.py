@@ -114,13 +114,19 @@ def purged(old: Path, new: Path) -> list[str]:
 
     Only the manifests are needed. Raises Failure.
     """
-    manifests = _manifest(old), _manifest(new)
-    urls = set()
-    for path in manifest.difference(manifests[0].files, manifests[1].files).paths:
-        urls |= {
-            listed.files[path]["url"] for listed in manifests if path in listed.files
-        }
-    return sorted(urls)
+    return urls_of_differing(_manifest(old).files, _manifest(new).files)
+
+
+def urls_of_differing(
+    old: Mapping[str, ManifestEntry], new: Mapping[str, ManifestEntry]
+) -> list[str]:
+    """Return the URLs of every file that differs between two manifests, each once,
+    sorted.
+    """
+    paths = manifest.difference(old, new).paths
+    return sorted(
+        {files[path]["url"] for files in (old, new) for path in paths if path in files}
+    )
 
 
 def longest_lifetime(release: Path, interface: Interface) -> int:
