@@ -458,8 +458,14 @@ def rewrite(path: Path, **members: Json) -> None:
 
 def renewed(out: Path, id: str, **members: Json) -> str:
     """Put members into a release's manifest, as a later program may; the id that it then has."""
-    rewrite(out / "releases" / id / "manifest.json", **members)
-    new = sha256((out / "releases" / id / "manifest.json").read_bytes()).hexdigest()
+    path = out / "releases" / id / "manifest.json"
+    head, _, rest = path.read_text().partition("\n")
+    value = {**json.loads(f"{head}]}}"), **members}
+    more = json.dumps({name: value[name] for name in value if name != "files"})
+    data = f'{more[:-1]},"files":[\n{rest}'.encode()
+    path.chmod(0o644)
+    path.write_bytes(data)
+    new = sha256(data).hexdigest()
     (out / "releases" / id).rename(out / "releases" / new)
     point(out, new)
     return new

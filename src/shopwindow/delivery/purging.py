@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import pairwise
-from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
@@ -27,8 +26,8 @@ from urllib3.exceptions import HTTPError
 from shopwindow.delivery import layout, pointer
 from shopwindow.delivery.bucket import CONNECTIONS, Bucket, concurrently
 from shopwindow.problems import Failure, Misuse
+from shopwindow.release import manifest
 from shopwindow.release.chain import Chain
-from shopwindow.release.changes import urls_of_differing
 
 WAYS = "fastly, cloudflare, http://HOST:PORT, or command:PROGRAM ARGUMENTS"
 
@@ -171,12 +170,13 @@ def _differing(bucket: Bucket, served: Sequence[str]) -> list[str]:
     """
     chunks: dict[str, bytes] = {}
 
-    def files(id: str) -> dict[str, Any]:
-        listed = layout.lines(bucket, layout.published(bucket, id), chunks)
-        return {path: orjson.loads(line) for path, line in listed.files.items()}
+    def files(id: str) -> Mapping[str, bytes]:
+        return layout.lines(bucket, layout.published(bucket, id), chunks).files
 
-    pairs = pairwise(map(files, served))
-    return sorted({url for pair in pairs for url in urls_of_differing(*pair)})
+    urls = set[str]()
+    for old, new in pairwise(map(files, served)):
+        urls |= manifest.differing_urls(old, new)
+    return sorted(urls)
 
 
 def _record(bucket: Bucket, done: tuple[str, ...], now: datetime) -> None:

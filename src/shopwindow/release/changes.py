@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -32,7 +33,7 @@ from shopwindow.release.documents_read import (
     Named,
     by_identity,
 )
-from shopwindow.release.manifest import Manifest, ManifestEntry
+from shopwindow.release.manifest import ManifestEntry
 from shopwindow.release.stored import interface_of
 
 DETAILED = 1000
@@ -114,19 +115,7 @@ def purged(old: Path, new: Path) -> list[str]:
 
     Only the manifests are needed. Raises Failure.
     """
-    return urls_of_differing(_manifest(old).files, _manifest(new).files)
-
-
-def urls_of_differing(
-    old: Mapping[str, ManifestEntry], new: Mapping[str, ManifestEntry]
-) -> list[str]:
-    """Return the URLs of every file that differs between two manifests, each once,
-    sorted.
-    """
-    paths = manifest.difference(old, new).paths
-    return sorted(
-        {files[path]["url"] for files in (old, new) for path in paths if path in files}
-    )
+    return sorted(manifest.differing_urls(_lines(old), _lines(new)))
 
 
 def longest_lifetime(release: Path, interface: Interface) -> int:
@@ -148,8 +137,8 @@ def longest_lifetime(release: Path, interface: Interface) -> int:
     )
 
 
-def _manifest(release: Path) -> Manifest:
-    return manifest.read(release / "manifest.json", release.name)
+def _lines(release: Path) -> Mapping[str, bytes]:
+    return manifest.read_lines(release / "manifest.json", release.name).files
 
 
 # -- which documents differ ------------------------------------------------------------
@@ -170,12 +159,18 @@ def differences(
         if before != after:
             yield SITE_DOCUMENT, ((title,), before, after)
     for kind in _kinds(old, new):
-        old_ones, new_ones = by_identity(old, kind.name), by_identity(new, kind.name)
-        ids = old_ones.keys() | new_ones.keys()
-        for id in sorted(ids, key=lambda id: (isinstance(id, str), id)):
-            yield from _of_document(
-                (kind.name, str(id)), old_ones.get(id), new_ones.get(id)
-            )
+        for id, before, after in _pairs(old, new, kind):
+            yield from _of_document((kind.name, str(id)), before, after)
+
+
+def _pairs(old: Content, new: Content, kind: Kind) -> Iterator[tuple[Any, Json, Json]]:
+    """Yield each identity of a kind with its documents in two contents, of which one may
+    have none.
+    """
+    before, after = by_identity(old, kind.name), by_identity(new, kind.name)
+    ids = before.keys() | after.keys()
+    for id in sorted(ids, key=lambda id: (isinstance(id, str), id)):
+        yield id, before.get(id), after.get(id)
 
 
 def clock_titles(interface: Interface) -> dict[str, str]:
@@ -259,14 +254,11 @@ def documents_changed(
         if old.clocks.get(name) != new.clocks.get(name) and name in new.clocks:
             changed[title] = [new.clocks[name]]
     for kind in _kinds(old, new):
-        before, after = by_identity(old, kind.name), by_identity(new, kind.name)
         ids = [
-            str(id)
-            for id in before.keys() | after.keys()
-            if before.get(id) != after.get(id)
+            str(id) for id, before, after in _pairs(old, new, kind) if before != after
         ]
         if ids:
-            changed[kind.name] = sorted(ids, key=lambda id: (len(id), id))
+            changed[kind.name] = ids
     return changed
 
 
@@ -295,13 +287,13 @@ def _urls(old: OpenedRelease, new: OpenedRelease) -> Mapping[Named, set[str]]:
     new one.
     """
     urls: dict[Named, set[str]] = defaultdict(set)
-    manifests = _manifest(old.folder), _manifest(new.folder)
-    paths = manifest.difference(manifests[0].files, manifests[1].files).paths
-    for release, listed in zip((old, new), manifests, strict=True):
+    both_lines = _lines(old.folder), _lines(new.folder)
+    paths = manifest.differing(*both_lines)
+    for release, lines in zip((old, new), both_lines, strict=True):
         readers = _Readers(release)
         for path in paths:
-            entry = listed.files.get(path)
-            if entry is not None and entry["mediaType"] == JSON.media_type:
+            entry = orjson.loads(lines.get(path, b"{}"))
+            if entry.get("mediaType") == JSON.media_type:
                 for named in readers.documents(entry):
                     urls[named].add(entry["url"])
     return urls

@@ -1,14 +1,15 @@
 """The manifest lists every file of a release with its digest; the digest of its own
 bytes is the release id.
 
-It is JSON with an entry a line. Builds and checks of a whole release take the lines as
-they are (`read_lines`), since to decode 100,000 entries would take longer than to
-compare them. `path_of`, `digest_of` and `size_of` therefore count on where `encode` and
-`prerender` put these three: the path first, then at the end the size and the digest.
-Change the order of an entry, and change all of them.
+It is JSON with an entry a line. Whoever reads one gets the lines as they are, since to
+decode 100,000 entries would take longer than to compare them. `path_of`, `digest_of`
+and `size_of` therefore count on where `encode` and `prerender` put these three: the
+path first, then at the end the size and the digest. Change the order of an entry, and
+change all of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -39,20 +40,21 @@ ManifestEntry = dict[str, Any]
 (canonical texts), mediaType, lifetime (seconds), size (bytes), sha256 (hex).
 """
 
-_MANIFEST_HEAD = b'{"format":%d,"files":[\n' % MANIFEST_FORMAT
+_MANIFEST_HEAD = b'{"format":%d,"files":[\n'
+_AFTER_FILES = b"\n],"
 
 
 @dataclass(frozen=True)
-class Manifest:
-    """What a manifest says.
+class ManifestLines:
+    """What a manifest says; its entries stay bytes.
 
-    ``files``: the entries of files below files/, by path. ``private``: those of the
+    ``files``: path below files/ → its line, in order. ``private``: the entries of the
     other files, by path. ``next_change``: the instant at which the same content would
     give another release. ``edge``: a digest of what the edge's configuration follows
     from.
     """
 
-    files: Mapping[str, ManifestEntry]
+    files: Mapping[str, bytes]
     private: Mapping[str, Mapping[str, Any]]
     next_change: datetime
     edge: str
@@ -67,7 +69,8 @@ def encode(
     """
     files = b",\n".join(map(lines.__getitem__, sorted(lines)))
     rest = orjson.dumps({"private": private, "nextChange": next_change, "edge": edge})
-    return b"%b%b\n],%b}\n" % (_MANIFEST_HEAD, files, rest[1:-1])
+    head = _MANIFEST_HEAD % MANIFEST_FORMAT
+    return b"%b%b%b%b}\n" % (head, files, _AFTER_FILES, rest[1:-1])
 
 
 def release_id(data: bytes) -> str:
@@ -75,96 +78,61 @@ def release_id(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def read(path: Path, id: str | None = None) -> Manifest:
-    """Read a manifest.
-
-    Raises Damaged where it is none, or not that of the release ``id``, and Failure
-    where it is of a later program.
-    """
-    try:
-        data = path.read_bytes()
-        if id is not None and release_id(data) != id:
-            raise Damaged(
-                f"{path}: not the manifest of release {id[:12]}; it was changed since it was built"
-            )
-        value = orjson.loads(data)
-        if value["format"] > MANIFEST_FORMAT:
-            raise NewerFormat(
-                f"{path}: a manifest of format {value['format']}; this program reads up to {MANIFEST_FORMAT}: update it"
-            )
-        files = {entry["path"]: entry for entry in value["files"]}
-        return _manifest(files, value)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Damaged(f"{path}: cannot be read as a manifest: {error}") from None
-
-
-def read_without_files(path: Path) -> Manifest:
-    """Read what follows the list of files in a manifest; ``files`` is empty.
-
-    The list is not decoded: it may have many thousands of lines. Raises Damaged.
-    """
-    try:
-        data = path.read_bytes()
-        after_files = data[data.rindex(b'"private"') :]
-        return _manifest({}, orjson.loads(b"{" + after_files))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Damaged(f"{path}: cannot be read as a manifest: {error}") from None
-
-
-def _manifest(files: Mapping[str, ManifestEntry], rest: Mapping[str, Any]) -> Manifest:
-    """Return a manifest. Raises ValueError, KeyError or TypeError."""
-    next_change = datetime.fromisoformat(rest["nextChange"])
-    return Manifest(files, rest["private"], next_change, rest["edge"])
-
-
-# -- by its lines ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ManifestLines:
-    """A manifest whose entries stay bytes. ``files``: path → its line, in order."""
-
-    files: Mapping[str, bytes]
-    private: Mapping[str, Mapping[str, Any]]
-    edge: str
-
-
 def read_lines(path: Path, id: str) -> ManifestLines:
-    """Read the lines of a release's manifest.
-
-    Raises Failure where it is not the one that `encode` returned for this id.
-    """
-    try:
+    """Read the manifest of a release. Raises as `lines_of` does."""
+    with _damage_reported(path):
         data = path.read_bytes()
-    except OSError as error:
-        raise Failure(f"{path}: cannot be read as a manifest: {error}") from None
     return lines_of(data, id, path)
 
 
-def lines_of(data: bytes, id: str, where: object) -> ManifestLines:
-    """Return the lines of a manifest's bytes. ``where`` names them in messages.
-
-    Raises Failure where they are not what `encode` returned for this id.
+def read_without_files(path: Path) -> ManifestLines:
+    """Read what follows the list of files in a manifest; ``files`` is empty. Raises
+    Damaged.
     """
-    try:
-        head, end = len(_MANIFEST_HEAD), data.rindex(b"\n],")
+    with _damage_reported(path):
+        data = path.read_bytes()
+        return _with_rest({}, data, data.rindex(_AFTER_FILES))
+
+
+def lines_of(data: bytes, id: str, where: object) -> ManifestLines:
+    """Return what a manifest's bytes say. ``where`` names them in messages.
+
+    Raises Damaged where they are not what `encode` returned for this id, and
+    NewerFormat where a later program wrote them.
+    """
+    with _damage_reported(where):
         if release_id(data) != id:
-            raise Failure(f"{where}: not the manifest of release {id[:12]}")
-        if data[:head] != _MANIFEST_HEAD:
-            raise NewerFormat(
-                f"{where}: the manifest of release {id[:12]} is not of format "
-                f"{MANIFEST_FORMAT}, the one that this program reads: update it"
+            raise Damaged(
+                f"{where}: not the manifest of release {id[:12]}; it was changed since it was built"
             )
-        rest = orjson.loads(b"{" + data[end + 3 :])
-        private, edge = rest["private"], rest["edge"]
-        if not all(map(_is_private_entry, private.values())) or not isinstance(
-            edge, str
-        ):
-            raise ValueError("not what a build writes")
+        head, end = data.index(b"\n") + 1, data.rindex(_AFTER_FILES)
+        format = orjson.loads(data[:head] + b"]}")["format"]
+        if format > MANIFEST_FORMAT:
+            raise NewerFormat(
+                f"{where}: a manifest of format {format}; this program reads up to {MANIFEST_FORMAT}: update it"
+            )
         lines = data[head:end].split(b",\n") if head < end else []
-        return ManifestLines({path_of(line): line for line in lines}, private, edge)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Failure(f"{where}: cannot be read as a manifest: {error}") from None
+        return _with_rest({path_of(line): line for line in lines}, data, end)
+
+
+@contextmanager
+def _damage_reported(where: object) -> Iterator[None]:
+    """Raise Damaged where what is read within is no manifest."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged(f"{where}: cannot be read as a manifest: {error}") from None
+
+
+def _with_rest(files: Mapping[str, bytes], data: bytes, end: int) -> ManifestLines:
+    """Return a manifest with what follows its list of files, which ends at ``end``."""
+    rest = orjson.loads(b"{" + data[end + len(_AFTER_FILES) :])
+    private, edge = rest["private"], rest["edge"]
+    entries_fit = all(map(_is_private_entry, private.values()))
+    if not entries_fit or not isinstance(edge, str):
+        raise ValueError("not what a build writes")
+    next_change = datetime.fromisoformat(rest["nextChange"])
+    return ManifestLines(files, private, next_change, edge)
 
 
 def _is_private_entry(value: Any) -> bool:
@@ -186,36 +154,20 @@ def size_of(line: bytes) -> int:
     return int(line[line.rindex(b":", 0, -68) + 1 : -77])
 
 
-@dataclass(frozen=True)
-class ChangedFiles:
-    """Paths that only the new release has, that differ, and that only the old one has."""
+def differing(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> list[str]:
+    """Return the paths of the files that differ between two releases, sorted.
 
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    removed: tuple[str, ...]
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        return self.added + self.changed + self.removed
-
-
-def difference(
-    old: Mapping[str, ManifestEntry], new: Mapping[str, ManifestEntry]
-) -> ChangedFiles:
-    """Return what changed between the files of two releases, sorted by path.
-
-    A file has changed where its bytes differ, or its URL, media type or lifetime:
-    caches then hold something else than they should.
+    ``old`` and ``new``: path → line. A line says all that a cache holds of a file.
     """
-    added = new.keys() - old.keys()
-    removed = old.keys() - new.keys()
-    both = new.keys() & old.keys()
-    changed = [path for path in both if _cached_as(new[path]) != _cached_as(old[path])]
-    return ChangedFiles(
-        tuple(sorted(added)), tuple(sorted(changed)), tuple(sorted(removed))
-    )
+    paths = old.keys() | new.keys()
+    return sorted(path for path in paths if old.get(path) != new.get(path))
 
 
-def _cached_as(entry: ManifestEntry) -> tuple[object, ...]:
-    """Return what a cache holds of a file."""
-    return entry["sha256"], entry["url"], entry["mediaType"], entry["lifetime"]
+def differing_urls(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> set[str]:
+    """Return the URLs of the files that differ, which caches must drop."""
+    return {
+        orjson.loads(files[path])["url"]
+        for path in differing(old, new)
+        for files in (old, new)
+        if path in files
+    }

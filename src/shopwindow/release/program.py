@@ -5,20 +5,17 @@ and with an edited view the program is another one. So the digest covers all tha
 Interface is put together from: the source of its modules, the files beside them in its
 packages, which a view may read, and its own schemas and templates.
 
-Of libraries the digest covers the versions: of those that this package declares, and of
-those whose name is a word of the Interface's own source, however that imports them. What
-a process happens to have imported makes no difference, so a build and a preview that run
-the same program have the same digest.
+Of libraries the digest covers the versions, of all that are installed: nobody can say
+which of them a view uses. What a process happens to have imported makes no difference,
+so a build and a preview that run the same program have the same digest.
 """
 
 import os
-import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from hashlib import sha256
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +37,7 @@ def program_digest(
     digits.
 
     It covers this package's source, the Interface's own packages, modules, schemas and
-    templates, the Python that runs it, and the versions of the libraries that these
-    use. What else is installed makes no difference.
+    templates, the Python that runs it, and the versions of the libraries there.
 
     Args:
         interface: the Interface.
@@ -61,10 +57,7 @@ def program_digest(
     # one that is too large is read by nobody, for a check refuses it
     files |= {path.name: path for path in declared if _size(path) <= MAX_FILE}
     own = {name: path for name, path in files.items() if path.is_file()}
-    sources = [path.read_bytes() for path in own.values() if path.suffix == ".py"]
-
-    libraries = _libraries(frozenset(re.findall(rb"\w+", b"\n".join(sources))))
-    program = [sys.version, _package(), _digest(own), *libraries]
+    program = [sys.version, _package(), _digest(own), *_libraries()]
     return sha256("\0".join(program).encode()).hexdigest()
 
 
@@ -94,32 +87,12 @@ def _digest(files: Mapping[str, str | Path]) -> str:
 
 
 @cache
-def _libraries(words: frozenset[bytes]) -> list[str]:
-    """Return the installed libraries that this package declares, or that provide a
-    module with one of these words as its name, in order, each with its version:
+def _libraries() -> list[str]:
+    """Return the installed libraries, each with its version, in order:
     `pyyaml-6.0.3.dist-info`.
     """
-    metadata = distribution("shopwindow").read_text("METADATA") or ""
-    required = re.findall(r"^Requires-Dist: ([\w-]+)", metadata, re.MULTILINE)
-    declared = {name.replace("-", "_") for name in required}
     return sorted(
-        library.name
-        for folder in sys.path
-        for library in Path(folder).glob("*-info")
-        if library.name.partition("-")[0].lower() in declared
-        or (words and _provides(library, words))
-    )
-
-
-def _provides(library: Path, names: frozenset[bytes]) -> bool:
-    """Return whether a library has a module or package with one of these names.
-
-    RECORD lists its files (PyPA, Recording installed projects). A library without it,
-    as packages of Debian are, may provide any.
-    """
-    record = library / "RECORD"
-    return not record.is_file() or not names.isdisjoint(
-        re.findall(rb"^\w+", record.read_bytes(), re.MULTILINE)
+        {library.name for folder in sys.path for library in Path(folder).glob("*-info")}
     )
 
 

@@ -26,7 +26,7 @@ from shopwindow.release.build_notes import last_build
 from shopwindow.release.chain import Chain, Link, as_json, chain_of
 from shopwindow.release.durable import synchronize
 from shopwindow.release.history import Activation, activation
-from shopwindow.release.manifest import Damaged, Manifest, ManifestLines
+from shopwindow.release.manifest import Damaged, ManifestLines
 from shopwindow.release.stage import Stage
 
 KEPT_AFTER_ACTIVATION = timedelta(hours=1)
@@ -157,10 +157,6 @@ class Releases:
         """Return a release's build.json; empty where it cannot be read."""
         return notes.read(self.folder / id / "build.json")
 
-    def manifest(self, id: str) -> Manifest:
-        """Read a release's manifest. Raises Failure where it is not the one of this id."""
-        return manifest.read(self.path(id) / "manifest.json", id)
-
     def next_change(self, id: str) -> datetime:
         """Return when a release's content changes by itself: nothing is to be believed
         of it beyond that instant. Raises Damaged.
@@ -168,9 +164,10 @@ class Releases:
         return manifest.read_without_files(self.path(id) / "manifest.json").next_change
 
     def lines(self, id: str) -> ManifestLines:
-        """Read the lines of a release's manifest.
+        """Read a release's manifest.
 
-        Raises Failure where it is not the one of this id.
+        Raises Damaged where it is not the one of this id, and NewerFormat where a later
+        program wrote it.
         """
         return manifest.read_lines(self.path(id) / "manifest.json", id)
 
@@ -300,12 +297,14 @@ class Releases:
 
     def _release(self, id: str, start: str) -> Release:
         is_current = id == self.current()
-        files: Mapping[str, Any] = {}
+        files: Mapping[str, bytes] = {}
         is_damaged = True
         with suppress(Damaged):
-            files = self.manifest(id).files
+            files = self.lines(id).files
             is_damaged = False
-        sizes = {entry["sha256"]: entry["size"] for entry in files.values()}
+        sizes = {
+            manifest.digest_of(line): manifest.size_of(line) for line in files.values()
+        }
         return Release(
             id=id,
             built=self.built(id),
