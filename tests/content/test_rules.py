@@ -363,7 +363,7 @@ def test_a_store_that_is_not_there_is_told_with_the_nearest_number(minimal: Path
     assert found(minimal, schemas) == [f"{expected} reference stores/locationNumber/0"]
     assert (problem.found, problem.allowed, problem.nearest) == (
         "no store has the locationNumber 1000",
-        "a store's number",
+        "the locationNumber of a store",
         "100",
     )
 

@@ -167,7 +167,10 @@ def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
     """
     written = WRITTEN.fullmatch(text)
     if written is None:
-        moment = datetime.fromisoformat(text)
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise ValueError("is no day, and no day and time") from None
         if moment.tzinfo is None:
             raise ValueError(f"{text} has no offset, which names the zone")
         return moment.astimezone(UTC)

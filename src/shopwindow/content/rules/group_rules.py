@@ -80,7 +80,7 @@ class _MembersByKey:
         close = nearest(str(value), there.values())
         if property in self._kind.ids:
             absent = (kind, property, str(value))
-            allowed = f"a {kind}'s number"
+            allowed = f"the {property} of a {kind}"
             return Finding(
                 "reference", pointer, found, allowed, nearest=close, absent=absent
             )

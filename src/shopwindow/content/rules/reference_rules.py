@@ -121,17 +121,17 @@ def _absent(
         "reference",
         pointer,
         f"no {target.name} has the {name} {value}",
-        _identities(target, there),
+        _identities(target, name, there),
         nearest=nearest(str(value), map(str, there)),
         absent=(target.name, name, str(value)),
     )
 
 
-def _identities(kind: Kind, there: Collection[Any]) -> str:
-    """Return what may name a document: the names that there are, or its number."""
+def _identities(kind: Kind, name: str, there: Collection[Any]) -> str:
+    """Return what may name a document: the names that there are, or its ``name``."""
     if there and all(isinstance(value, str) for value in there):
         return listing_of(sorted(there))
-    return f"a {kind.name}'s number"
+    return f"the {name} of a {kind.name}"
 
 
 def _never_meets(
