@@ -39,8 +39,8 @@ def outcome(folder: Path, schemas: Schemas, remembered: Path | None = None, prog
 
 def kept(remembered: Path) -> set[str]:
     """The files of which the memory has what was read."""
-    _, *files = (remembered / FILES).read_bytes().splitlines()
-    return {orjson.loads(line)[0][0] for line in files}
+    _, files = (remembered / FILES).read_bytes().splitlines()
+    return {state[0] for state, *_ in orjson.loads(files)}
 
 
 def test_with_and_without_the_memory_a_check_is_the_same(sample: Path, schemas: Schemas, remembered: Path) -> None:

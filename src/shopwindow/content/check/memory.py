@@ -122,21 +122,21 @@ class Memory:
         head, _, content = path.read_bytes().partition(b"\n")
         if orjson.loads(head) != [self._key, crc32(content)]:
             return
-        for line in content.splitlines():
-            state, listed, documents = orjson.loads(line)
+        for state, listed, documents in orjson.loads(content):
             source = sources.get(state[0])
             if source is not None and source.state == state:
                 yield source.path, Parsed(source, listed, documents)
 
     def _store(self) -> None:
         """Store the files of which nothing is to be said but their documents: one JSON
-        line for the key and a check sum, and one for each file.
+        line for the key and a check sum, and one for all files.
         """
-        content = b"\n".join(
-            orjson.dumps([file.source.state, file.listed, file.documents])
+        plain = [
+            (file.source.state, file.listed, file.documents)
             for file in self._files.values()
             if file.is_plain
-        )
+        ]
+        content = orjson.dumps(plain)
         head = orjson.dumps([self._key, crc32(content)])
         self._write(FILES, head + b"\n" + content)
         self._unstored = 0

@@ -6,7 +6,7 @@ from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.yaml import Json, walked
 from shopwindow.problems import Pointer
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def not_xml(value: Json) -> list[Finding]:

@@ -167,10 +167,7 @@ def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
     """
     written = WRITTEN.fullmatch(text)
     if written is None:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise ValueError("is no day, and no day and time") from None
+        moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
             raise ValueError(f"{text} has no offset, which names the zone")
         return moment.astimezone(UTC)
