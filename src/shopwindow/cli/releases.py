@@ -331,8 +331,8 @@ def _follow(out: Path) -> None:
     from shopwindow.service import journal
 
     log = Log(partial(journal.info, "activate"), partial(journal.error, "activate"))
-    log.inform(f"following what was built ahead in {out}")
     with stopped_by_signals() as stopped:
+        log.inform(f"following what was built ahead in {out}")
         follow(Releases(out), log, stopped)
 
 
