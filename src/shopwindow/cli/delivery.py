@@ -46,8 +46,8 @@ def publish(
     clients of the store read. `releases`, `activate`, `rollback`, `verify` and `prune`
     look after it, with --target.
 
-    Exit status 0: done; 3: the release was sent, and another one is pinned; 4: refused,
-    and nothing has changed.
+    Exit status 0: done; 1: a host of the target does not serve the release yet; 3: the
+    release was sent, and another one is pinned; 4: refused, and nothing has changed.
     """
     place = target_of(target, **at)
     if renew:

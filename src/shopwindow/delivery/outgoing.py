@@ -142,10 +142,8 @@ class OutgoingRelease:
             name: tuple(Chunk(*chunk[:2], *places[chunk.digest]) for chunk in chunks)
             for name, chunks in self.parts.items()
         }
-        files, size = (
-            len(self.lines.files),
-            sum(one.size for one in self.files.values()),
-        )
+        files = len(self.lines.files)
+        size = sum(one.size for one in self.files.values())
         return Published(self.id, self.built, files, size, parts), bundles
 
 

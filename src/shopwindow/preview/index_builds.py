@@ -160,9 +160,8 @@ class IndexBuilds:
 
     def _forget_old(self) -> None:
         """Delete all files of the cache but the newest."""
-        with suppress(
-            OSError
-        ):  # another preview of the folder deletes old ones as well
+        # Another preview of the folder may delete one meanwhile.
+        with suppress(OSError):
             files = list(self.folder.glob("*.index"))
             files.sort(key=lambda file: file.stat().st_mtime_ns)
             for file in files[:-FILES_KEPT]:

@@ -112,9 +112,9 @@ def _reads_earlier(now: datetime, line: Activation) -> str:
     """Return that a clock reads earlier than when a line of the history was added; empty
     where it does not.
     """
-    if now >= datetime.fromisoformat(line["when"]):
-        return ""
     made = line["when"]
+    if now >= datetime.fromisoformat(made):
+        return ""
     return f"this host's clock reads earlier than {made}, when the chain was made"
 
 
