@@ -36,7 +36,7 @@ def import_(sql: Path, feeds: tuple[Path, ...], content: str) -> None:
     run by DuckDB. Each FILE is a table that is called as it is, up to the first dot:
     JSON lines (also compressed), JSON, CSV or TSV. Rows are held against the schemas of
     the program and of --content. Exit status 0; 1: rows that are no documents, each
-    reported, and nothing was printed; 2: wrong use.
+    reported, and nothing was printed.
     """
     from shopwindow.cli.steps import progress_bar
     from shopwindow.content.check.folder import MAX_PROBLEMS

@@ -80,7 +80,7 @@ def check(
     the end of its line silences one.
 
     Exit status 0: nothing is wrong, or there are warnings alone; 1: there are problems,
-    or with --strict warnings; 2: wrong use.
+    or with --strict warnings.
     """
     from shopwindow.cli import fixes as mending
     from shopwindow.cli import steps
@@ -150,9 +150,9 @@ def show(
     """Print what an app would get for REQUEST, from the content folder as it is now.
 
     REQUEST is a path and query below the base URL, such as v1/stores, or a whole URL.
-    Nothing is built. On a terminal the response is laid out for people; elsewhere its
-    bytes are those that an app gets. Exit status 0: the response has status 200; 1: it
-    has another, or the content has problems.
+    On a terminal the response is laid out for people; elsewhere its bytes are those that
+    an app gets. Exit status 0: the response has status 200; 1: it has another, or the
+    content has problems.
     """
     from shopwindow.cli import terminal
     from shopwindow.cli.steps import opened

@@ -85,8 +85,8 @@ def edge(
     """Print nginx's configuration for the current release, or a JavaScript worker; or
     write it to a file.
 
-    nginx's belongs into its http context, such as conf.d/. It holds API keys: use
-    --write, or make sure that nobody else can read what it is printed to.
+    nginx's belongs into its http context, such as conf.d/. It holds API keys: with --write
+    only its owner can read it.
 
     The worker runs on Cloudflare's Workers and in workerd. It holds digests of API keys
     only, and takes none of nginx's options.

@@ -49,7 +49,7 @@ def preview(
 
     Nothing is built or sent anywhere. Nothing is written, except a fix in the content
     folder whose change you have seen, and on loopback alone, which --allow-host may
-    forward. Ctrl-C ends it.
+    forward.
     """
     from shopwindow.preview import server
 

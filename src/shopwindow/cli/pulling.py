@@ -72,10 +72,9 @@ def pull(
     """Bring the current release of SOURCE to this host, make it current here, and bring
     those that follow it. With --follow each of these is current here at its instant.
 
-    SOURCE is an address, as `publish` takes it, or its name under `targets` in
-    site.yaml. What this host has is not fetched again; every byte is checked. A service
-    that serves DIR follows by itself. With --root, what is not signed by the shop's keys
-    is refused, and so is what is older than what this host has seen.
+    SOURCE is an address or a name, as `publish` takes them. What this host has is not
+    fetched again; every byte is checked. With --root, what is not signed by the shop's
+    keys is refused, and so is what is older than what this host has seen.
 
     Exit status 0: done; 3: the release is here, and another one is pinned on this host;
     4: refused, and what was current still is.
