@@ -58,6 +58,14 @@ def test_what_is_saved_is_on_the_screen_and_a_mistake_leaves_the_last_good_page(
         expect(page.locator(".notice.good")).to_have_text(re.compile("in [0-9]+ files"))
 
 
+def test_the_page_that_is_open_is_in_view_in_the_menu_of_a_phone(shown: Preview, chromium: Browser) -> None:
+    with opened(chromium, "phone") as page:
+        for name in ("Overview", "Calendar", "Rules"):
+            page.goto(f"{shown.address}/{'' if name == 'Overview' else name.lower()}")
+            link = page.get_by_role("navigation", name="Pages").get_by_role("link", name=name, exact=True)
+            expect(link).to_be_in_viewport(ratio=1)
+
+
 def test_what_a_person_types_stays_while_a_file_is_saved(shown: Preview, chromium: Browser) -> None:
     with opened(chromium) as page:
         page.goto(f"{shown.address}/compare")

@@ -4,12 +4,13 @@ document.addEventListener("htmx:beforeSwap", () => {
   Idiomorph.defaults.ignoreActiveValue = document.activeElement.matches("input, select, textarea");
 });
 
-// What somebody typed before these scripts were there is searched for as well. The listeners of htmx are there by now, for its script comes first.
+// What somebody typed before these scripts were there is searched for as well. The listeners of htmx are there by now, for its script comes first. And in the menu of a phone, which is one line, the open page stands in view.
 document.addEventListener("DOMContentLoaded", () => {
+  const isChanged = field => field.value !== field.defaultValue;
   for (const form of document.querySelectorAll("form[hx-trigger^=input]")) {
-    const fields = [...form.querySelectorAll("input")];
-    if (fields.some(field => field.value !== field.defaultValue)) htmx.trigger(form, "input");
+    if ([...form.querySelectorAll("input")].some(isChanged)) htmx.trigger(form, "input");
   }
+  document.querySelector(".menu [aria-current]")?.scrollIntoView({block: "nearest", inline: "center"});
 });
 
 // These elements fetch the whole page again, after a change or every second. They ask for the address in the bar, which says what was searched for since.
@@ -30,6 +31,5 @@ document.addEventListener("htmx:beforeSwap", event => {
   htmx.trigger("#page", "sse:changed");
 });
 document.addEventListener("htmx:afterSettle", () => {
-  const page = document.getElementById("page");
-  if (page && Number(page.dataset.check) < newest) htmx.trigger(page, "sse:changed");
+  if (Number(document.getElementById("page")?.dataset.check) < newest) htmx.trigger("#page", "sse:changed");
 });
