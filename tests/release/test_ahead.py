@@ -2,19 +2,14 @@
 
 import os
 import re
+import sys
 from collections.abc import Mapping
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from harness.content import AT, Json, promotion, site, small, store, write
-from harness.program import Content, Releases, build, built, checked, current, history, manifest, shopwindow, tree
-from shopwindow import library
-from shopwindow.interface.call import Call
-from shopwindow.interface.operation import FromContent
-from shopwindow.shop import INTERFACE
+from harness.content import AT, promotion, site, small, store, write
+from harness.program import Ran, Releases, build, built, checked, current, history, manifest, shopwindow, tree
 
 WINDOWS = {
     "2026-11-25": promotion(1, publish={"from": "2026-11-25 06:00"}),
@@ -150,32 +145,69 @@ def test_what_breaks_later_is_a_problem_of_a_check_ahead(breaking: Path) -> None
     assert (ran.status, f"{SINCE}this breaks phone 2.0" in ran.out) == (1, True)
 
 
+MORNING = "from 2026-11-25 06:00 (America/New_York) on: "
+
+
 def test_a_limit_that_a_later_instant_passes_ends_the_chain_before_it(content: Path, tmp_path: Path) -> None:
     files = len(manifest(tmp_path / "now" / "releases" / built(content, tmp_path / "now"))["files"])
     later = store(3, publish={"from": "2026-11-25 06:00"})
     write(content, {"site.yaml": site(max_files=files), "stores/later.yaml": later})
-    ran = build(content, tmp_path / "dist", "--ahead", "30")
-    since = "from 2026-11-25 06:00 (America/New_York) on: "
+    ran = shopwindow("build", "--content", content, "--out", tmp_path / "dist", "--at", AT, "--ahead", "30")
     assert (ran.status, chain(tmp_path / "dist")) == (0, [])
-    assert re.search(f"the releases ahead end there: {re.escape(since)}[0-9]+ files would be written", ran.out)
+    too_many = rf"{re.escape(MORNING)}[0-9]+ files would be written, and {files} are allowed; "
+    assert re.search(f"the releases ahead end there: {too_many}", ran.out)
+    assert re.search(f"warning: {too_many}", ran.out)
+    ran = shopwindow("check", "--content", content, "--at", AT, "--ahead", "0.5", "--format", "lines")
+    assert ran.status == 0
+    ran = shopwindow("check", "--content", content, "--at", AT, "--ahead", "--format", "lines")
+    assert re.search(rf"/content/: {too_many}", ran.out)
+    assert (ran.status, "1 problem, " in ran.err, "explains ahead.unbuilt" in ran.err) == (1, True, True)
 
 
-def test_a_view_that_fails_at_a_later_instant_lets_the_release_of_now_go_out(content: Path, tmp_path: Path) -> None:
-    whole = INTERFACE.operation["promotions_v2"]
-    assert isinstance(whole.source, FromContent)
-    view = whole.source.view
+FAILING = """
+from dataclasses import replace
+from shopwindow.shop import INTERFACE as SHOP
 
-    def failing(published: Content, call: Call) -> Json:
-        if published.document("promotion", "promoId", 1):
-            raise ZeroDivisionError("a fault of the view")
-        return view(published, call)
+whole = SHOP.operation["promotions_v2"]
 
-    own = replace(whole, source=replace(whole.source, view=failing))
-    interface = replace(INTERFACE, operations=tuple(own if each is whole else each for each in INTERFACE.operations))
-    done = library.build(interface, content, tmp_path, at=AT, ahead=timedelta(days=30), jobs=1)
-    assert done.built is not None
-    assert (done.activated, current(tmp_path), chain(tmp_path)) == (True, done.built.id, [])
-    assert done.built.cut.startswith("from 2026-11-25 06:00 (America/New_York) on: promotions_v2: its view failed for ")
+def view(published, call):
+    if published.document("promotion", "promoId", 1):
+        raise ZeroDivisionError("a fault of the view")
+    return whole.source.view(published, call)
+
+own = replace(whole, source=replace(whole.source, view=view))
+INTERFACE = replace(SHOP, operations=tuple(own if each is whole else each for each in SHOP.operations))
+"""
+"""An interface with a view that fails once promotion 1 is live: from the morning of the 25th on."""
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> dict[str, str]:
+    """The environment of a command with that interface."""
+    (tmp_path / "failing.py").write_text(FAILING)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    return {"SHOPWINDOW_INTERFACE": "failing:INTERFACE", "PYTHONPATH": path}
+
+
+def test_an_answer_that_fails_later_is_a_warning_of_a_build_and_the_chain_ends_before_it(
+    content: Path, tmp_path: Path, failing: dict[str, str]
+) -> None:
+    ran = shopwindow("build", "--content", content, "--out", tmp_path, "--at", AT, "--ahead", "30", env=failing)
+    assert (ran.status, chain(tmp_path)) == (0, [])
+    assert f"the releases ahead end there: {MORNING}promotions_v2: its view failed for " in ran.out
+    assert f"warning: {MORNING}promotions_v2: its view failed for " in ran.out
+    assert "build again at 2026-11-25 06:00" in ran.out
+
+
+def test_an_answer_that_fails_later_is_a_problem_of_a_check_ahead(content: Path, failing: dict[str, str]) -> None:
+    def check(*more: str) -> Ran:
+        return shopwindow("check", "--content", content, "--at", AT, "--format", "lines", *more, env=failing)
+
+    assert (check().status, check("--ahead", "0.5").status) == (0, 0)
+    ran = check("--ahead")
+    assert (ran.status, "1 problem" in ran.err) == (1, True)
+    assert f"/content/: {MORNING}promotions_v2: its view failed for " in ran.out
+    assert shopwindow("check", "--content", content, "--at", AT, "--ahead").status == 0  # with the shop's own view
 
 
 # -- pruning -----------------------------------------------------------------------------------------------------

@@ -12,10 +12,11 @@ from shopwindow.content.reading.yaml import Json, at
 from shopwindow.interface.interface import Interface
 from shopwindow.library.opening import OpenedContent, moment_of
 from shopwindow.problems import Misuse, Refusal
-from shopwindow.release.answer_origins import Asking, answer_origins
+from shopwindow.release.answer_origins import answer_origins
 from shopwindow.release.breaches import refused
 from shopwindow.release.documents_read import Named
 from shopwindow.release.indexes import on_demand
+from shopwindow.release.order import Asking
 from shopwindow.release.show import below_base_url
 
 

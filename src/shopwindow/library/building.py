@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 
 from shopwindow.content.check.folder import Checked, CheckOptions
@@ -26,15 +25,14 @@ from shopwindow.library.opening import (
     moment_of,
 )
 from shopwindow.library.showing import live_at
-from shopwindow.problems import Failure, Misuse, failures
+from shopwindow.problems import Failure, Level, Misuse, failures
 from shopwindow.release import activation, build_notes
 from shopwindow.release.ahead import build_chain
-from shopwindow.release.answer_origins import Asking
 from shopwindow.release.build import Built
 from shopwindow.release.contracts import ContractsBroken, Examined, hold
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
 from shopwindow.release.indexes import on_demand
-from shopwindow.release.order import BuildOrder, BuiltIndexes
+from shopwindow.release.order import BuildOrder
 from shopwindow.release.origin import origin
 from shopwindow.release.prerender import planned_operations
 from shopwindow.release.program import program_digest
@@ -179,8 +177,10 @@ class _BuildWork:
             activated = activation.activate_chain(releases, built.chain, moment)
             self.record("SUCCESS", built.cut, release=built.id)
             current = releases.current()
+            later = built.broken.problems if built.broken else ()
+            warnings = [replace(problem, level=Level.WARNING) for problem in later]
             return Build(
-                replace(checked, warnings=[*checked.warnings, *built.refused]),
+                replace(checked, warnings=[*checked.warnings, *warnings]),
                 built,
                 activated,
                 current,
@@ -209,21 +209,10 @@ class _BuildWork:
             self.fresh,
             self.steps,
             lambda: datetime.now(UTC),
-            partial(self._hold_to_contracts, declared),
+            lambda asking, digests: hold(
+                Examined(asking, digests, declared, self.content, self.options)
+            ),
         )
-
-    def _hold_to_contracts(
-        self,
-        declared: Declared,
-        order: BuildOrder,
-        published: Content,
-        indexes: BuiltIndexes,
-    ) -> None:
-        """Raise ContractsBroken where the content breaks a contract."""
-        asking = Asking(
-            order.interface, order.documents, published, order.moment, indexes.open
-        )
-        hold(Examined(asking, declared, self.content, indexes.digests, self.options))
 
     def record(
         self, status: str, description: str = "", cause: str = "", release: str = ""

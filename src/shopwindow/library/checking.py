@@ -10,6 +10,7 @@ from shopwindow.content.check.folder import MAX_PROBLEMS, Checked, CheckOptions
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.documents.documents import Documents, live
 from shopwindow.content.reading.revision import commit_of, exported
+from shopwindow.content.reading.scratch import scratch
 from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.collections import Declared
@@ -23,12 +24,13 @@ from shopwindow.library.opening import (
     require_folder,
 )
 from shopwindow.problems import Failure, Level, Misuse, Problem
-from shopwindow.release.ahead import instants, later
-from shopwindow.release.answer_origins import Asking
+from shopwindow.release.ahead import build_chain
 from shopwindow.release.contracts import ContractsBroken, Examined, hold
 from shopwindow.release.indexes import index_state, on_demand
+from shopwindow.release.order import Asking, BuildOrder
 from shopwindow.release.released import NoRelease
 from shopwindow.release.released import documents as released_documents
+from shopwindow.release.releases import Releases
 
 
 def check(
@@ -47,13 +49,15 @@ def check(
 
     ``against`` is a release, a .tar of one, or a git revision of the folder: what
     changed since is held to the rules for revisions. Windows that are past at the
-    instant ``at``, as `moment_of` reads it, are warnings. Contracts are held at the
-    instants within ``ahead`` after it, too, at which content changes. ``jobs`` is the number of
-    processes, by default one a processor. At most ``most`` problems are listed; the
+    instant ``at``, as `moment_of` reads it, are warnings. ``ahead``: the releases of this
+    instant, and of those within this time after it at which content changes, are built
+    into a temporary folder, as `build` does; what it cannot build is a problem. ``jobs``
+    is the number of processes, by default one a processor. At most ``most`` problems are listed; the
     others are counted. ``memory`` is that of the folder; without one, all files are
     read.
 
-    Raises Misuse where there is no such folder, release or revision.
+    Raises Misuse where there is no such folder, release or revision, and Failure where
+    no release of the first instant can be built ahead.
     """
     require_folder(content)
     released: Mapping[str, Mapping[Any, Json]] | None = None
@@ -81,7 +85,9 @@ def check(
     prepared = declared(interface, content)
     checked = checked_content(prepared, content, options)
     if checked.documents is not None:
-        checked = _held(prepared, content, checked, checked.documents, options, ahead)
+        checked = _held(
+            prepared, content, checked, checked.documents, options, ahead, steps
+        )
     return replace(checked, warnings=[*incomparable, *checked.warnings])
 
 
@@ -120,21 +126,36 @@ def _held(
     documents: Documents,
     options: CheckOptions,
     ahead: timedelta,
+    steps: Steps,
 ) -> Checked:
-    """Hold checked documents to the contracts, at each instant until one is broken;
-    return the outcome of the check with what breaks one.
+    """Return the outcome of a check with what breaks contracts, or with what ends the
+    releases that a build would write ahead.
     """
-    if not documents.of(CONTRACT):
-        return checked
-    first = moment_of(options.at, documents)
-    moments = instants(documents, declared.interface, first, ahead)
-    for moment in (first, *moments):
-        try:
+    moment = moment_of(options.at, documents)
+    try:
+        if ahead:
+            order = BuildOrder(
+                declared.interface,
+                documents,
+                declared.schemas,
+                moment,
+                lambda live: "",
+                options.memory.program,
+                {},
+                options.jobs,
+                steps=steps,
+                accept=lambda asking, digests: hold(
+                    Examined(asking, digests, declared, content, options)
+                ),
+            )
+            with scratch() as folder:
+                built = build_chain(order, Releases(folder), ahead)
+            if built.broken:
+                raise built.broken
+        elif documents.of(CONTRACT):
             _hold_at(moment, declared, content, documents, options)
-        except ContractsBroken as broken:
-            if moment != first:
-                broken.problems = later(broken.problems, documents, moment)
-            return refused_by_contracts(checked, broken)
+    except ContractsBroken as broken:
+        return refused_by_contracts(checked, broken)
     return checked
 
 
@@ -148,25 +169,15 @@ def _hold_at(
     """Raise ContractsBroken where what is live at an instant breaks a contract."""
     interface = declared.interface
     published = live(documents, moment, interface.kinds, interface.clocks)
-    digests: dict[str, str] = {}
-    if options.memory.folder is not None:
-        for index in interface.indexes:
-            if index.name in documents.feeds:
-                digests[index.name] = index_state(
-                    index, documents.feeds[index.name], published, ""
-                )
-    with on_demand(
-        interface.indexes, documents.feeds, published, jobs=options.jobs
-    ) as opened:
-        hold(
-            Examined(
-                Asking(interface, documents, published, moment, opened),
-                declared,
-                content,
-                digests,
-                options,
-            )
-        )
+    feeds = documents.feeds
+    digests = {
+        index.name: index_state(index, feeds[index.name], published, "")
+        for index in interface.indexes
+        if index.name in feeds and options.memory.folder is not None
+    }
+    with on_demand(interface.indexes, feeds, published, jobs=options.jobs) as opened:
+        asking = Asking(interface, documents, published, moment, opened)
+        hold(Examined(asking, digests, declared, content, options))
 
 
 def refused_by_contracts(checked: Checked, broken: ContractsBroken) -> Checked:

@@ -92,17 +92,14 @@ def nginx_configuration(
     current = _current_release(interface, content, out)
     try:
         text = keys.read_text(encoding="utf-8-sig") if keys else ""
-        applications, warnings = api_keys.read_keys(
-            text, current.interface, current.content
-        )
+        applications, warnings = api_keys.read_keys(text, *current[:2])
     except (OSError, ValueError) as error:
         raise Failure(f"{keys}: {error}") from None
 
-    edge_rules = rules(current.interface, current.content, current.schemas)
     files = (out / "current" / "files").absolute()
     try:
         configuration = nginx.configuration(
-            edge_rules,
+            rules(*current),
             applications,
             files,
             service,
@@ -126,8 +123,7 @@ def worker_module(
     """
     folders = _edge_templates(interface, worker.WORKER_TEMPLATE, templates)
     current = _current_release(interface, content, out)
-    edge_rules = rules(current.interface, current.content, current.schemas)
-    return worker.module(edge_rules, folders)
+    return worker.module(rules(*current), folders)
 
 
 def _edge_templates(
@@ -156,30 +152,19 @@ def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str
     Raises Failure.
     """
     current = _current_release(interface, content, out)
-    document: dict[str, Any] = openapi.document(
-        current.interface, current.content, current.schemas
-    )
+    document: dict[str, Any] = openapi.document(*current)
     return document
 
 
-@dataclass(frozen=True)
-class _CurrentRelease:
-    """The content of the current release; interface and schemas have its collections."""
-
-    interface: Interface
-    schemas: Schemas
-    content: Content
-
-
-def _current_release(interface: Interface, content: Path, out: Path) -> _CurrentRelease:
-    """Read the current release. Raises Failure.
+def _current_release(
+    interface: Interface, content: Path, out: Path
+) -> tuple[Interface, Content, Schemas]:
+    """Read the current release: return the interface with its collections, its content,
+    and its schemas. Raises Failure.
 
     Schemas of the folder ``content``, where it is there, come before the program's own.
     """
     release = folder_of_release(out, "current")
     extended = interface_of(release, interface)
-    return _CurrentRelease(
-        extended,
-        schemas_with(schemas(interface, content), extended),
-        content_of(release, extended),
-    )
+    extended_schemas = schemas_with(schemas(interface, content), extended)
+    return extended, content_of(release, extended), extended_schemas

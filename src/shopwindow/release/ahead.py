@@ -5,17 +5,18 @@ the documents and the instant alone. The documents were checked before, once. Ea
 release is built upon the one before it, so it writes only what the instant changes.
 
 What cannot be built at an instant ends the chain before it: the releases until then are
-good, and somebody has time to mend the content.
+good, and somebody has time to mend the content. `build` and `check` both learn of it
+here, the one as warnings and the other as problems.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from shopwindow.content.documents import documents, schedule
 from shopwindow.content.documents.documents import Documents
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Failure, Level, Problem
+from shopwindow.problems import Failure, Problem
 from shopwindow.release.build import Built, build
 from shopwindow.release.chain import Chain
 from shopwindow.release.contracts import ContractsBroken
@@ -27,6 +28,11 @@ from shopwindow.release.releases import Releases
 MOST_RELEASES = 20
 """Releases of a chain. A busy shop has some six instants a day, so these are three days;
 at 10,000 events they take the disk of a few releases.
+"""
+
+UNBUILT = "ahead.unbuilt"
+"""The rule that a content breaks of which no release can be built from an instant on,
+though it breaks no contract: an answer fails, or a limit is passed.
 """
 
 
@@ -57,17 +63,17 @@ def build_chain(order: BuildOrder, releases: Releases, ahead: timedelta) -> Buil
     """
     first = last = build(order, releases)
     links = [*first.chain.links]
-    cut, warnings = "", list[Problem]()
+    cut, broken = "", None
     for moment in instants(order.documents, order.interface, order.moment, ahead):
         try:
             last = build(replace(order, moment=moment), releases, after=last.id)
         except (ContractsBroken, Failure, ViewFailed) as fault:
-            cut = f"{from_then_on(order.documents, moment)}: {fault}"
-            if isinstance(fault, ContractsBroken):
-                warnings = [
-                    replace(problem, level=Level.WARNING)
-                    for problem in later(fault.problems, order.documents, moment)
-                ]
+            since = from_then_on(order.documents, moment)
+            cut, broken = f"{since}: {fault}", _as_broken(fault)
+            broken.problems = [
+                replace(problem, found=f"{since}: {problem.found}")
+                for problem in broken.problems
+            ]
             break
         links += last.chain.links
     chain = Chain(tuple(links))
@@ -77,16 +83,15 @@ def build_chain(order: BuildOrder, releases: Releases, ahead: timedelta) -> Buil
         chain=chain,
         next_change=last.next_change,
         cut=cut,
-        refused=warnings,
+        broken=broken,
     )
 
 
-def later(
-    problems: Sequence[Problem], checked: Documents, moment: datetime
-) -> list[Problem]:
-    """Return problems that content has from an instant on, worded so."""
-    since = from_then_on(checked, moment)
-    return [replace(problem, found=f"{since}: {problem.found}") for problem in problems]
+def _as_broken(fault: Exception) -> ContractsBroken:
+    """Return what ends a chain as problems."""
+    if isinstance(fault, ContractsBroken):
+        return fault
+    return ContractsBroken([Problem(UNBUILT, "", str(fault))], 0)
 
 
 def from_then_on(checked: Documents, moment: datetime) -> str:

@@ -6,36 +6,19 @@ reads. The second time those documents have values that know where they stand
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from shopwindow.content.documents.documents import (
-    Content,
     Document,
-    Documents,
     live,
 )
 from shopwindow.content.reading.yaml import Json, at
 from shopwindow.interface.contracts import as_request
-from shopwindow.interface.interface import Interface
 from shopwindow.problems import Pointer
 from shopwindow.release.breaches import answer_of
 from shopwindow.release.documents_read import DocumentsRead, Named
-from shopwindow.release.order import OpenIndexes
+from shopwindow.release.order import Asking
 from shopwindow.release.show import require_from_content
 from shopwindow.release.value_origins import ValueOrigin, origins_of, with_origins
-
-
-@dataclass(frozen=True)
-class Asking:
-    """What requests are answered from: those of ``documents`` that are live at
-    ``moment``, as ``content``. ``opened`` opens their indexes.
-    """
-
-    interface: Interface
-    documents: Documents
-    content: Content
-    moment: datetime
-    opened: OpenIndexes
 
 
 @dataclass(frozen=True)

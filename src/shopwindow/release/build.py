@@ -27,11 +27,12 @@ from dataclasses import dataclass
 from shopwindow.content.documents import documents
 from shopwindow.content.documents.documents import Content
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Failure, Problem
+from shopwindow.problems import Failure
 from shopwindow.release import indexes, manifest, reads
 from shopwindow.release.chain import Chain, Link
 from shopwindow.release.changes import documents_changed
-from shopwindow.release.order import BuildOrder
+from shopwindow.release.contracts import ContractsBroken
+from shopwindow.release.order import Asking, BuildOrder
 from shopwindow.release.plan import planned
 from shopwindow.release.previous import Previous, previous_release, record_path
 from shopwindow.release.releases import Releases
@@ -55,7 +56,7 @@ class Built:
     that were edited since the previous release, and that no file shows.
 
     ``chain``: this release and those that were built ahead; ``next_change`` is then that
-    of the last one. ``cut``: why the chain ends before an instant, and ``refused`` what
+    of the last one. ``cut``: why the chain ends before an instant, and ``broken`` what
     is wrong with the content from then on.
     """
 
@@ -69,7 +70,7 @@ class Built:
     chain: Chain
     waiting: Sequence[Waiting] = ()
     cut: str = ""
-    refused: Sequence[Problem] = ()
+    broken: ContractsBroken | None = None
 
 
 def build(order: BuildOrder, releases: Releases, *, after: str | None = None) -> Built:
@@ -97,7 +98,10 @@ def build(order: BuildOrder, releases: Releases, *, after: str | None = None) ->
         built_indexes = indexes.build(order, live, previous.indexes, stage)
         content = live.with_indexes(built_indexes.opened)
         if order.accept is not None:
-            order.accept(order, content, built_indexes)
+            asking = Asking(
+                interface, order.documents, content, order.moment, built_indexes.open
+            )
+            order.accept(asking, built_indexes.digests)
         unserved = stage_content(order, content, built_indexes, previous, stage)
         plan = planned(
             order,

@@ -17,8 +17,9 @@ from shopwindow.content.check.locating import Locator
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.contracts import title_of
 from shopwindow.problems import Problem
-from shopwindow.release.answer_origins import Asking, answer_origins
+from shopwindow.release.answer_origins import answer_origins
 from shopwindow.release.breaches import Breach
+from shopwindow.release.order import Asking
 from shopwindow.release.value_origins import origins_of
 
 

@@ -23,8 +23,8 @@ from shopwindow.interface.collections import Declared
 from shopwindow.interface.contracts import CONTRACT, read_requests
 from shopwindow.problems import Problem, number_of
 from shopwindow.release import contract_places, reads
-from shopwindow.release.answer_origins import Asking
 from shopwindow.release.breaches import Breach, breaches
+from shopwindow.release.order import Asking
 from shopwindow.release.reads import Digests, ReadRecord, Recorded
 
 RECORDS = "contracts"
@@ -42,9 +42,9 @@ class Examined:
     """
 
     asking: Asking
+    digests: Mapping[str, str]
     declared: Declared
     folder: Path
-    digests: Mapping[str, str]
     options: CheckOptions
 
 

@@ -48,6 +48,19 @@ class BuiltIndexes:
 
 
 @dataclass(frozen=True)
+class Asking:
+    """What requests are answered from: those of ``documents`` that are live at
+    ``moment``, as ``content``. ``opened`` opens their indexes.
+    """
+
+    interface: Interface
+    documents: Documents
+    content: Content
+    moment: datetime
+    opened: OpenIndexes
+
+
+@dataclass(frozen=True)
 class BuildOrder:
     """What to build, and from what.
 
@@ -57,8 +70,9 @@ class BuildOrder:
     processor. ``fresh``: take nothing over from the previous release. ``steps``
     follows the build: "indexing" counts products, "rendering" answers and reused files.
     ``clock`` returns the time when the
-    build ends; None: build.json does not say it. ``accept`` looks at this order, its content and its
-    indexes before anything is rendered, and raises what ends the build.
+    build ends; None: build.json does not say it. ``accept`` looks at what
+    answers would be rendered from, and at the digests of its indexes, before any is, and
+    raises what ends the build.
     """
 
     interface: Interface
@@ -72,7 +86,7 @@ class BuildOrder:
     fresh: bool = False
     steps: Steps = no_steps
     clock: Callable[[], datetime] | None = None
-    accept: "Callable[[BuildOrder, Content, BuiltIndexes], None] | None" = None
+    accept: Callable[[Asking, Mapping[str, str]], None] | None = None
 
     @property
     def processes(self) -> int:

@@ -20,14 +20,11 @@ from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS, discard_index, index_of_tree
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Misuse
-from shopwindow.release.answer_origins import (
-    AnswerOrigins,
-    Asking,
-    answer_origins,
-)
+from shopwindow.release.answer_origins import AnswerOrigins, answer_origins
 from shopwindow.release.damage import is_damaged
 from shopwindow.release.documents_read import Named
 from shopwindow.release.indexes import on_demand
+from shopwindow.release.order import Asking
 from shopwindow.release.show import show
 
 FIELD_PREFIX = "p."
