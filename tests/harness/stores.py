@@ -673,13 +673,16 @@ def live(target: str, tmp_path: Path) -> None:
     assert f"release {first[:12]} is intact" in other("verify")
     other("activate", "current")
     shopwindow("keys", "rotate", keys, "timestamp")
+    bucket = bucket_at(target)
+    sent = bucket.read(layout.release_key(second))
+    assert sent
+    awaited(lambda: datetime.now(UTC) >= sent.modified + timedelta(seconds=1))  # a store's times are whole seconds
     third = release(tmp_path, "Third")
     assert f"release {third[:12]}: signed, targets number 4" in publish()
     assert hosts() == third
     pruned = shopwindow("prune", "--keep", "1", "--target", target)
     assert "0 releases and 0 objects deleted, 3 releases kept" in pruned.out
 
-    bucket = bucket_at(target)
     later: Any = Later(bucket)
     assert sorted(upkeep.prune(later, 1).deleted) == sorted([first, second])
     # Nobody verifies metadata for a prune, so it deletes none.
