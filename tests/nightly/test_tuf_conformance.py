@@ -1,7 +1,7 @@
 """tuf-conformance, the test suite for clients of The Update Framework, against our verifying client.
 
-The suite is no package: SHOPWINDOW_TUF_CONFORMANCE names a checkout of github.com/theupdateframework/tuf-conformance.
-It needs the command `faketime`. Some 115 tests take minutes, since each starts our program several times.
+The suite is no package: SHOPWINDOW_TUF_CONFORMANCE names a checkout of it, and it needs the command `faketime`. Some
+115 tests take minutes, since each starts our program several times.
 """
 
 import os
@@ -19,6 +19,11 @@ from harness.stores import KeySource, Signing, folder, outgoing, release, signed
 from shopwindow.delivery import layout, roots
 
 SUITE = os.environ.get("SHOPWINDOW_TUF_CONFORMANCE", "")
+
+NO_SUITE = (
+    "SHOPWINDOW_TUF_CONFORMANCE names no checkout of the suite: "
+    "git clone https://github.com/theupdateframework/tuf-conformance, and name its folder"
+)
 
 CLIENT = Path(__file__).parent.parent / "harness" / "tuf_client.py"
 
@@ -44,8 +49,8 @@ def our_repository(work: Path, static: Path) -> None:
     place.with_name(f"{sha256(data).hexdigest()}.manifest.json").write_bytes(data)
 
 
-@pytest.mark.skipif(not SUITE, reason="SHOPWINDOW_TUF_CONFORMANCE names no checkout of tuf-conformance")
-@pytest.mark.skipif(not shutil.which("faketime"), reason="faketime is not installed")
+@pytest.mark.skipif(not SUITE, reason=NO_SUITE)
+@pytest.mark.skipif(not shutil.which("faketime"), reason="faketime is not installed (apt-get install faketime)")
 def test_our_client_passes_the_suite(tmp_path: Path) -> None:
     suite = shutil.copytree(SUITE, tmp_path / "suite")
     our_repository(tmp_path, suite / "tuf_conformance/static_data/shopwindow")
