@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -44,6 +44,7 @@ from benchmarks.serve import ADDRESS, free_port, running
 from harness.databases import PostgresServer, postgresql_server
 from shopwindow.interface.table import Result, Row, Tables
 from shopwindow.service.database.database import Database
+from shopwindow.service.database.rates import RATES
 from shopwindow.service.database.tables import declared
 from shopwindow.service.intake import Intake
 from shopwindow.service.metrics import Metrics
@@ -152,9 +153,15 @@ class Unstored(Database):
         self.tables = declared(INTERFACE.tables)
 
     def write(
-        self, work: Callable[[Tables], Result], *, repeatable: bool = False
+        self,
+        work: Callable[[Tables], Result],
+        *,
+        repeatable: bool = False,
+        rates: Collection[str] = (),
     ) -> Result:
-        return work(Tables(_Nothing(), self.tables))
+        tables = Tables(_Nothing(), self.tables)
+        tables[RATES].read(rates)
+        return work(tables)
 
     def read(self, work: Callable[[Tables], Result]) -> Result:
         return work(Tables(_Nothing(), self.tables))

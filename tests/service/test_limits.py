@@ -1,10 +1,13 @@
 """How much one address and one application may write: opt-ins, log lines, new bags; by the database's time."""
 
+import contextlib
+import itertools
 import random
 import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,14 +17,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.databases import Engine, prune
+from harness.databases import Engine, open_database, prune
 from harness.program import PHONE, TABLET, Answer, Database, Service, reasons, release_of_writes, said
+from harness.waits import PATIENCE, awaited
 from shopwindow.interface.operation import Rate
 from shopwindow.interface.origins import origins
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables, microseconds
 from shopwindow.problems import Refusal
 from shopwindow.service.database.clock import ServerClock
+from shopwindow.service.database.database import Meter
 from shopwindow.service.database.rates import RATES as RATES_TABLE
 from shopwindow.service.database.rates import Charge
 from shopwindow.shop import INTERFACE
@@ -196,8 +201,6 @@ def test_a_service_without_a_database_limits_its_log_by_itself(narrow: Path, tmp
 
 
 def test_a_log_goes_on_while_the_database_is_away(narrow: Path, tmp_path: Path) -> None:
-    from harness.databases import open_database
-
     (tmp_path / "folder.sqlite").mkdir()  # which no database can be opened at
     database = open_database(f"sqlite:///{tmp_path}/folder.sqlite", INTERFACE.tables)
     try:
@@ -247,39 +250,68 @@ def test_who_waits_as_long_as_is_said_is_admitted(rate: Rate, cost: int) -> None
     assert one.wait(everything.price, wait * 1_000_000) == 0
 
 
-def test_the_database_decides_as_the_arithmetic_does(database: Database) -> None:
-    rates = {"one": Rate(60, 30), "other": Rate(40, 60)}
-    drawn, now, full_at = random.Random(1), NOW, {"one": 0, "other": 0}
-    decisions = Counter[str]()
-    for _ in range(400):
-        now += timedelta(microseconds=drawn.choice((0, 1000, 500_000, 300_000_000)))
-        at = microseconds(now)
-        charges = {name: charge(rate, drawn.choice((1, 1, 5, 50))) for name, rate in rates.items()}
-        waits = {name: each.wait(full_at[name], at) for name, each in charges.items()}
-        refused = next((name for name, wait in waits.items() if wait), "")
+class Sizes(Meter):
+    """How many actions each transaction stored."""
 
-        def take(tables: Tables, charges: dict[str, Charge] = charges, now: datetime = now) -> None:
-            answer = tables[RATES_TABLE].take(charges, now)
-            if answer:
-                raise answer[0].refusal(answer[1])
+    def __init__(self) -> None:
+        self.seen: list[int] = []
 
-        if refused:
-            with pytest.raises(Refusal) as raised:
-                database.write(take)
-            assert raised.value.headers == (("Retry-After", str(waits[refused])),)
-        else:
-            database.write(take)
-            full_at = {name: max(full_at[name], at) + each.price for name, each in charges.items()}
-        decisions[refused] += 1
-    assert set(decisions) == {"", "one", "other"}
-    assert min(decisions.values()) > 20, decisions
+    def wrote(self, actions: int, seconds: float) -> None:
+        self.seen.append(actions)
+
+
+def test_actions_that_share_a_turn_are_decided_as_one_after_the_other(engine: Engine) -> None:
+    """Among them are some that fail once they have taken, and give that back."""
+    rates, writers, each = {"one": Rate(60, 30), "other": Rate(40, 60)}, 16, 320
+    sizes = Sizes()
+    database = open_database(engine.url, INTERFACE.tables, sizes)
+    database.migrate()
+    ran: list[tuple[dict[str, Charge], datetime, bool, tuple[str, int] | None]] = []
+    clock = itertools.count()
+
+    def write(number: int) -> None:
+        drawn = random.Random(number)
+        for _ in range(each):
+            charges = {name: charge(rates[name], drawn.choice((1, 1, 5, 50))) for name in drawn.sample([*rates], 2)}
+            fails = drawn.random() < 0.3
+
+            def act(tables: Tables, charges: dict[str, Charge] = charges, fails: bool = fails) -> None:
+                at = NOW + timedelta(seconds=11 * next(clock))
+                refused = tables[RATES_TABLE].take(charges, at)
+                answer = refused and (next(name for name in charges if charges[name] is refused[0]), refused[1])
+                ran.append((charges, at, fails, answer))
+                if refused or fails:
+                    raise Refusal("invalid")
+
+            with contextlib.suppress(Refusal):
+                database.write(act, rates=charges)
+
+    with ThreadPoolExecutor(writers + 1) as pool:
+        first = pool.submit(database.write, lambda tables: awaited(lambda: database.load().waiting > writers))
+        for done in [pool.submit(write, number) for number in range(writers)]:
+            done.result(PATIENCE)
+        first.result(PATIENCE)
+
+    full_at, outcomes = {"one": 0, "other": 0}, Counter[str]()
+    for charges, moment, fails, answer in ran:
+        at = microseconds(moment)
+        waits = [(name, wanted.wait(full_at[name], at)) for name, wanted in charges.items()]
+        refused = next(((name, wait) for name, wait in waits if wait), None)
+        assert answer == refused
+        if not refused and not fails:
+            full_at |= {name: max(full_at[name], at) + wanted.price for name, wanted in charges.items()}
+        outcomes[refused[0] if refused else "failed" if fails else "taken"] += 1
+    rows = database.read(lambda tables: tables.session.run("SELECT name, full_at FROM rates"))
+    database.close()
+    assert (dict(rows), sum(outcomes.values()), max(sizes.seen) >= writers) == (full_at, writers * each, True)
+    assert min(outcomes[name] for name in ("one", "other", "failed", "taken")) > 100, outcomes
 
 
 def test_rows_that_say_nothing_any_more_are_pruned(database: Database) -> None:
     for name in ("a", "b"):
         at = NOW + timedelta(minutes=5 * (name == "b"))
         charges = {name: charge(Rate(4, 4), 4)}
-        assert database.write(lambda shop, at=at, all=charges: shop[RATES_TABLE].take(all, at)) is None  # type: ignore[misc]
+        assert database.write(lambda shop, at=at, all=charges: shop[RATES_TABLE].take(all, at), rates=charges) is None  # type: ignore[misc]
     pruned = [
         dict(prune(database, at))["used-up rates"]
         for at in (NOW, NOW + timedelta(minutes=4), NOW + timedelta(minutes=9))

@@ -152,6 +152,13 @@ TestInterleavings = Interleavings.TestCase
 # -- threads on an engine that fails as it is told -----------------------------------------------------------------
 
 
+class Written(list[int]):
+    """A session without a database: what its actions wrote."""
+
+    def run(self, sql: str, *values: Any) -> list[Any]:
+        return []
+
+
 class Scripted:
     """An Engine without a database. Each transaction does what the next word of a script says; then all succeed.
 
@@ -175,9 +182,8 @@ class Scripted:
                 raise Lost("the database is away", passes=True)
             if what == "waits":
                 time.sleep(0.06)  # longer than anybody's patience
-            written: list[int] = []
-            session: Any = written
-            yield session
+            written = Written()
+            yield written
             if what == "slow":
                 time.sleep(0.06)
             if what == "lost":
@@ -198,8 +204,7 @@ class Scripted:
 
     @contextmanager
     def reading(self, until: float) -> Iterator[Session]:
-        session: Any = []
-        yield session
+        yield Written()
 
     def now(self) -> datetime:
         return AT
@@ -216,7 +221,7 @@ WORDS = ("stores", "away", "waits", "slow", "lost", "full", "bug", "unknown, sto
 def test_whoever_writes_is_answered_once_whatever_fails(script: list[str], repeatable: list[bool]) -> None:
     """Each is stored once, refused and not stored, or has an answer that says that nobody knows."""
     engine = Scripted(script)
-    database = Database(engine, {}, patience=0.03)
+    database = Database(engine, TABLES, patience=0.03)
 
     def write(number: int) -> str:
         def work(tables: Tables) -> int:

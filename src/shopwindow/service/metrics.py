@@ -28,7 +28,7 @@ import orjson
 from prometheus_client import Counter, Gauge, Histogram
 
 from shopwindow.service import journal
-from shopwindow.service.database.database import Load
+from shopwindow.service.database.database import Load, Meter
 from shopwindow.service.serving import Exchange, Serving
 
 CountParameters = ParamSpec("CountParameters")
@@ -190,8 +190,8 @@ def record_release(serving: Serving | None, fault: str) -> None:
     LOADED.set(serving.loaded if serving else 0.0)
 
 
-class DatabaseMeter:
-    """The port Meter (service.database.database), as metrics."""
+class DatabaseMeter(Meter):
+    """What the database is notified of, as metrics."""
 
     @never_raises
     def wrote(self, actions: int, seconds: float) -> None:

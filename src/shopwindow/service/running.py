@@ -18,7 +18,7 @@ How this works. `Backstage.perform` takes a Call to its Outcome in these steps:
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -151,13 +151,19 @@ class Backstage:
                 tables[STORED_RESPONSES].finish(own, outcome)
             return outcome
 
-        return self._write(work, call, retry)
+        return self._write(work, call, retry, by_name)
 
     def _write(
-        self, work: Callable[[Tables], Result], call: Call, retry: Retry | None
+        self,
+        work: Callable[[Tables], Result],
+        call: Call,
+        retry: Retry | None,
+        rates: Collection[str] = (),
     ) -> Result:
         is_repeatable = retry is not None or call.operation.method == "PUT"
-        return self._required_database.write(work, repeatable=is_repeatable)
+        return self._required_database.write(
+            work, repeatable=is_repeatable, rates=rates
+        )
 
     def _key(self) -> bytes:
         """Return the key of digests in the database: the secret, or a key that it

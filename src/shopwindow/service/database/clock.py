@@ -33,11 +33,6 @@ class ServerClock:
         self._synchronized: tuple[datetime, float] | None = None
         self._has_reported = False
 
-    @property
-    def is_set(self) -> bool:
-        """Whether the server's time has arrived."""
-        return self._synchronized is not None
-
     def now(self) -> datetime:
         """Return the server's time (UTC); this host's, before the server's has arrived."""
         synchronized = self._synchronized

@@ -19,12 +19,12 @@ cannot answer reads of the release.
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from shopwindow.interface.table import Result, Session, Table, Tables
 from shopwindow.problems import Failure, Refusal
@@ -38,6 +38,7 @@ from shopwindow.service.database.engine import (
     unavailable,
 )
 from shopwindow.service.database.migrate import lacks_steps, migrate, reached
+from shopwindow.service.database.rates import RATES
 from shopwindow.service.database.sqlite import SQLite
 from shopwindow.service.database.tables import TablesByName, declared
 from shopwindow.service.database.turns import Turns, Waiting
@@ -64,30 +65,17 @@ class Load:
     oldest: float = 0.0
 
 
-class Meter(Protocol):
-    """What is notified of each transaction.
+class Meter:
+    """What is notified of each transaction; this one counts nothing.
 
     Its methods never raise: a broken metric must not make a write fail.
     """
 
     def wrote(self, actions: int, seconds: float) -> None:
         """Count a committed transaction of so many actions."""
-        ...
 
     def failed(self, actions: int) -> None:
         """Count actions that are not stored, because the database could not store them."""
-        ...
-
-
-@dataclass(frozen=True)
-class Unmetered:
-    """The Meter that counts nothing."""
-
-    def wrote(self, actions: int, seconds: float) -> None:
-        pass
-
-    def failed(self, actions: int) -> None:
-        pass
 
 
 def open_database(
@@ -132,7 +120,7 @@ class Database:
     ) -> None:
         self.tables = tables
         self._engine = engine
-        self._meter = meter or Unmetered()
+        self._meter = meter or Meter()
         self._patience = patience
         self._is_closed = False
         self._begin()
@@ -150,10 +138,14 @@ class Database:
     # -- writing -----------------------------------------------------------------------
 
     def write(
-        self, work: Callable[[Tables], Result], *, repeatable: bool = False
+        self,
+        work: Callable[[Tables], Result],
+        *,
+        repeatable: bool = False,
+        rates: Collection[str] = (),
     ) -> Result:
         """Run ``work`` in a transaction, and return what it returns once its writes are
-        durable.
+        durable. ``rates`` are the names of those from which it may take.
 
         What ``work`` raises rolls its writes back, and is raised here. ``work`` is
         called again where its transaction is certain to be rolled back. With
@@ -164,7 +156,7 @@ class Database:
         """
         if self._is_closed:
             raise unavailable("the service is stopping")
-        waiting = Waiting(work, repeatable=repeatable)
+        waiting = Waiting(work, repeatable, rates)
         self._turns.join(waiting)
         if not waiting.leads:
             try:
@@ -219,8 +211,11 @@ class Database:
                 self._bring_to_form(session)
                 batch = self._turns.take()
                 tables = Tables(session, self.tables)
+                rates = tables[RATES]
+                rates.read({name for waiting in batch for name in waiting.rates})
                 for waiting in batch:
                     self._act(session, waiting, tables)
+                rates.store()
         except OutcomeUnknown as error:
             journal.error("write_unknown", f"{self._engine}: {error}")
             for waiting in batch:
@@ -246,14 +241,18 @@ class Database:
             self._writing.release()
 
     def _act(self, session: Session, waiting: Waiting, tables: Tables) -> None:
-        """Run an action of the batch. Its own error is its answer."""
+        """Run an action of the batch. Its own error is its answer, and gives back what
+        it has taken.
+        """
         waiting.error = None
+        full_at = tables[RATES].full_at
         try:
             waiting.result = self._engine.act(session, partial(waiting.work, tables))
         except Lost:
             raise
         except Exception as error:
             waiting.error = error
+            tables[RATES].full_at = full_at
 
     def _refuse(self, batch: list[Waiting], error: BaseException) -> None:
         """Refuse every action of a transaction that was not committed, those among them

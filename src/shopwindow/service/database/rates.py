@@ -7,12 +7,16 @@ is stored a name, whatever the rate: the instant at which all of it will be avai
 again. So a row stays small and an update is cheap, unlike those of `interface.limits`,
 which hold each time that counts.
 
-What one request costs under all its names is taken by one statement, in the transaction
-of its action. So a rate is exact, however many processes and hosts take from it.
+Who leads a turn (database.database) reads once what all actions of the turn may take
+from, decides for one after the other in memory, and stores what has changed once. The
+rates are read and stored in the transaction of the actions, and one process at a time
+has the database's turn. So a rate is exact, however many processes and hosts take from
+it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import NamedTuple
 
 from shopwindow.interface.operation import Rate
@@ -45,17 +49,12 @@ class Charge(NamedTuple):
         """
         return self.cost * self.window // self.rate.most
 
-    def latest(self, now: int) -> int:
-        """Return the latest instant at which all of the rate may be available again, if
-        the request is to be admitted. Instants are in microseconds.
-        """
-        return now + self.window - self.price
-
     def wait(self, full_at: int, now: int) -> int:
         """Return the seconds until the request is admitted, where all of the rate is
-        available at ``full_at``; 0: it is now.
+        available at ``full_at``; 0: it is now. Instants are in microseconds.
         """
-        return max(0, -((self.latest(now) - full_at) // _SECOND))  # rounded up
+        early = full_at + self.price - self.window - now
+        return max(0, -(-early // _SECOND))  # rounded up
 
     def refusal(self, wait: int) -> Refusal:
         """Return the Refusal of who has to wait so many seconds (RFC 6585 §4)."""
@@ -66,10 +65,26 @@ class Charge(NamedTuple):
 
 
 class Rates:
-    """The table of rates within one transaction."""
+    """The rates within one turn.
+
+    ``full_at``: by name, when all of a rate will be available again (microseconds since
+    1970), as the actions until now have left it; 0: it was never used. No value is
+    changed in place, so who keeps an earlier mapping can put it back.
+    """
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
+        self._stored: Mapping[str, int] = {}
+        self.full_at: Mapping[str, int] = {}
+
+    def read(self, names: Collection[str]) -> None:
+        """Read the rates from which the actions of this turn may take."""
+        if names:
+            places = ", ".join("?" for _ in names)
+            rows = self._run(
+                f"SELECT name, full_at FROM rates WHERE name IN ({places})", *names
+            )
+            self._stored = self.full_at = dict.fromkeys(names, 0) | dict(rows)
 
     def take(
         self, charges: Mapping[str, Charge], at: datetime
@@ -77,31 +92,28 @@ class Rates:
         """Take charges from the rates of their names, which are the keys here.
 
         Returns the first one that its rate does not admit, with the seconds to wait;
-        None: all are taken. In the first case the caller rolls the others back.
+        then none is taken. None: all are taken.
         """
-        if not charges:
-            return None
         now = microseconds(at)
-        rows, latest = [], []
+        taken = {}
         for name, charge in charges.items():
-            rows += [name, now + charge.price]
-            latest += [name, charge.latest(now)]
-        places = ", ".join("(?, ?)" for _ in charges)
-        cases = " ".join("WHEN ? THEN ?" for _ in charges)
-        taken = self._run(
-            f"INSERT INTO rates (name, full_at) VALUES {places}"
-            " ON CONFLICT (name) DO UPDATE SET full_at = excluded.full_at +"
-            " CASE WHEN rates.full_at > ? THEN rates.full_at - ? ELSE 0 END"
-            f" WHERE rates.full_at <= CASE rates.name {cases} END RETURNING name",
-            *(*rows, now, now, *latest),
-        )
-        for name, charge in charges.items():
-            if (name,) not in taken:
-                ((full_at,),) = self._run(
-                    "SELECT full_at FROM rates WHERE name = ?", name
-                )
-                return charge, charge.wait(full_at, now)
+            full_at = max(now, self.full_at[name])
+            if wait := charge.wait(full_at, now):
+                return charge, wait
+            taken[name] = full_at + charge.price
+        self.full_at = {**self.full_at, **taken}
         return None
+
+    def store(self) -> None:
+        """Store the rates that have changed."""
+        changed = self.full_at.items() - self._stored.items()
+        if changed:
+            places = ", ".join("(?, ?)" for _ in changed)
+            self._run(
+                f"INSERT INTO rates (name, full_at) VALUES {places}"
+                " ON CONFLICT (name) DO UPDATE SET full_at = excluded.full_at",
+                *chain.from_iterable(changed),
+            )
 
 
 RATES = Table(

@@ -14,7 +14,6 @@ old or the new one.
 import fcntl
 import os
 import re
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -279,9 +278,9 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
             if path.exists():
                 now = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
                 former = path.with_name(f"{path.name}.before-restore-{now}")
-                _keep(path, former)
+                os.link(path, former)  # for a moment the file has both names
             _put(part, path)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise Failure(f"{copy} cannot be restored: {error}") from None
     return former
 
@@ -392,20 +391,6 @@ class SQLiteSession:
 
 def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, timeout=COPY_BUSY_SECONDS)
-
-
-def _keep(path: Path, second: Path) -> None:
-    """Give a file that is about to be replaced a second name; a copy, where the file
-    system has no hard links.
-    """
-    try:
-        os.link(path, second)
-    except OSError:
-        shutil.copy2(path, second)
-        if os.geteuid() == 0:
-            owner = path.stat()
-            os.chown(second, owner.st_uid, owner.st_gid, follow_symlinks=False)
-        synchronize(second)
 
 
 def _put(part: Path, target: Path) -> None:

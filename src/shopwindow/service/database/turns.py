@@ -15,7 +15,8 @@ somebody waits.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 from shopwindow.interface.table import Tables
@@ -26,27 +27,31 @@ request waits for a second turn.
 """
 
 
+def _held() -> threading.Lock:
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
+@dataclass(eq=False)
 class Waiting:
     """A request that waits to write.
 
-    ``work`` is what it writes, and ``repeatable``, whether that may be done twice.
-    ``result`` or ``error`` is its answer, once its batch has ended. ``leads``: it has
-    to write the next batch. ``since``: when it came (time.monotonic).
+    ``work`` is what it writes, ``repeatable``, whether that may be done twice, and
+    ``rates``, the names of those from which it may take (database.rates). ``result`` or
+    ``error`` is its answer, once its batch has ended. ``leads``: it has to write the
+    next batch. ``since``: when it came (time.monotonic). ``woken`` is released once it
+    has its answer or leads.
     """
 
-    __slots__ = ("error", "leads", "repeatable", "result", "since", "woken", "work")
-
-    def __init__(
-        self, work: Callable[[Tables], Any], *, repeatable: bool = False
-    ) -> None:
-        self.work = work
-        self.repeatable = repeatable
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.leads = False
-        self.since = time.monotonic()
-        self.woken = threading.Lock()
-        self.woken.acquire()
+    work: Callable[[Tables], Any]
+    repeatable: bool = False
+    rates: Collection[str] = ()
+    result: Any = None
+    error: BaseException | None = None
+    leads: bool = False
+    since: float = field(default_factory=time.monotonic)
+    woken: threading.Lock = field(default_factory=_held)
 
 
 class Turns:
