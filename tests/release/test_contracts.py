@@ -189,10 +189,9 @@ WAYS: dict[str, Way] = {
         base_of_both,
         [
             (
-                "apps/_base.yaml:13: contract.broken: the 2nd entry of config/appLayout: this breaks phone 2.0 "
-                "and tablet 2.0: appLayout[] of v2/utility/mobileapp: 'bag' is not one of the allowed values "
-                "(contracts/phone.yaml:8, contracts/tablet.yaml:8) (Name of a section); allowed: shop; "
-                "apps/phone.yaml, apps/tablet.yaml build on this"
+                "apps/_base.yaml:13: contract.broken: the 2nd entry of config/appLayout: this breaks phone 2.0, "
+                "tablet 2.0: appLayout[] of v2/utility/mobileapp: 'bag' is not one of the allowed values "
+                "(contracts/phone.yaml:8, contracts/tablet.yaml:8) (Name of a section); allowed: shop"
             )
         ],
     ),
@@ -258,7 +257,7 @@ WAYS: dict[str, Way] = {
         [
             (
                 "notices/1.yaml:4: contract.broken: value/text: this breaks phone 2.0: notices[].value.text of "
-                "v1/notices: 5 is not text (contracts/phone.yaml:8); allowed: text"
+                'v1/notices: 5 is not text (contracts/phone.yaml:8); allowed: text: put it in quotes, "5"'
             )
         ],
     ),
@@ -311,7 +310,7 @@ WAYS: dict[str, Way] = {
         [
             (
                 "contracts/phone.yaml:9: contract.path: the path of the 1st field of the 1st read: "
-                "notices[].value.rows in answers of v1/notices has no '[]' (The way to the value in the JSON "
+                "notices[].value.rows has no '[]' (The way to the value in the JSON "
                 "answer); allowed: [] behind a list; nothing behind a value"
             )
         ],
@@ -323,12 +322,12 @@ WAYS: dict[str, Way] = {
             (
                 "notices/1.yaml:17: contract.broken: the 1st entry of value/tags of notice 1: this breaks phone "
                 "2.0: notices[].value.tags[] of v1/notices: 1 is not text (contracts/phone.yaml:8); allowed: "
-                "text"
+                'text: put it in quotes, "1"'
             ),
             (
                 "notices/1.yaml:18: contract.broken: the 2nd entry of value/tags of notice 1: this breaks phone "
                 "2.0: notices[].value.tags[] of v1/notices: 2 is not text (contracts/phone.yaml:8); allowed: "
-                "text"
+                'text: put it in quotes, "2"'
             ),
         ],
     ),
@@ -349,7 +348,7 @@ WAYS: dict[str, Way] = {
         [
             (
                 "contracts/phone.yaml:9: contract.path: the path of the 1st field of the 1st read: "
-                "notices[].value.rows[] in answers of v1/notices has no 'n' (The way to the value in the JSON "
+                "notices[].value.rows[] has no 'n' (The way to the value in the JSON "
                 "answer); allowed: [] behind a list; nothing behind a value"
             )
         ],
@@ -636,32 +635,22 @@ WRONG: dict[str, tuple[Json, str]] = {
     ),
     "a request that does not exist": (
         with_request("v2/utility/mobilap"),
-        "6: contract.request: the request of the 1st read: no operation has the path 'v2/utility/mobilap'"
+        "6: contract.request: the request of the 1st read: the content answers no 'v2/utility/mobilap'"
         f" {REQUEST}; {READS}; did you mean v2/utility/mobileapp?",
     ),
     "an operation that writes": (
-        with_request("v2/utility/mobileoptinout"),
-        (
-            "6: contract.request: the request of the 1st read: v2/utility/mobileoptinout is no read, or only"
-            " the running service has it (A read, by its path and query below base_url, as `shopwindow show`"
-            " takes it); allowed: a read that the content answers, as `shopwindow build --list` names them"
-        ),
+        with_request("v3/promotions/share"),
+        "6: contract.request: the request of the 1st read: the content answers no 'v3/promotions/share'"
+        f" {REQUEST}; {READS}; did you mean v3/promotions/sorted?",
     ),
     "a GET that writes": (
         with_request("v2/utility/mobilelog"),
-        (
-            "6: contract.request: the request of the 1st read: v2/utility/mobilelog is no read, or only the "
-            "running service has it (A read, by its path and query below base_url, as `shopwindow show` "
-            "takes it); allowed: a read that the content answers, as `shopwindow build --list` names them"
-        ),
+        "6: contract.request: the request of the 1st read: the content answers no 'v2/utility/mobilelog'"
+        f" {REQUEST}; {READS}; did you mean v2/utility/mobileapp?",
     ),
     "an operation that needs the database": (
         with_request("order/v1/bags?bagGuid=1"),
-        (
-            "6: contract.request: the request of the 1st read: order/v1/bags is no read, or only the running"
-            " service has it (A read, by its path and query below base_url, as `shopwindow show` takes it); "
-            "allowed: a read that the content answers, as `shopwindow build --list` names them"
-        ),
+        f"6: contract.request: the request of the 1st read: the content answers no 'order/v1/bags' {REQUEST}; {READS}",
     ),
     "a parameter that is missing": (
         with_request("store/v1/events"),
@@ -684,30 +673,30 @@ WRONG: dict[str, tuple[Json, str]] = {
     "a path that no answer has": (
         with_path("appConfig.shop.appDisplayNmae"),
         "9: contract.path: the path of the 1st field of the 1st read: "
-        "appConfig.shop in answers of v2/utility/mobileapp has no"
+        "appConfig.shop has no"
         f" 'appDisplayNmae' {PATH}; allowed: appDisplayName, appIcon, featureLayout; did you mean appDisplayName?",
     ),
     "items of what is no list": (
         with_path("configVersion[]"),
         (
-            "9: contract.path: the path of the 1st field of the 1st read: configVersion in answers of "
-            "v2/utility/mobileapp has no '[]' (The way to the value in the JSON answer); allowed: [] behind "
+            "9: contract.path: the path of the 1st field of the 1st read: configVersion "
+            "has no '[]' (The way to the value in the JSON answer); allowed: [] behind "
             "a list; nothing behind a value"
         ),
     ),
     "values of what is no object": (
         with_path("appLayout.*"),
         (
-            "9: contract.path: the path of the 1st field of the 1st read: appLayout in answers of "
-            "v2/utility/mobileapp has no '*' (The way to the value in the JSON answer); allowed: [] behind a"
+            "9: contract.path: the path of the 1st field of the 1st read: appLayout "
+            "has no '*' (The way to the value in the JSON answer); allowed: [] behind a"
             " list; nothing behind a value"
         ),
     ),
     "a name within a list": (
         with_path("appLayout.shop"),
         (
-            "9: contract.path: the path of the 1st field of the 1st read: appLayout in answers of "
-            "v2/utility/mobileapp has no 'shop' (The way to the value in the JSON answer); allowed: [] "
+            "9: contract.path: the path of the 1st field of the 1st read: appLayout "
+            "has no 'shop' (The way to the value in the JSON answer); allowed: [] "
             "behind a list; nothing behind a value"
         ),
     ),

@@ -243,13 +243,13 @@ REFUSED = {
     ),
     "a request": (
         ({}, "v2/utility/mobilap"),
-        "v2/utility/mobilap: no operation has the path 'v2/utility/mobilap'; allowed: a read that the content answers,"
-        " as `shopwindow build --list` names them; did you mean v2/utility/mobileapp?",
+        "v2/utility/mobilap: the content answers no 'v2/utility/mobilap'; allowed: a read that the content answers, as"
+        " `shopwindow build --list` names them; did you mean v2/utility/mobileapp?",
     ),
     "a write": (
-        ({}, "v2/utility/mobileoptinout"),
-        "v2/utility/mobileoptinout: v2/utility/mobileoptinout is no read, or only the running service has it; allowed:"
-        " a read that the content answers, as `shopwindow build --list` names them",
+        ({}, "v3/promotions/share"),
+        "v3/promotions/share: the content answers no 'v3/promotions/share'; allowed: a read that the content answers,"
+        " as `shopwindow build --list` names them; did you mean v3/promotions/sorted?",
     ),
     "a parameter": (
         ({}, "v2/store/event"),

@@ -135,7 +135,7 @@ REFUSED: dict[str, tuple[str, list[Edit]]] = {
         ],
     ),
     "a value has another name": (
-        "banners[] in answers of v1/banners has no 'headline'",
+        "banners[] has no 'headline'",
         [
             (BANNER_SCHEMA, "headline", "title"),
             *banners("headline:", "title:"),

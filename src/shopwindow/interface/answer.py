@@ -266,3 +266,10 @@ def vary(content: Content) -> str:
     It names Origin only where site.yaml admits web pages of other origins.
     """
     return ", ".join((*VARY, "Origin") if content.setting("origins") else VARY)
+
+
+def refused(refusal: Refusal) -> str:
+    """Return the end of a sentence about a request that is refused."""
+    code = ERROR_CODES[refusal.code]
+    faults = "; ".join(map(str, refusal.faults)) or code.message
+    return f"is refused with {code.status}: {faults}"

@@ -15,8 +15,10 @@ from enum import Enum
 
 import orjson
 
+from shopwindow.content.documents.finding import Finding, listing_of
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.shape import Shape
+from shopwindow.problems import cut, nearest
 
 
 class Every(Enum):
@@ -31,8 +33,7 @@ PathStep = str | Every
 
 PathSteps = tuple[PathStep, ...]
 
-MOST_STEPS = 40
-"""Steps of a path. The deepest answer of the department store needs 8."""
+PATH_RULE = "contract.path"
 
 PATH_FORM = 'names with dots between them, [] for items, * for values: events[].id, sections.*.title, "a.b".c'
 """What a path looks like, for messages."""
@@ -42,54 +43,48 @@ ANYTHING = Shape(lambda uri: ("", {}), "", {})
 
 _NAME = r'[^\s.\[\]*"]+|"(?:[^"\\]|\\.)+"'
 _PATH_STEP = re.compile(rf"{_NAME}|\*|\[\]")
-_PATH = re.compile(rf"(?:(?:{_NAME}|\*|\[\])(?:\.(?:{_NAME}|\*)|\[\])*)?")
+_PATH = re.compile(rf"(?:{_NAME}|\*|\[\])(?:\.(?:{_NAME}|\*)|\[\])*")
 _BARE = re.compile(r'[^\s.\[\]*"]+')
-
-_EVERY = frozenset(step.value for step in Every)
 
 _OPEN_KEYWORDS = frozenset(("allOf", "anyOf", "oneOf", "if", "patternProperties"))
 """Keywords under which a place may have more properties than it lists."""
 
 
-def parse(text: str) -> PathSteps:
-    """Return the steps of a path.
+class Unusable(Exception):
+    """What a contract names cannot be meant. ``finding`` says why, at no place yet."""
 
-    Raises ValueError, whose message continues a sentence that begins with the path.
-    """
+    def __init__(self, rule: str, found: str, allowed: str, nearest: str = "") -> None:
+        super().__init__(found)
+        self.finding = Finding(rule, (), found, allowed, nearest=nearest)
+
+
+def parse(text: str) -> PathSteps:
+    """Return the steps of a path. Raises Unusable."""
     match = _PATH.match(text)
     end = match.end() if match else 0
-    if end < len(text):
-        raise ValueError(f"cannot be read from character {end + 1} on")
-    steps = tuple(map(_step, _PATH_STEP.findall(text)))
-    if not steps:
-        raise ValueError("has no step")
-    if len(steps) > MOST_STEPS:
-        raise ValueError(f"has {len(steps)} steps, and at most {MOST_STEPS} are read")
-    return steps
+    if not match or end < len(text):
+        found = f"the path {cut(text)!r} cannot be read from character {end + 1} on"
+        raise Unusable(PATH_RULE, found, PATH_FORM)
+    return tuple(map(_step, _PATH_STEP.findall(text)))
 
 
 def _step(text: str) -> PathStep:
     if text.startswith('"'):
-        name: str = orjson.loads(text)
-        return name
-    return Every(text) if text in _EVERY else text
+        return str(orjson.loads(text))
+    return {each.value: each for each in Every}.get(text, text)
 
 
 def text_of(steps: Iterable[PathStep]) -> str:
     """Return the text of a path, the reverse of `parse`."""
     text = ""
     for step in steps:
-        if step is Every.ITEM:
-            text += step.value
-        else:
-            text += ("." if text else "") + _name(step)
+        name = step.value if isinstance(step, Every) else _quoted(step)
+        text += name if step is Every.ITEM or not text else f".{name}"
     return text
 
 
-def _name(step: PathStep) -> str:
-    if isinstance(step, Every):
-        return step.value
-    return step if _BARE.fullmatch(step) else orjson.dumps(step).decode()
+def _quoted(name: str) -> str:
+    return name if _BARE.fullmatch(name) else orjson.dumps(name).decode()
 
 
 def reached(answer: Json, steps: PathSteps) -> list[Json]:
@@ -101,31 +96,20 @@ def reached(answer: Json, steps: PathSteps) -> list[Json]:
 
 
 def _parts(value: Json, step: PathStep) -> Iterable[Json]:
-    if step is Every.ITEM:
-        return value if isinstance(value, list) else ()
-    by_name = value if isinstance(value, dict) else {}
+    if isinstance(value, list):
+        return value if step is Every.ITEM else ()
+    if not isinstance(value, dict):
+        return ()
     if step is Every.VALUE:
-        return by_name.values()
-    return [by_name[step]] if step in by_name else ()
-
-
-class NoSuchPlace(Exception):
-    """No answer can have what a path leads to.
-
-    ``number``: of the step that leads nowhere. ``names``: those that may stand there;
-    without any the place is no object, or no list where the step is `[]`.
-    """
-
-    def __init__(self, number: int, names: tuple[str, ...] = ()) -> None:
-        super().__init__(number, names)
-        self.number, self.names = number, names
+        return value.values()
+    return [value[step]] if step in value else ()
 
 
 def optional_steps(place: Shape, steps: PathSteps) -> tuple[bool, ...]:
     """Return for each step of a path whether an answer may lack what it leads to.
 
     ``place`` is that of the answer. Where a schema leaves open what stands at a place,
-    any path may lead on. Raises NoSuchPlace.
+    any path may lead on. Raises Unusable where no answer has what the path leads to.
     """
     optional: list[bool] = []
     places = [place]
@@ -133,11 +117,16 @@ def optional_steps(place: Shape, steps: PathSteps) -> tuple[bool, ...]:
         if any(map(_is_open, places)):
             break
         type = "array" if step is Every.ITEM else "object"
-        around = [each for each in places if _may_be(each, type)]
+        # One type, or a list of types: a name of a type is part of no other.
+        around = [each for each in places if type in (each.keyword("type") or "object")]
         places = [below for each in around for below in _below(each, step)]
         if not places:
             names = dict.fromkeys(name for each in around for name in each.properties)
-            raise NoSuchPlace(number, tuple(names))
+            above = text_of(steps[:number]) or "the answer"
+            allowed = listing_of(names) or "[] behind a list; nothing behind a value"
+            name = text_of((step,))
+            found = f"{above} has no {cut(name)!r}"
+            raise Unusable(PATH_RULE, found, allowed, nearest(name, names))
         is_name = isinstance(step, str)
         optional.append(is_name and any(step not in each.required for each in around))
     return (*optional, *[True] * (len(steps) - len(optional)))
@@ -157,8 +146,3 @@ def _is_open(place: Shape) -> bool:
     """Return whether a place may hold more than its own keywords say."""
     is_typed = "type" in place.schema or bool(place.properties)
     return not is_typed or not _OPEN_KEYWORDS.isdisjoint(place.schema)
-
-
-def _may_be(place: Shape, type: str) -> bool:
-    stated = place.keyword("type") or "object"
-    return type in stated if isinstance(stated, list) else type == stated

@@ -18,7 +18,8 @@ from urllib.parse import unquote
 
 import orjson
 
-from shopwindow.content.documents.finding import Finding, listing_of
+from shopwindow.content.documents.documents import Content
+from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import Kind, Reference, Rule
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.rules.case import Case, RuleFindings
@@ -27,15 +28,16 @@ from shopwindow.content.schemas.own_schemas import schema_faults
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.interface import answer_paths
+from shopwindow.interface.answer import selected, value_of
 from shopwindow.interface.answer_paths import (
     Every,
-    NoSuchPlace,
     PathSteps,
+    Unusable,
     optional_steps,
 )
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
-from shopwindow.interface.formats import JSON
+from shopwindow.interface.formats import JSON, Format
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromContent, Operation
 from shopwindow.problems import Pointer, Refusal, cut, nearest
@@ -52,26 +54,28 @@ RULES = (
 )
 """What `faults` calls its findings."""
 
+READS = "a read that the content answers, as `shopwindow build --list` names them"
+"""What a request of a contract is, for messages."""
+
 OWN_KEYWORDS = ("path", "required")
 """What a field of a contract says beside the keywords of JSON Schema."""
 
-EVERY = frozenset(Every)
+EVERY = {Every.ITEM: "items", Every.VALUE: "additionalProperties"}
+"""The keyword of JSON Schema for what a step of a path leads to."""
 
 
-def contract_kind(applications: Kind | None = None) -> Kind:
+def contract_kind(applications: Kind) -> Kind:
     """Return the kind of contracts, for an Interface to list among its kinds.
 
-    ``applications``: the kind of the documents that `app` names; None: an interface
-    without applications, where `app` is any text.
+    ``applications``: the kind of the documents that `app` names.
     """
-    references = (Reference(("app",), applications.name),) if applications else ()
     return Kind(
         name=CONTRACT,
         folder="contracts",
         schema="contract.json",
         order=("app", "version"),
         scheduled=False,
-        references=references,
+        references=(Reference(("app",), applications.name),),
     )
 
 
@@ -114,12 +118,12 @@ def read_requests(
     """
     for number, read in enumerate(contract["reads"]):
         text = read["request"]
-        operation = read_at(interface, as_request(text))
-        if operation is not None:
-            fields = {
-                steps_of(operation, each["path"]): each for each in read["fields"]
-            }
-            yield ReadRequest(text, operation, fields, ("reads", number))
+        try:
+            operation = require_read(interface, text, contract["app"])
+        except Unusable:
+            continue
+        fields = {steps_of(operation, each["path"]): each for each in read["fields"]}
+        yield ReadRequest(text, operation, fields, ("reads", number))
 
 
 def keywords_of(field: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,15 +143,15 @@ def _schema_of(
     """
     schema = keywords_of(stated[steps])
     optional = optional_steps(shape, steps)
-    for end in range(len(steps) - 1, -1, -1):
-        step, inner = steps[end], stated.get(steps[: end + 1])
-        if step is Every.ITEM:
-            schema = {"items": schema}
-        elif step is Every.VALUE:
-            schema = {"additionalProperties": schema}
+    leads_to_list = False
+    for end in reversed(range(len(steps))):
+        step = steps[end]
+        if isinstance(step, Every):
+            leads_to_list = True
+            schema = {EVERY[step]: schema}
         else:
-            is_of_list = optional[end] and not EVERY.isdisjoint(steps[end:])
-            needed = inner.get("required", True) if inner else not is_of_list
+            field = stated.get(steps[: end + 1], {})
+            needed = field.get("required", not (leads_to_list and optional[end]))
             schema = {"properties": {step: schema}, "required": [step] * needed}
         if "type" not in stated.get(steps[:end], ()):
             schema["type"] = "array" if step is Every.ITEM else "object"
@@ -155,79 +159,70 @@ def _schema_of(
 
 
 def steps_of(operation: Operation, path: str) -> PathSteps:
-    """Return the steps of a path in the answers of an operation.
+    """Return the steps of a path in the answers of an operation. Raises Unusable.
 
-    What the interface calls the answer may stand first (`Operation.subject`). Raises
-    ValueError, as `answer_paths.parse`.
+    What the interface calls the answer may stand first (`Operation.subject`).
     """
     steps = answer_paths.parse(path)
-    if operation.subject and len(steps) > 1 and steps[0] == operation.subject:
-        return steps[1:]
-    return steps
+    is_named = len(steps) > 1 and steps[0] == operation.subject
+    return steps[1:] if is_named else steps
 
 
-def as_request(text: str) -> Request:
-    """Return the request that a contract's text means: a path and query below base_url."""
+def as_request(text: str, format: Format = JSON) -> Request:
+    """Return the request that a text means: a path and query below base_url."""
     path, _, query = text.removeprefix("/").partition("?")
-    return Request(unquote(path), query, {"accept": JSON.media_type})
+    return Request(unquote(path), query, {"accept": format.media_type})
+
+
+def answer_of(
+    interface: Interface, request: str, application: str | None, content: Content
+) -> Json:
+    """Return the JSON answer to a request of a contract. Raises Refusal."""
+    call = bind(as_request(request), application, interface, content=content)
+    return selected(call, value_of(call, content))
 
 
 # -- rules -----------------------------------------------------------------------------
 
 
-def with_rules(
-    interface: Interface, schemas: Schemas, *, is_complete: bool
-) -> Interface:
-    """Return an Interface whose contracts are checked: with the rules below.
-
-    ``is_complete``: every collection of the content folder could be declared. Otherwise
-    an operation that does not exist may be that of one that could not.
-    """
+def with_rules(interface: Interface, schemas: Schemas) -> Interface:
+    """Return an Interface whose contracts are checked: with the rules below."""
     if CONTRACT not in interface.kind:
         return interface
-    return replace(
-        interface,
-        rules=(
-            *interface.rules,
-            Rule(RULES, partial(faults, interface, schemas, is_complete)),
-        ),
-    )
+    rule = Rule(RULES, partial(faults, interface, schemas))
+    return replace(interface, rules=(*interface.rules, rule))
 
 
-def faults(
-    interface: Interface, schemas: Schemas, is_complete: bool, case: Case
-) -> RuleFindings:
+def faults(interface: Interface, schemas: Schemas, case: Case) -> RuleFindings:
     """Yield what is wrong with contracts, whatever the content is.
 
     Two contracts are of one version; one is of a version that is not supported; a
     request is none of the interface's reads; a path cannot be read, or leads where no
     answer has anything; what stands beside it is no JSON Schema.
     """
-    kind = interface.kind[CONTRACT]
-    named = case.having(CONTRACT, ("app",), ("version",))
-    readers = ((each, ("version",), title_of(each.value)) for each in named)
-    yield from once(case, kind, "version", readers)
-    for document in case.having(CONTRACT, ("app",)):
+    contracts = case.having(CONTRACT, ("app",), ("version",))
+    readers = ((each, ("version",), title_of(each.value)) for each in contracts)
+    yield from once(case, interface.kind[CONTRACT], "version", readers)
+    supported = _supported(interface, case)
+    for document in contracts:
         contract = document.value
-        for number, _ in case.entries(document, ("reads",)):
-            read, place = contract["reads"][number], ("reads", number)
-            request = as_request(read["request"])
-            if is_complete or operations_at(interface, request):
-                for finding in _of_read(
-                    interface, schemas, contract["app"], read, place
-                ):
-                    yield document, finding
-    supported = interface.supported_versions
-    if interface.applications is None or supported is None:
-        return
+        versions = supported.get(contract["app"])
+        if versions is not None and contract["version"] not in versions:
+            yield document, _unsupported(contract, versions)
+        for number, read in case.entries(document, ("reads",)):
+            place = ("reads", number)
+            for finding in _of_read(interface, schemas, contract["app"], read, place):
+                yield document, finding
+
+
+def _supported(interface: Interface, case: Case) -> dict[Any, Sequence[str]]:
+    """Return the versions that count, by application; none where all of them do."""
+    versions_of = interface.supported_versions
+    if interface.applications is None or versions_of is None:
+        return {}
     name_of = interface.kind[interface.applications].named
     applications = case.documents.of(interface.applications)
-    versions = {name_of(each.value): supported(each.value) for each in applications}
-    for document in case.having(CONTRACT, ("app",), ("version",)):
-        contract = document.value
-        of_app = versions.get(contract["app"])
-        if of_app is not None and contract["version"] not in of_app:
-            yield document, _unsupported(contract, of_app)
+    return {name_of(each.value): versions_of(each.value) for each in applications}
 
 
 def _unsupported(contract: Mapping[str, Any], versions: Sequence[str]) -> Finding:
@@ -250,14 +245,18 @@ def _of_read(
     place: Pointer,
 ) -> Iterator[Finding]:
     """Yield what is wrong with one request of a contract, whose schema finds nothing."""
-    pointer = (*place, "request")
-    operation = read_or_finding(interface, read["request"], application, pointer)
-    if isinstance(operation, Finding):
-        yield operation
+    try:
+        operation = require_read(interface, read["request"], application)
+    except Unusable as unusable:
+        yield replace(unusable.finding, pointer=(*place, "request"))
         return
+    shape = schemas.shape(operation.schema)
     for index, field in enumerate(read["fields"]):
         pointer, keywords = (*place, "fields", index), keywords_of(field)
-        yield from _of_path(schemas, operation, field["path"], (*pointer, "path"))
+        try:
+            optional_steps(shape, steps_of(operation, field["path"]))
+        except Unusable as unusable:
+            yield replace(unusable.finding, pointer=(*pointer, "path"))
         for _, below, found, allowed in schema_faults(keywords):
             yield Finding("contract.keyword", (*pointer, *below), found, allowed)
         if b'"$ref":' in orjson.dumps(keywords):
@@ -265,61 +264,21 @@ def _of_read(
             yield Finding("contract.keyword", pointer, found, "the schema itself")
 
 
-def read_or_finding(
-    interface: Interface, text: str, application: str, pointer: Pointer
-) -> Operation | Finding:
-    """Return the operation that answers a request, or what is wrong with its text."""
+def require_read(interface: Interface, text: str, application: str) -> Operation:
+    """Return the operation that answers a request from content. Raises Unusable."""
     rule, request = "contract.request", as_request(text)
-    allowed = "a read that the content answers, as `shopwindow build --list` names them"
-    operations = operations_at(interface, request)
-    if not operations:
-        paths = [each.path for each in interface.operations if _is_read(each)]
-        found = f"no operation has the path {cut(request.path)!r}"
-        close = nearest(request.path, paths)
-        return Finding(rule, pointer, found, allowed, nearest=close)
-    operation = read_at(interface, request)
+    reads = [
+        each for each in interface.operations if isinstance(each.source, FromContent)
+    ]
+    routed = interface.routes.of(request.path.removesuffix("/"), None)
+    operation = next((each for each, _ in routed if each in reads), None)
     if operation is None:
-        found = f"{operations[0].path} is no read, or only the running service has it"
-        return Finding(rule, pointer, found, allowed)
+        found = f"the content answers no {cut(request.path)!r}"
+        close = nearest(request.path, [each.path for each in reads])
+        raise Unusable(rule, found, READS, close)
     try:
         bind(request, application, interface)
     except Refusal as refusal:
         found = "; ".join(map(str, refusal.faults))
-        return Finding(rule, pointer, found, "a request that the interface admits")
+        raise Unusable(rule, found, "a request that the interface admits") from None
     return operation
-
-
-def read_at(interface: Interface, request: Request) -> Operation | None:
-    """Return the operation that answers a request from content; None: there is none."""
-    return next(filter(_is_read, operations_at(interface, request)), None)
-
-
-def operations_at(interface: Interface, request: Request) -> list[Operation]:
-    """Return the operations of a request's path, whatever their methods."""
-    routed = interface.routes.of(request.path.removesuffix("/"), None)
-    return [operation for operation, _ in routed]
-
-
-def _is_read(operation: Operation) -> bool:
-    return isinstance(operation.source, FromContent)
-
-
-def _of_path(
-    schemas: Schemas, operation: Operation, path: str, pointer: Pointer
-) -> Iterator[Finding]:
-    """Yield what is wrong with a path into the answers of an operation."""
-    rule = "contract.path"
-    try:
-        steps = steps_of(operation, path)
-        optional_steps(schemas.shape(operation.schema), steps)
-    except ValueError as error:
-        found = f"the path {cut(path)!r} {error}"
-        yield Finding(rule, pointer, found, answer_paths.PATH_FORM)
-    except NoSuchPlace as nowhere:
-        step, names = steps[nowhere.number], nowhere.names
-        above = answer_paths.text_of(steps[: nowhere.number])
-        where = f"{above} in answers of {operation.path}" if above else operation.path
-        name = step.value if isinstance(step, Every) else step
-        found = f"{where} has no {cut(name)!r}"
-        allowed = listing_of(names) or "[] behind a list; nothing behind a value"
-        yield Finding(rule, pointer, found, allowed, nearest=nearest(name, names))

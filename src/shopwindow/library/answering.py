@@ -9,11 +9,11 @@ from shopwindow.content.kinds import SITE
 from shopwindow.content.lookup.shelf import Held, pointer_in
 from shopwindow.content.lookup.why import Explanation, explanation
 from shopwindow.content.reading.yaml import Json, at
+from shopwindow.interface.answer import refused
 from shopwindow.interface.interface import Interface
 from shopwindow.library.opening import OpenedContent, moment_of
 from shopwindow.problems import Misuse, Refusal
 from shopwindow.release.answer_origins import answer_origins
-from shopwindow.release.breaches import refused
 from shopwindow.release.documents_read import Named
 from shopwindow.release.indexes import on_demand
 from shopwindow.release.order import Asking
@@ -59,7 +59,7 @@ def why_answered(content: OpenedContent, request: str, pointer: str) -> Answered
     below = below_base_url(request, interface, documents.site.value)
     try:
         with on_demand(interface.indexes, documents.feeds, published) as opened:
-            asking = Asking(interface, documents, published, moment, opened)
+            asking = Asking(interface, documents, published, opened)
             origins = answer_origins(asking, below, application)
     except Refusal as refusal:
         raise Misuse("", f"{request} {refused(refusal)}") from None

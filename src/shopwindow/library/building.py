@@ -29,7 +29,7 @@ from shopwindow.problems import Failure, Level, Misuse, failures
 from shopwindow.release import activation, build_notes
 from shopwindow.release.ahead import build_chain
 from shopwindow.release.build import Built
-from shopwindow.release.contracts import ContractsBroken, Examined, hold
+from shopwindow.release.contracts import ContractsBroken, hold
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
 from shopwindow.release.indexes import on_demand
 from shopwindow.release.order import BuildOrder
@@ -210,7 +210,7 @@ class _BuildWork:
             self.steps,
             lambda: datetime.now(UTC),
             lambda asking, digests: hold(
-                Examined(asking, digests, declared, self.content, self.options)
+                asking, digests, declared, self.content, self.options
             ),
         )
 

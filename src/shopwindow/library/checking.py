@@ -25,7 +25,7 @@ from shopwindow.library.opening import (
 )
 from shopwindow.problems import Failure, Level, Misuse, Problem
 from shopwindow.release.ahead import build_chain
-from shopwindow.release.contracts import ContractsBroken, Examined, hold
+from shopwindow.release.contracts import ContractsBroken, hold
 from shopwindow.release.indexes import index_state, on_demand
 from shopwindow.release.order import Asking, BuildOrder
 from shopwindow.release.released import NoRelease
@@ -145,7 +145,7 @@ def _held(
                 options.jobs,
                 steps=steps,
                 accept=lambda asking, digests: hold(
-                    Examined(asking, digests, declared, content, options)
+                    asking, digests, declared, content, options
                 ),
             )
             with scratch() as folder:
@@ -176,8 +176,8 @@ def _hold_at(
         if index.name in feeds and options.memory.folder is not None
     }
     with on_demand(interface.indexes, feeds, published, jobs=options.jobs) as opened:
-        asking = Asking(interface, documents, published, moment, opened)
-        hold(Examined(asking, digests, declared, content, options))
+        asking = Asking(interface, documents, published, opened)
+        hold(asking, digests, declared, content, options)
 
 
 def refused_by_contracts(checked: Checked, broken: ContractsBroken) -> Checked:

@@ -128,9 +128,13 @@ def checked_content(
 
 
 def with_contract_rules(declared: Declared) -> Interface:
-    """Return the interface of a content folder with the rules of its contracts."""
-    is_complete = not (declared.problems or declared.schemas.problems)
-    return with_rules(declared.interface, declared.schemas, is_complete=is_complete)
+    """Return the interface of a content folder with the rules of its contracts.
+
+    It is without them while a collection cannot be declared: their requests may be its.
+    """
+    if declared.problems or declared.schemas.problems:
+        return declared.interface
+    return with_rules(declared.interface, declared.schemas)
 
 
 def require_folder(content: Path) -> None:

@@ -81,8 +81,8 @@ def dollars(amount: float) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON. A number with an origin is of a subclass of float."""
-    return orjson.dumps(value, default=float).decode()
+    """Return a value as JSON."""
+    return orjson.dumps(value).decode()
 
 
 def hint(value: Mapping[str, Any]) -> str:

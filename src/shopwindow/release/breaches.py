@@ -1,50 +1,52 @@
-"""What breaks a contract in the answers to its requests.
+"""What breaks a contract in the answers to its requests, and the line that an editor mends.
 
 The requests take the way that they take in the service: they are bound to Calls, and
 their views answer. An answer breaks a contract where the contract's schema refuses it,
 or where it is no success. What the contract does not name may change as it likes.
+
+An editor mends a value of a document, not an answer. So the answer is traced to the
+document that it took the value from (`answer_origins`), and `Locator` finds the line. Where
+nothing can be traced, such as a document that is gone or a product, which an index
+answers from a file of its own, the problem stands in the contract.
+
+One value may break several contracts. That is one problem, which names all of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from typing import NamedTuple
 
+from shopwindow.content.check.locating import Locator
 from shopwindow.content.documents.documents import Content, Document
 from shopwindow.content.documents.finding import Finding
-from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas, schemas_of
-from shopwindow.content.schemas.shape import Shape
-from shopwindow.content.schemas.wording import fractions
-from shopwindow.interface.answer import ERROR_CODES, selected, value_of
+from shopwindow.interface.answer import refused
 from shopwindow.interface.answer_paths import text_of
-from shopwindow.interface.bind import bind
-from shopwindow.interface.contracts import ReadRequest, as_request
+from shopwindow.interface.contracts import ReadRequest, answer_of, title_of
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Pointer, Refusal
+from shopwindow.problems import Pointer, Problem, Refusal
+from shopwindow.release.answer_origins import answer_origins
+from shopwindow.release.order import Asking
 
 _SCHEMA = "contract"
 """The name of the schema by which an answer is judged."""
+
+NO_ANSWER = "contract.refused"
 
 
 class Breach(NamedTuple):
     """What breaks a contract: the answer to one of its requests.
 
     ``place``: in the contract. ``finding``: at the place in the answer, in the words of
-    an editor. ``answered``: there is an answer.
+    an editor; of the rule NO_ANSWER where there is none.
     """
 
     contract: Document
     request: ReadRequest
     place: Pointer
     finding: Finding
-    answered: bool = True
-
-
-def answer_of(
-    interface: Interface, request: str, application: str | None, content: Content
-) -> Json:
-    """Return the JSON answer to a request of a contract. Raises Refusal."""
-    call = bind(as_request(request), application, interface, content=content)
-    return selected(call, value_of(call, content))
 
 
 def breaches(
@@ -60,42 +62,60 @@ def breaches(
     except Refusal as refusal:
         found = f"{request.text} {refused(refusal)}"
         allowed = "an answer; without the request, if the app sends it no more"
-        finding = Finding("contract.refused", (), found, allowed)
+        finding = Finding(NO_ANSWER, (), found, allowed)
         place = (*request.place, "request")
-        yield Breach(contract, request, place, finding, answered=False)
+        yield Breach(contract, request, place, finding)
         return
-    paths = list(request.fields)
-    for number, finding in _judged(request.schemas(schemas), answer):
-        where = f"{text_of(paths[number])} of {request.text}"
-        found = f"{where}: {finding.found}"
-        allowed = finding.allowed or "a value"
-        broken = Finding(
-            "contract.broken",
-            finding.pointer,
-            found,
-            allowed,
-            nearest=finding.nearest,
-            on_key=finding.on_key,
-        )
-        yield Breach(contract, request, (*request.place, "fields", number), broken)
+    described = zip(request.fields, request.schemas(schemas), strict=True)
+    for number, (steps, schema) in enumerate(described):
+        for finding in schemas_of({_SCHEMA: schema}).findings(_SCHEMA, answer):
+            found = f"{text_of(steps)} of {request.text}: {finding.found}"
+            broken = Finding(
+                "contract.broken",
+                finding.pointer,
+                found,
+                "a value" if finding.missing else finding.allowed,
+                nearest=finding.nearest,
+                on_key=finding.on_key,
+            )
+            yield Breach(contract, request, (*request.place, "fields", number), broken)
 
 
-def refused(refusal: Refusal) -> str:
-    """Return the end of a sentence about a request that is refused."""
-    code = ERROR_CODES[refusal.code]
-    faults = "; ".join(map(str, refusal.faults)) or code.message
-    return f"is refused with {code.status}: {faults}"
+def problems(
+    breaches: Sequence[Breach], asking: Asking, locator: Locator
+) -> list[Problem]:
+    """Return what breaks contracts as problems at their places, in order.
 
-
-def _judged(fields: Sequence[Json], answer: Json) -> Iterator[tuple[int, Finding]]:
-    """Yield what the schemas of fields find in an answer, with the field's number.
-
-    5.0 is no whole number: an app that reads one refuses the point.
+    ``locator`` is of the content folder. What several contracts say about one place is
+    one problem.
     """
-    schemas = schemas_of({_SCHEMA: {"allOf": fields}})
-    for error, finding in schemas.explained(_SCHEMA, answer):
-        yield error.schema_path[1], finding
-    for number, field in enumerate(fields):
-        shape = Shape(schemas.target, "", field)
-        for finding in fractions(shape, answer, (), lambda pointer: None):
-            yield number, finding
+    traced = cache(partial(answer_origins, asking))
+    groups: dict[Problem, list[Breach]] = defaultdict(list)
+    for breach in breaches:
+        origin = breach.contract, breach.place
+        if breach.finding.rule != NO_ANSWER:
+            answer = traced(breach.request.text, breach.contract.value["app"])
+            origin = next(answer.origins(breach.finding.pointer), origin)
+        document, pointer = origin
+        finding = replace(breach.finding, pointer=pointer)
+        for problem in locator.problems([(document, finding)]):
+            groups[replace(problem, used_by=())].append(breach)
+    found = [
+        replace(locator.described(problem), found=_found(problem, group, locator))
+        for problem, group in groups.items()
+    ]
+    return sorted(found, key=Problem.order)
+
+
+def _found(problem: Problem, group: Iterable[Breach], locator: Locator) -> str:
+    """Return whom a problem breaks and how, with the other places in their contracts."""
+    names, places = [], []
+    for breach in group:
+        layer = breach.contract.layers[-1]
+        names.append(title_of(breach.contract.value))
+        if layer.path != problem.path:
+            spot = locator.files.spot(layer, breach.place)
+            places.append(f"{layer.path}:{spot.value.line}" if spot else layer.path)
+    readers = ", ".join(dict.fromkeys(names))
+    where = f" ({', '.join(dict.fromkeys(places))})" if places else ""
+    return f"this breaks {readers}: {problem.found}{where}"

@@ -98,9 +98,7 @@ def build(order: BuildOrder, releases: Releases, *, after: str | None = None) ->
         built_indexes = indexes.build(order, live, previous.indexes, stage)
         content = live.with_indexes(built_indexes.opened)
         if order.accept is not None:
-            asking = Asking(
-                interface, order.documents, content, order.moment, built_indexes.open
-            )
+            asking = Asking(interface, order.documents, content, built_indexes.open)
             order.accept(asking, built_indexes.digests)
         unserved = stage_content(order, content, built_indexes, previous, stage)
         plan = planned(

@@ -1,8 +1,7 @@
 """Content is held to the contracts of shipped versions.
 
 `check` and `build` answer the requests of these contracts from the content that they
-would publish (`breaches`), and refuse it with the place of every value that breaks one
-(`contract_places`).
+would publish and refuse it with the place of every value that breaks one (`breaches`).
 
 A check that is repeated answers again only what would read something else. Each answer
 is recorded with what it has read (`reads`), so the state of what was asked, the program
@@ -11,41 +10,25 @@ be the same. The memory of the folder has the records, of content that breaks no
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
 from shopwindow.content.check.folder import CheckOptions
 from shopwindow.content.check.locating import Locator
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.reading import listing
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.contracts import CONTRACT, read_requests
 from shopwindow.problems import Problem, number_of
-from shopwindow.release import contract_places, reads
-from shopwindow.release.breaches import Breach, breaches
+from shopwindow.release import reads
+from shopwindow.release.breaches import Breach, breaches, problems
 from shopwindow.release.order import Asking
 from shopwindow.release.reads import Digests, ReadRecord, Recorded
 
 RECORDS = "contracts"
 """The file of the memory with what answers have read."""
-
-
-@dataclass(frozen=True)
-class Examined:
-    """The content that contracts are held to.
-
-    ``asking``: what the requests are answered from, and ``digests`` those of its
-    indexes, by name. ``folder``: the content folder, with what it has ``declared``.
-    ``options``: those of its check; their memory has what the answers have read in an
-    earlier one, and ``most`` breaches are traced to their places.
-    """
-
-    asking: Asking
-    digests: Mapping[str, str]
-    declared: Declared
-    folder: Path
-    options: CheckOptions
 
 
 class ContractsBroken(Exception):
@@ -56,51 +39,60 @@ class ContractsBroken(Exception):
         self.problems, self.more = problems, more
 
 
-def hold(examined: Examined) -> None:
-    """Raise ContractsBroken where a content breaks a contract, with every place."""
-    found = _breaches(examined)
+def hold(
+    asking: Asking,
+    digests: Mapping[str, str],
+    declared: Declared,
+    folder: Path,
+    options: CheckOptions,
+) -> None:
+    """Raise ContractsBroken where a content breaks a contract, with every place.
+
+    ``asking``: what the requests are answered from, and ``digests`` those of its
+    indexes, by name. ``folder``: the content folder, with what it has ``declared``.
+    ``options``: those of its check; their memory has what the answers have read in an
+    earlier one, and ``most`` breaches are traced to their places.
+    """
+    found = _breaches(asking, declared.schemas, digests, options.memory)
     if not found:
         return
-    folder, declared = examined.folder, examined.declared
     sources, _ = listing.scan(folder, declared.interface.kinds, declared.unread)
     locator = Locator(folder, sources, declared.schemas)
-    traced = found[: examined.options.most]
-    problems = contract_places.problems(traced, examined.asking, locator)
-    raise ContractsBroken(problems, len(found) - len(traced))
+    traced = found[: options.most]
+    listed = problems(traced, asking, locator)
+    raise ContractsBroken(listed, len(found) - len(traced))
 
 
-def _breaches(examined: Examined) -> list[Breach]:
+def _breaches(
+    asking: Asking, schemas: Schemas, digests: Mapping[str, str], memory: Memory
+) -> list[Breach]:
     """Return what breaks the contracts.
 
     A request that would read what it read in a check that found nothing is not answered
     again.
     """
-    asking, schemas = examined.asking, examined.declared.schemas
     content = asking.content.with_indexes(asking.opened(None))
-    memory = examined.options.memory
     documents = asking.documents.of(CONTRACT)
-    asked = [
-        (contract, request)
-        for contract in documents
-        for request in read_requests(asking.interface, contract.value)
-    ]
     contracts = orjson.dumps([contract.value for contract in documents]).decode()
     state = memory.program, schemas.digest, contracts
     stored = memory.file(RECORDS)
-    digests = Digests(content, examined.digests)
     records = reads.load(stored, state) if stored else []
     record = records[0] if records else ReadRecord()
-    record.forget(digests)
+    current = Digests(content, digests)
+    record.forget(current)
     held = {number for numbers in record.readers.values() for number in numbers}
 
-    recorded = Recorded(content)
+    asked = (
+        (contract, request)
+        for contract in documents
+        for request in read_requests(asking.interface, contract.value)
+    )
     found: list[Breach] = []
     for number, (contract, request) in enumerate(asked):
-        if number in held:
-            continue
-        recorded.seen = set()
-        found += breaches(asking.interface, schemas, contract, request, recorded)
-        record.note(number, recorded.seen, digests)
+        if number not in held:
+            recorded = Recorded(content)
+            found += breaches(asking.interface, schemas, contract, request, recorded)
+            record.note(number, recorded.seen, current)
     if stored and not found:
         reads.save(stored, state, [record.encode()])
     return found

@@ -49,14 +49,13 @@ class BuiltIndexes:
 
 @dataclass(frozen=True)
 class Asking:
-    """What requests are answered from: those of ``documents`` that are live at
-    ``moment``, as ``content``. ``opened`` opens their indexes.
+    """What requests are answered from: those of ``documents`` that are live, as
+    ``content``. ``opened`` opens their indexes.
     """
 
     interface: Interface
     documents: Documents
     content: Content
-    moment: datetime
     opened: OpenIndexes
 
 

@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answer import Response, answer, refuse
 from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Request
+from shopwindow.interface.contracts import as_request
 from shopwindow.interface.formats import Format
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromContent, Operation
@@ -44,11 +44,9 @@ def show(
     documents, by its name; what it raises, `show` raises. Raises Misuse for an
     operation that only the running service answers, and for a URL of another host.
     """
-    path, _, query = below_base_url(request, interface, documents.site.value).partition(
-        "?"
-    )
+    below = below_base_url(request, interface, documents.site.value)
+    parsed = as_request(below, format)
     try:
-        parsed = Request(unquote(path), query, {"accept": format.media_type})
         with on_demand(
             interface.indexes, documents.feeds, content, index_file
         ) as opened:

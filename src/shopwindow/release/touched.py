@@ -12,10 +12,9 @@ import orjson
 
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.answer_paths import reached, text_of
-from shopwindow.interface.contracts import CONTRACT, read_requests, title_of
+from shopwindow.interface.contracts import CONTRACT, answer_of, read_requests, title_of
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Refusal
-from shopwindow.release.breaches import answer_of
 from shopwindow.release.changes import OpenedRelease, opened
 
 

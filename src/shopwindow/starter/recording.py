@@ -10,32 +10,33 @@ fields the application reads, only its developers can say: they delete the other
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.scalars import quoted, scalar
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
+from shopwindow.interface.answer import refused
 from shopwindow.interface.answer_paths import (
     ANYTHING,
     Every,
-    PathStep,
     PathSteps,
+    Unusable,
     text_of,
 )
-from shopwindow.interface.contracts import CONTRACT, read_or_finding
+from shopwindow.interface.contracts import CONTRACT, answer_of, require_read
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Misuse, Refusal, sentence
-from shopwindow.release.breaches import answer_of, refused
 from shopwindow.starter.written import in_brackets, write_new
 
 UNSET = "x-unset"
 """The keyword of a schema with the word for a value that is not set yet."""
+
+Seen = dict[PathSteps, tuple[Shape, list[Json]]]
+"""What stands at each path of some answers: its place in their schema, and the values."""
 
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -77,7 +78,7 @@ def write_contract(folder: Path, recording: Recording, requests: Sequence[str]) 
         f"version: {quoted(recording.version)}",
         "reads:",
     ]
-    for request in dict.fromkeys(requests):
+    for request in requests:
         lines += [f"  - request: {scalar(request)}", "    fields:"]
         lines += [
             f"      - {in_brackets(field)}" for field in _fields(recording, request)
@@ -93,68 +94,53 @@ def write_contract(folder: Path, recording: Recording, requests: Sequence[str]) 
 def _fields(recording: Recording, request: str) -> Iterator[dict[str, Json]]:
     """Yield the fields of the answers to a request. Raises Misuse."""
     interface, app = recording.interface, recording.app
-    operation = read_or_finding(interface, request, app, ())
-    if isinstance(operation, Finding):
-        raise Misuse("", f"{request}: {sentence(operation.problem('', (), None))}")
-    answers = []
+    try:
+        operation = require_read(interface, request, app)
+    except Unusable as unusable:
+        why = sentence(unusable.finding.problem("", (), None))
+        raise Misuse("", f"{request}: {why}") from None
+    seen: Seen = {}
     for content in recording.contents:
         try:
-            answers.append(answer_of(interface, request, app, content))
+            answer = answer_of(interface, request, app, content)
         except Refusal as refusal:
-            if not answers:  # later on, what the request names may have ended
+            if not seen:  # later on, what the request names may have ended
                 raise Misuse("", f"{request} {refused(refusal)}") from None
-    yield from _below(recording.schemas.shape(operation.schema), (), answers, False)
+        else:
+            _see(recording.schemas.shape(operation.schema), (), answer, seen)
+    for steps in sorted(filter(None, seen), key=text_of):
+        yield from _of_path(steps, seen)
 
 
-def _below(
-    place: Shape, steps: PathSteps, values: Sequence[Json], may_lack: bool
-) -> Iterator[dict[str, Json]]:
-    """Yield the fields at a path and below it.
+def _see(place: Shape, steps: PathSteps, value: Json, seen: Seen) -> None:
+    """Note a value of an answer, and all that it holds, at their paths.
 
-    ``place``: what the schema says of it. ``values``: all that stand there, in the
-    answers of all instants. ``may_lack``: an application has to do without one.
+    What all values of a map have is one path: its names are of the content, and not of
+    the interface.
     """
-    field = _field(place, steps, values, may_lack)
-    if not isinstance(values[0], dict | list) or not any(values):
-        yield field
-    elif isinstance(values[0], list):
-        items = [item for value in values for item in value]
-        # A list of objects is one of documents, of which the last may go.
-        is_of_words = not isinstance(items[0], dict)
-        if is_of_words and all(values) and not (may_lack or Every.ITEM in steps):
-            yield field | {"minItems": 1}
-        yield from _below(place.items or ANYTHING, (*steps, Every.ITEM), items, False)
-    else:
-        if may_lack:
-            yield field
-        yield from _in_object(place, steps, values)
-
-
-def _in_object(
-    place: Shape, steps: PathSteps, values: Sequence[dict[str, Json]]
-) -> Iterator[dict[str, Json]]:
-    """Yield the fields below a path to objects. What all values of a map have is one."""
-    is_map = _is_map(place)
-    parts: dict[PathStep, list[Json]] = defaultdict(list)
-    for value in values:
+    seen.setdefault(steps, (place, []))[1].append(value)
+    if isinstance(value, list):
+        for item in value:
+            _see(place.items or ANYTHING, (*steps, Every.ITEM), item, seen)
+    elif isinstance(value, dict):
+        others = place.keyword("additionalProperties")
+        is_map = not place.properties and isinstance(others, dict)
         for name, part in value.items():
-            parts[Every.VALUE if is_map else name].append(part)
-    for step, inside in parts.items():
-        is_optional = step in place.properties and step not in place.required
-        is_leaf = not isinstance(inside[0], dict)
-        may_lack = len(inside) < len(values) or (is_leaf and is_optional)
-        inner = place.property(str(step)) or ANYTHING
-        yield from _below(inner, (*steps, step), inside, may_lack and not is_map)
+            step = Every.VALUE if is_map else name
+            _see(place.property(name) or ANYTHING, (*steps, step), part, seen)
 
 
-def _field(
-    place: Shape, steps: PathSteps, values: Sequence[Json], may_lack: bool
-) -> dict[str, Json]:
-    """Return a field, with what the schema says of its place.
+def _of_path(steps: PathSteps, seen: Seen) -> Iterator[dict[str, Json]]:
+    """Yield the field of a path, where it says something that those below it do not.
 
-    Where it names the word for what is not set yet, and everything is set, that word
-    would break the application.
+    Where the schema names the word for what is not set yet, and everything is set, that
+    word would break the application.
     """
+    (around, objects), (place, values) = seen[steps[:-1]], seen[steps]
+    step, is_object = steps[-1], isinstance(values[0], dict)
+    may_lack = isinstance(step, str) and len(values) < len(objects)
+    if step in around.properties and not is_object:
+        may_lack |= step not in around.required
     field: dict[str, Json] = {"path": text_of(steps)}
     for keyword in ("type", "enum", "const"):
         if keyword in place.schema:
@@ -164,11 +150,12 @@ def _field(
         field["not"] = {"const": unset}
     if may_lack:
         field["required"] = False
-    return field
-
-
-def _is_map(place: Shape) -> bool:
-    """Return whether an object's names are of the content, and not of the interface."""
-    return not place.properties and isinstance(
-        place.keyword("additionalProperties"), dict
-    )
+    if isinstance(values[0], list) and any(values):
+        # A list of objects is one of documents, of which the last may go.
+        is_of_words = not isinstance(seen[*steps, Every.ITEM][1][0], dict)
+        if may_lack or Every.ITEM in steps or not (is_of_words and all(values)):
+            return
+        field["minItems"] = 1
+    elif is_object and any(values) and not may_lack:
+        return
+    yield field

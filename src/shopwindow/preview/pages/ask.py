@@ -83,8 +83,9 @@ class Answer:
     """An answer: its status and headers, its body for reading, and the same request for
     curl.
 
-    ``value`` is the body as a JSON value, to be folded, whose parts know their
-    ``origin``; None for other formats, and for one that is too long. ``sources`` are the documents that it reads.
+    ``value`` is the body as a JSON value, to be folded; None for other formats, and for
+    one that is too long. ``origins`` knows where its parts come from; None: there is no
+    success. ``sources`` are the documents that it reads.
     """
 
     request: str
@@ -94,6 +95,7 @@ class Answer:
     value: Any
     is_cut: bool
     curl: str
+    origins: AnswerOrigins | None
     sources: tuple[SourceKind, ...]
 
 
@@ -209,8 +211,8 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
     value = None
     if response.media_type == JSON.media_type and not is_cut:
         value = orjson.loads(response.body)
-        if origins is not None and origins.traced == value:
-            value = origins.traced
+        if origins is not None and origins.answer == value:
+            value = origins.answer
     headers = (
         ("Content-Type", response.media_type),
         ("Cache-Control", cache_control(response.lifetime, content.setting("stale"))),
@@ -224,6 +226,7 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         value,
         is_cut,
         _curl(visit, content, operation, request, format.media_type),
+        origins,
         tuple(_sources(visit, origins.read if origins else ())),
     )
 
@@ -237,7 +240,7 @@ def _origins(
 ) -> AnswerOrigins:
     interface = visit.snapshot.interface
     with on_demand(interface.indexes, documents.feeds, content, index_file) as opened:
-        asking = Asking(interface, documents, content, visit.moment, opened)
+        asking = Asking(interface, documents, content, opened)
         return answer_origins(asking, request, visit.app)
 
 
