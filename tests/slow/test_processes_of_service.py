@@ -99,6 +99,50 @@ def test_a_service_that_is_still_starting_ends_when_it_is_asked_to(out: Path, tm
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
+STOPPED = """
+import os, signal, sys
+from shopwindow.service.serve import Service
+
+
+class Nothing:
+    def is_stuck(self):
+        return False
+
+    def stop(self):
+        pass
+
+
+def make():
+    begun = set()
+
+    def stop(frame, event, argument):
+        name = frame.f_code.co_name
+        if event == "call" and name == sys.argv[1] and name not in begun:
+            begun.add(name)
+            os.killpg(0, signal.SIGTERM)
+
+    sys.setprofile(stop)
+    return Nothing()
+
+
+Service(make, bind=["127.0.0.1:0"], workers=1).run()
+"""
+"""A service that is stopped as its worker begins to call a function, by that one's name."""
+
+
+@pytest.mark.parametrize("function", ["asyncio_run", "_serve", "serve", "capture_signals", "startup", "main_loop"])
+def test_a_stop_while_a_worker_begins_to_serve_is_silent(function: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", STOPPED, function],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        start_new_session=True,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_workers_end_with_a_parent_that_is_killed_alone(out: Path, tmp_path: Path) -> None:
     with in_a_group(tmp_path / "server", out, "--workers", "2") as server:
         awaited(lambda: len(server.workers()) == 2)

@@ -34,7 +34,13 @@ from shopwindow.release.pull_notes import PullNote
 from shopwindow.release.releases import Releases
 from shopwindow.service.database.database import Load
 from shopwindow.service.figures import Figures
-from shopwindow.service.readiness import HEALTH, READY, read_fault, readiness
+from shopwindow.service.readiness import (
+    HEALTH,
+    READY,
+    read_fault,
+    readiness,
+    uncached,
+)
 from shopwindow.service.serving import Exchange
 from shopwindow.service.wsgi import Front
 
@@ -102,7 +108,7 @@ class Admin:
         elif path == READY:
             response = self._ready()
         elif path == "/metrics":
-            response = _response(
+            response = uncached(
                 200, CONTENT_TYPE_LATEST, generate_latest(self._registry)
             )
         elif path == "/checks":
@@ -115,7 +121,7 @@ class Admin:
         else:
             paths = (HEALTH, READY, "/checks", *(f"/checks/{name}" for name in checks))
             text = f"{', '.join(paths)} or /metrics\n"
-            response = _response(404, "text/plain", text.encode())
+            response = uncached(404, "text/plain", text.encode())
         return Exchange(response)
 
     def _ready(self) -> Response:
@@ -194,12 +200,7 @@ def _pull_details(note: PullNote) -> dict[str, Any]:
 def _json(is_well: bool, value: Mapping[str, Any]) -> Response:
     status = 200 if is_well else 503
     body = orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
-    return _response(status, "application/json", body)
-
-
-def _response(status: int, media_type: str, body: bytes) -> Response:
-    headers = (("Content-Type", media_type), ("Cache-Control", "no-store"))
-    return Response(status, media_type, body, headers=headers)
+    return uncached(status, "application/json", body)
 
 
 def _age(built: str) -> float | None:

@@ -155,28 +155,20 @@ def open_files() -> None:
     LOG_LINES.inc(0)
 
 
-@never_raises
-def count_log_lines(number: int) -> None:
-    """Count lines of the mobile log that were stored."""
-    LOG_LINES.inc(number)
+count_log_lines = never_raises(LOG_LINES.inc)
+"""Counts so many lines of the mobile log that were stored."""
 
+count_log_failure = never_raises(LOG_FAILURES.inc)
+"""Counts a request whose lines could not be stored."""
 
-@never_raises
-def count_log_failure() -> None:
-    """Count a request whose lines could not be stored."""
-    LOG_FAILURES.inc()
+count_load_failure = never_raises(LOAD_FAILURES.inc)
+"""Counts a release that could not be loaded or was rejected."""
 
 
 @never_raises
 def count_log_refused(application: str, reason: str, number: int) -> None:
     """Count entries that were not admitted. ``reason``: disabled, count or level."""
     LOG_REFUSED.labels(application, reason).inc(number)
-
-
-@never_raises
-def count_load_failure() -> None:
-    """Count a release that could not be loaded or was rejected."""
-    LOAD_FAILURES.inc()
 
 
 @never_raises

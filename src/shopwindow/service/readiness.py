@@ -44,15 +44,14 @@ def readiness(path: str, serving: Serving | None) -> Response:
     answered from it.
     """
     if path == HEALTH:
-        return Response(200, "text/plain", b"ok\n", headers=_headers("text/plain"))
+        return uncached(200, "text/plain", b"ok\n")
     is_ready = not read_fault(serving)
     id = serving.id if serving else ""
     body = b'{"ready":%s,"id":"%s"}\n' % (str(is_ready).lower().encode(), id.encode())
-    status = 200 if is_ready else 503
-    return Response(
-        status, "application/json", body, headers=_headers("application/json")
-    )
+    return uncached(200 if is_ready else 503, "application/json", body)
 
 
-def _headers(media_type: str) -> tuple[tuple[str, str], ...]:
-    return ("Content-Type", media_type), ("Cache-Control", "no-store")
+def uncached(status: int, media_type: str, body: bytes) -> Response:
+    """Return a response to an operator, which no cache may store."""
+    headers = (("Content-Type", media_type), ("Cache-Control", "no-store"))
+    return Response(status, media_type, body, headers=headers)

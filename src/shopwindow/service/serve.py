@@ -41,6 +41,8 @@ from shopwindow.service.worker import (
     ENDING_SIGNALS,
     SILENT_SECONDS,
     Worker,
+    at_signals,
+    end,
 )
 
 if TYPE_CHECKING:
@@ -102,8 +104,7 @@ def serve(settings: Settings, processes: Processes, load: LoadFactory) -> None:
 
     The sockets come first: a service that cannot have its addresses changes nothing.
     """
-    for number in ENDING_SIGNALS:  # until the arbiter has handlers of its own
-        signal.signal(number, lambda *_: sys.exit(0))
+    at_signals(end)  # until the arbiter has handlers of its own
     listeners = _listeners(processes)
     try:
         with metrics_folder() as shared:

@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -88,13 +89,9 @@ class Worker(UvicornWorker):  # type: ignore[misc]
         super().load_wsgi()
 
     def init_signals(self) -> None:
-        """End by an exit, so that what has been noted of requests is written.
-
-        uvicorn repeats the signals that have ended it, once requests are answered.
-        """
+        """End by an exit while the application is made."""
         super().init_signals()
-        for number in ENDING_SIGNALS:
-            signal.signal(number, _end)
+        at_signals(end)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -102,17 +99,27 @@ class Worker(UvicornWorker):  # type: ignore[misc]
         os.kill(os.getpid(), signal.SIGTERM)
 
     def run(self) -> None:
-        """Answer requests until the arbiter orders an end, or has ended."""
+        """Answer requests until the arbiter orders an end, or has ended.
+
+        A signal that comes before uvicorn's handlers is noted (``alive``): an exit
+        would drop coroutines that have not begun, for which Python warns.
+        """
+        at_signals(super().handle_exit)
         try:
             super().run()
         finally:
-            _ignore_signals()
+            at_signals(_ignore)
             faulthandler.dump_traceback_later(DRAIN_SECONDS, exit=True)
             self.wsgi.stop()
 
     async def callback_notify(self) -> None:
-        """Begin the heartbeat as uvicorn asks for it; it also goes on while draining."""
+        """Begin the heartbeat as uvicorn asks for it; it also goes on while draining.
+
+        uvicorn has its handlers by now, and gets a signal that came before.
+        """
         self._beats = self._beats or asyncio.create_task(self._beat())
+        if not self.alive:
+            os.kill(os.getpid(), signal.SIGTERM)
 
     async def _beat(self) -> None:
         while os.getppid() == self.ppid:
@@ -125,13 +132,17 @@ class Worker(UvicornWorker):  # type: ignore[misc]
         os._exit(1)
 
 
-def _end(number: int, frame: FrameType | None) -> None:
+def at_signals(handler: Callable[[int, FrameType | None], object]) -> None:
+    """Call a handler at each signal that ends this process."""
+    for number in ENDING_SIGNALS:
+        signal.signal(number, handler)
+
+
+def end(number: int, frame: FrameType | None) -> None:
     """End this process. A further signal changes nothing about that."""
-    _ignore_signals()
+    at_signals(_ignore)
     sys.exit(0)
 
 
-def _ignore_signals() -> None:
+def _ignore(number: int, frame: FrameType | None) -> None:
     """Do nothing at a signal. SIG_IGN would make Python report one that waits."""
-    for number in ENDING_SIGNALS:
-        signal.signal(number, lambda *_: None)
