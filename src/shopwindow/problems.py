@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 Pointer = tuple[str | int, ...]
 """The way from a document's root to a place in it: keys and list positions."""
@@ -24,8 +24,7 @@ not exist.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A stretch of a file.
 
     Lines and columns count from 1, columns in characters. The end is exclusive.

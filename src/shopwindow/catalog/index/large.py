@@ -380,5 +380,5 @@ def _moved(problem: Problem, lines: int) -> Problem:
     place = problem.place
     if place is None or lines == 0:
         return problem
-    moved = replace(place, line=place.line + lines, end_line=place.end_line + lines)
+    moved = place._replace(line=place.line + lines, end_line=place.end_line + lines)
     return replace(problem, place=moved)

@@ -496,7 +496,7 @@ class _ValueReader:
             allowed = 'quotes around it, as in "{{ base_url }}/logo.png"'
             fault = self._malformed("yaml.key", event, found, allowed, pointer)
             column = fault.place.column - is_second_brace
-            return replace(fault, place=replace(fault.place, column=column))
+            return replace(fault, place=fault.place._replace(column=column))
         return self._malformed(
             "yaml.key", event, "a list or an object as a key", "text as a key", pointer
         )
