@@ -35,7 +35,8 @@ def test_no_line_of_ics_is_longer_than_its_rfc_allows() -> None:
     ("start", "end", "words"),
     [
         ("2026-11-27", "2026-11-27", "Error: --to 2026-11-27: must be after 2026-11-27"),
-        ("soon", "2026-11-27", "soon: Invalid isoformat string"),
+        ("soon", "2026-11-27", "Error: --from soon: 'soon' does not exist in the calendar; write 2026-11-27, "),
+        ("2026-11-27", "2026-13-40", "Error: --to 2026-13-40: '2026-13-40' does not exist in the calendar; write "),
     ],
 )
 def test_what_cannot_be_meant_is_refused(start: str, end: str, words: str) -> None:

@@ -86,6 +86,12 @@ def test_what_does_not_exist_is_no_instant(text: str) -> None:
         schedule.instant(text, schedule.zone(NEW_YORK))
 
 
+@pytest.mark.parametrize("text", ["soon", "27.11.2026", "2026-13-40", "2026-13-40 06:00", "2026-11-27 06:60"])
+def test_what_no_calendar_has_is_said_in_our_words(text: str) -> None:
+    with pytest.raises(ValueError, match=rf"^'{text}' does not exist in the calendar$"):
+        schedule.instant(text, schedule.zone(NEW_YORK))
+
+
 ZONES = st.sampled_from([*schedule.zone_names()])
 MINUTES = st.datetimes(datetime(1973, 1, 1), datetime(2037, 12, 31)).map(lambda at: at.replace(second=0, microsecond=0))
 

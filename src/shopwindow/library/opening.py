@@ -142,13 +142,13 @@ def require_folder(content: Path) -> None:
         raise Misuse("content", f"{content}: there is no such folder")
 
 
-def moment_of(at: str | None, documents: Documents) -> datetime:
-    """Return the instant that a text names, in the content's time zone.
+def moment_of(at: str | None, documents: Documents, option: str = "at") -> datetime:
+    """Return the instant that the text of an option names, in the content's time zone.
 
     ``at`` is RFC 3339, or a local time or a day; None is now. Raises Misuse for any
     other text.
     """
-    return schedule.moment_of(at, documents.zone)
+    return schedule.moment_of(at, documents.zone, option)
 
 
 def first_problem(checked: Checked) -> str:

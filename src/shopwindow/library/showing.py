@@ -125,10 +125,10 @@ def calendar(
     CALENDAR_DAYS after the start. Raises Misuse where the end is not after the start.
     """
     documents = content.documents
-    first = moment_of(start, documents)
+    first = moment_of(start, documents, "from")
     last = first + timedelta(days=CALENDAR_DAYS)
     if end is not None:
-        last = moment_of(end, documents)
+        last = moment_of(end, documents, "to")
     if last <= first:
         raise Misuse("to", f"{end}: must be after {start or 'now'}")
     return calendar_of(documents, content.interface.kinds, first, last)

@@ -8,6 +8,7 @@ Between two boundaries, builds of the same files write the same release.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta
 from functools import cache
@@ -37,7 +38,7 @@ WRITTEN = re.compile(
 )
 """An instant as editors write it: a day, perhaps a time of day, perhaps a zone."""
 
-_LOCAL = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2}) ([0-9]{1,2}):([0-9]{2})")
+_LOCAL = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2} ([01]?[0-9]|2[0-3]):[0-9]{2}")
 
 _ONE_DIGIT_HOUR = re.compile(
     r"((?:[0-9]{4}-[0-9]{2}-[0-9]{2} )?)([0-9]:[0-5][0-9](?: .*)?)"
@@ -139,11 +140,10 @@ def local_time(text: str, where: ZoneInfo) -> datetime:
 
 def _on_clocks(text: str) -> datetime:
     """Return the day and time that clocks show. Raises ValueError where there is none."""
-    match = _LOCAL.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is no day and time")
-    year, month, day, hour, minute = map(int, match.groups())
-    return datetime(year, month, day, hour, minute)
+    if _LOCAL.fullmatch(text):
+        with suppress(ValueError):
+            return datetime.fromisoformat(full_clock(text))
+    raise ValueError(f"{text!r} does not exist in the calendar")
 
 
 def first_instant(day: date, where: ZoneInfo) -> datetime:
@@ -166,8 +166,11 @@ def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
     in a zone that ``text`` names.
     """
     written = WRITTEN.fullmatch(text)
+    try:
+        moment = datetime.fromisoformat(written["day"] if written else text)
+    except ValueError:
+        raise ValueError(f"{text!r} does not exist in the calendar") from None
     if written is None:
-        moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
             raise ValueError(f"{text} has no offset, which names the zone")
         return moment.astimezone(UTC)
@@ -178,7 +181,7 @@ def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
         if written["zone"]:
             _require_once(local, where)
         return local_time(local, where)
-    day = date.fromisoformat(written["day"])
+    day = moment.date()
     return first_instant(day + timedelta(days=1) if ends else day, where)
 
 
@@ -211,7 +214,7 @@ def _require_once(text: str, where: ZoneInfo) -> None:
         raise OccursTwice(text, first, second)
 
 
-def moment_of(at: str | None, where: ZoneInfo) -> datetime:
+def moment_of(at: str | None, where: ZoneInfo, option: str = "at") -> datetime:
     """Return the instant that an option names.
 
     ``at`` is RFC 3339, or a local time or a day, in the zone ``where`` or in one that
@@ -229,7 +232,7 @@ def moment_of(at: str | None, where: ZoneInfo) -> datetime:
             )
         return moment
     except (ValueError, OverflowError) as error:
-        raise Misuse("at", f"{at}: {misread(at, error)}") from None
+        raise Misuse(option, f"{at}: {misread(at, error)}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,10 +45,7 @@ def instant_at(
         allowed = f"{error.first} or {error.second}"
         return Finding("time.exists", pointer, str(error), allowed)
     except ValueError as error:
-        found = str(error)
-        if "clock" not in found:
-            found = f"{text!r} does not exist in the calendar"
-        return Finding("time.exists", pointer, found, "a time that exists")
+        return Finding("time.exists", pointer, str(error), "a time that exists")
 
 
 def windows(case: Case) -> RuleFindings:
