@@ -67,7 +67,7 @@ class FolderReading:
         self.slips: list[Problem] = []
         self.recognized: LineGroups = {}
         self.at_least = False
-        self.allowed: dict[str, list[AllowComment]] = {}
+        self.allowed: dict[str, Sequence[AllowComment]] = {}
         self.locator = Locator(folder, sources, schemas)
         self._folder = folder
         self._by_path = {source.path: source for source in sources}

@@ -87,10 +87,10 @@ class Memory:
             self._recall(key, sources)
         before = self._files  # a thread of the preview may remember others meanwhile
         known = {
-            source.path: before[source.path]
+            source.path: parsed
             for source in sources
-            if source.path in before
-            and before[source.path].source.state == source.state
+            if (parsed := before.get(source.path))
+            and (parsed.source is source or parsed.source.state == source.state)
         }
         started = time.time_ns()
         changed = [source for source in sources if source.path not in known]
@@ -119,7 +119,8 @@ class Memory:
         path = self.file(FILES)
         if path is None:
             return
-        head, _, content = path.read_bytes().partition(b"\n")
+        with path.open("rb") as file:
+            head, content = file.readline(), file.read()
         if orjson.loads(head) != [self._key, crc32(content)]:
             return
         for state, listed, documents in orjson.loads(content):

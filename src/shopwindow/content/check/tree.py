@@ -74,9 +74,9 @@ class Parsed:
     valid: bool = True
     lost: bool = False
     unrendered: list[Pointer] = field(default_factory=list)
-    flawed: list[tuple[str, Pointer]] = field(default_factory=list)
-    warnings: list[Problem] = field(default_factory=list)
-    allowed: list[AllowComment] = field(default_factory=list)
+    flawed: Sequence[tuple[str, Pointer]] = ()
+    warnings: Sequence[Problem] = ()
+    allowed: Sequence[AllowComment] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -261,12 +261,11 @@ def _rendered(file: YamlText, names: expressions.Names | None, parsed: Parsed) -
         return value
     faults: list[expressions.Unrendered] = []
     rendered = expressions.render(value, names, faults.append)
-    spots = file.spots if faults else {}
     for unrendered in faults:
         pointer = unrendered.pointer
         parsed.unrendered.append(pointer)
         if not unrendered.reported:
-            place = yaml.place_at(spots, pointer)
+            place = yaml.place_at(file.spots, pointer)
             problem = unrendered.finding.problem(parsed.source.path, pointer, place)
             parsed.problems.append(problem)
     return rendered
@@ -319,7 +318,7 @@ def _not_xml(
     findings = not_xml(documents if listed else documents[0])
     try:
         spots = text_of(folder, source).spots if findings else {}
-    except (Malformed, OSError):  # changed since it was read
+    except Malformed:  # changed since it was read
         spots = {}
     return [
         finding.problem(
