@@ -16,7 +16,7 @@ from shopwindow.edge.rules import digest, rules
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import Operation
-from shopwindow.library.checking import refused_by_contracts
+from shopwindow.library.holding import refused_by_contracts
 from shopwindow.library.opening import (
     OpenedContent,
     checked_content,

@@ -1,36 +1,27 @@
-"""Checking a content folder: its files, its rules, and the contracts of apps that it must keep."""
+"""Checking a content folder: its files, its rules, and, where it has some, the contracts of apps."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from shopwindow.content.check.folder import MAX_PROBLEMS, Checked, CheckOptions
 from shopwindow.content.check.memory import Memory
-from shopwindow.content.documents.documents import Documents, live
 from shopwindow.content.reading.revision import commit_of, exported
-from shopwindow.content.reading.scratch import scratch
 from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.collections import Declared
 from shopwindow.interface.contracts import CONTRACT
 from shopwindow.interface.interface import Interface
 from shopwindow.library.opening import (
     checked_content,
     declared,
-    moment_of,
     opened,
     require_folder,
 )
 from shopwindow.problems import Failure, Level, Misuse, Problem
-from shopwindow.release.ahead import build_chain
-from shopwindow.release.contracts import ContractsBroken, hold
-from shopwindow.release.indexes import index_state, on_demand
-from shopwindow.release.order import Asking, BuildOrder
 from shopwindow.release.released import NoRelease
 from shopwindow.release.released import documents as released_documents
-from shopwindow.release.releases import Releases
 
 
 def check(
@@ -84,10 +75,12 @@ def check(
     )
     prepared = declared(interface, content)
     checked = checked_content(prepared, content, options)
-    if checked.documents is not None:
-        checked = _held(
-            prepared, content, checked, checked.documents, options, ahead, steps
-        )
+    documents = checked.documents
+    if documents is not None and (ahead or documents.of(CONTRACT)):
+        # Here, because few folders have contracts, and what builds takes 13 ms.
+        from shopwindow.library.holding import held
+
+        checked = held(prepared, content, checked, documents, options, ahead, steps)
     return replace(checked, warnings=[*incomparable, *checked.warnings])
 
 
@@ -117,69 +110,3 @@ def _of_revision(
         for kind in content_then.interface.kinds
         if kind.identity is not None and not kind.streamed
     }
-
-
-def _held(
-    declared: Declared,
-    content: Path,
-    checked: Checked,
-    documents: Documents,
-    options: CheckOptions,
-    ahead: timedelta,
-    steps: Steps,
-) -> Checked:
-    """Return the outcome of a check with what breaks contracts, or with what ends the
-    releases that a build would write ahead.
-    """
-    moment = moment_of(options.at, documents)
-    try:
-        if ahead:
-            order = BuildOrder(
-                declared.interface,
-                documents,
-                declared.schemas,
-                moment,
-                lambda live: "",
-                options.memory.program,
-                {},
-                options.jobs,
-                steps=steps,
-                accept=lambda asking, digests: hold(
-                    asking, digests, declared, content, options
-                ),
-            )
-            with scratch() as folder:
-                built = build_chain(order, Releases(folder), ahead)
-            if built.broken:
-                raise built.broken
-        elif documents.of(CONTRACT):
-            _hold_at(moment, declared, content, documents, options)
-    except ContractsBroken as broken:
-        return refused_by_contracts(checked, broken)
-    return checked
-
-
-def _hold_at(
-    moment: datetime,
-    declared: Declared,
-    content: Path,
-    documents: Documents,
-    options: CheckOptions,
-) -> None:
-    """Raise ContractsBroken where what is live at an instant breaks a contract."""
-    interface = declared.interface
-    published = live(documents, moment, interface.kinds, interface.clocks)
-    feeds = documents.feeds
-    digests = {
-        index.name: index_state(index, feeds[index.name], published, "")
-        for index in interface.indexes
-        if index.name in feeds and options.memory.folder is not None
-    }
-    with on_demand(interface.indexes, feeds, published, jobs=options.jobs) as opened:
-        asking = Asking(interface, documents, published, opened)
-        hold(asking, digests, declared, content, options)
-
-
-def refused_by_contracts(checked: Checked, broken: ContractsBroken) -> Checked:
-    """Return the outcome of a check with what breaks contracts."""
-    return replace(checked, documents=None, problems=broken.problems, more=broken.more)
