@@ -26,7 +26,7 @@ def documents(count: int) -> list[dict[str, Any]]:
     return [product(id, " ".join(source.choices(WORDS, k=4)), typeName="SHOE") for id in range(1, count + 1)]
 
 
-SAMPLES = [orjson.dumps(document) for document in documents(400)]
+SAMPLES = [orjson.dumps(document) for document in documents(FEWEST_SAMPLES + 100)]
 
 
 def test_what_was_packed_is_unpacked_with_a_dictionary_and_without() -> None:
@@ -47,12 +47,12 @@ def test_the_same_samples_give_the_same_dictionary() -> None:
 
 
 def test_few_samples_long_ones_and_empty_ones_give_none() -> None:
-    long = [b"x" * (LONGEST_SAMPLE + 1)] * 500
-    assert [trained(some) for some in (SAMPLES[: FEWEST_SAMPLES - 1], long, [b""] * 500)] == [b"", b"", b""]
+    long = [b"x" * (LONGEST_SAMPLE + 1)] * FEWEST_SAMPLES
+    assert [trained(some) for some in (SAMPLES[: FEWEST_SAMPLES - 1], long, [b""] * FEWEST_SAMPLES)] == [b"", b"", b""]
 
 
 def test_only_a_catalog_that_is_large_enough_has_a_dictionary(tmp_path: Path) -> None:
-    few, many = documents(FEWEST_SAMPLES - 1), documents(400)
+    few, many = documents(FEWEST_SAMPLES - 1), documents(FEWEST_SAMPLES + 100)
     indexes = [index(tmp_path, *few), index(tmp_path, *many)]
     assert [bool(each.file.meta["dictionary"]) for each in indexes] == [False, True]
     for found, some in zip(indexes, (few, many), strict=True):
