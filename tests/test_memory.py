@@ -61,10 +61,10 @@ QUESTIONS: dict[str, Callable[[library.OpenedContent], Any]] = {
 }
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_a_question_has_the_same_answer_with_and_without_a_memory(sample: Path, tmp_path: Path, question: str) -> None:
-    def answer(memory: Memory | None = None) -> Any:
-        return QUESTIONS[question](library.opened(INTERFACE, sample, jobs=1, memory=memory))
+def test_every_question_has_the_same_answer_with_and_without_a_memory(sample: Path, tmp_path: Path) -> None:
+    def answer(memory: Memory | None = None) -> dict[str, Any]:
+        content = library.opened(INTERFACE, sample, jobs=1, memory=memory)
+        return {name: question(content) for name, question in QUESTIONS.items()}
 
     cold, held = answer(), Memory(tmp_path / "memory")
     assert [answer(Memory(tmp_path / "memory")), answer(held), answer(held)] == [cold] * 3

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.content import ROOT
+from harness.content import ROOT, Memory
+from harness.program import aged
 from shopwindow import library
 from shopwindow.shop import INTERFACE
 
@@ -796,22 +797,51 @@ def plant(content: Path, edits: tuple[Edit, ...]) -> None:
         file.write_text(text, encoding="utf-8")
 
 
+def mend(folder: Path, content: Path, edits: tuple[Edit, ...]) -> None:
+    """Make a folder what it was before the edits: a copy of the content."""
+    for path, _, _ in edits:
+        if (content / path).exists():
+            shutil.copy2(content / path, folder / path)
+            continue
+        (folder / path).unlink()
+        if not (content / path).parent.exists():
+            (folder / path).parent.rmdir()
+
+
 SENTENCES = dict(
     line.split(": ", 1) for line in (Path(__file__).parent / "mistakes.txt").read_text(encoding="utf-8").splitlines()
 )
 """What an editor reads of each mistake, by its name."""
 
 
+@pytest.fixture(scope="module")
+def memories(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, tuple[Path, Memory]]:
+    """A copy of each content, and a memory of its files: only what a mistake has edited is read again."""
+    copies = {}
+    for content in (SAMPLE, MINIMAL):
+        folder = tmp_path_factory.mktemp("mistakes")
+        copies[content] = shutil.copytree(content, folder / "content"), Memory(folder / "memory")
+        aged(folder / "content")
+    return copies
+
+
 @pytest.mark.parametrize(
     ("name", "content", "edits", "rule", "where"), MISTAKES, ids=[mistake[0] for mistake in MISTAKES]
 )
 def test_one_mistake_is_one_problem_in_one_sentence(
-    tmp_path: Path, name: str, content: Path, edits: tuple[Edit, ...], rule: str, where: str
+    memories: dict[Path, tuple[Path, Memory]],
+    name: str,
+    content: Path,
+    edits: tuple[Edit, ...],
+    rule: str,
+    where: str,
 ) -> None:
-    folder = tmp_path / "content"
-    shutil.copytree(content, folder)
+    folder, memory = memories[content]
     plant(folder, edits)
-    (problem,) = library.check(INTERFACE, folder).problems
+    try:
+        (problem,) = library.check(INTERFACE, folder, jobs=1, memory=memory).problems
+    finally:
+        mend(folder, content, edits)
     place = f"{problem.path}:{problem.place.line}" if problem.place else problem.path
     assert (problem.rule, place) == (rule, where)
     near = f"; did you mean {problem.nearest}?" if problem.nearest else ""

@@ -3,7 +3,7 @@
 import json
 import os
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from harness.program import (
     shopping,
     shopwindow,
 )
+from shopwindow.interface.digests import keyed
 from shopwindow.interface.limits import LIMITS
 from shopwindow.problems import Refusal
 from shopwindow.retail.codes.issuing import keep
@@ -57,10 +58,6 @@ def guess(shop: Shopping, code: str = "WRONG", address: str = "192.0.2.1", **mor
     return "success"
 
 
-def address(number: int) -> str:
-    return f"198.{18 + number // 65536}.{number // 256 % 256}.{number % 256}"
-
-
 def test_a_site_of_ipv6_is_wrong_eight_times_as_often_as_a_network(shop: Shopping) -> None:
     said = Counter(guess(shop, address=f"2001:db8:0:{number:x}::1") for number in range(170))
     assert said == {"INVALID_CODE": 160, "TOO_MANY_INVALID_CODES": 10}
@@ -82,28 +79,16 @@ def test_all_guesses_of_an_application_slow_down_together(shop: Shopping) -> Non
     assert [guess(shop, address="192.0.2.3", at=later) for _ in range(9)] == ["INVALID_CODE"] * 9
 
 
-def fill(shop: Shopping, number: int, at: datetime = NOW) -> None:
-    """So many wrong codes, each from an address of its own."""
-    start = fill.used  # type: ignore[attr-defined]
-    fill.used = start + number  # type: ignore[attr-defined]
-    for each in range(start, start + number):
-        assert guess(shop, address=address(each), at=at) == "INVALID_CODE"
-
-
-fill.used = 0  # type: ignore[attr-defined]
-
-
-def test_beyond_the_last_limit_no_address_is_answered_but_the_shops_own_server(
-    shop: Shopping, database: Database
-) -> None:
-    from shopwindow.interface.digests import keyed
-
+def fill(shop: Shopping, number: int) -> None:
+    """Count so many wrong codes of the application, as if each came from an address of its own."""
     name = keyed("wrong codes of phone", SECRET)
-    database.write(
-        lambda verbs: [
-            verbs[LIMITS].count(name, MAX_WRONG_CODES, WRONG_CODES_SECONDS, NOW) for _ in range(MAX_WRONG_CODES)
-        ]
+    shop.database.write(
+        lambda verbs: [verbs[LIMITS].count(name, MAX_WRONG_CODES, WRONG_CODES_SECONDS, NOW) for _ in range(number)]
     )
+
+
+def test_beyond_the_last_limit_no_address_is_answered_but_the_shops_own_server(shop: Shopping) -> None:
+    fill(shop, MAX_WRONG_CODES)
     assert guess(shop, "RIGHT-0", "192.0.2.4") == "TOO_MANY_INVALID_CODES"
     assert guess(shop, "RIGHT-0", "192.0.2.4", application="tablet") == "success"
     assert at_the_shops_server(shop, "RIGHT-1", "R1") == 200
