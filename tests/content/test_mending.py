@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.content import EVENT, MINIMAL, STORE, CheckOptions, check, edit, program_schemas, write_files
+from harness.content import EVENT, MINIMAL, STORE, CheckOptions, check, edit, examples, program_schemas, write_files
 from harness.program import Checked
 from shopwindow import library
 from shopwindow.content.editing.mending import Repair, repair
@@ -156,7 +156,7 @@ _comments = st.sampled_from(["", "", "# a note\n", "\n", "  # <5.10>, nmae: 'x'\
 _behind = st.sampled_from(["", "", "  # to the end", ' # it\'s "so"', "   "])
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     mistakes=st.sets(st.sampled_from(list(MISTAKES)), min_size=1),
     order=st.permutations([*REST, "links"]),

@@ -178,15 +178,15 @@ def of_wrong_shape(operation: Operation) -> dict[str, tuple[bytes, str]]:
     schema = json.loads((ROOT / "schemas" / operation.request_schema).read_bytes())
     bodies = {
         f"a list of {part.decode()} at the top": (repeated(part, b"[", b"]", between=b","), JSON)
-        for part in (b"{}", b"[]", b"[[]]", b"null", json.dumps(schema["examples"][0]).encode())
+        for part in (b"{}", b"[[]]", json.dumps(schema["examples"][0]).encode())
     }
     for name in schema["properties"]:
-        for part in (b"{}", b"[]", b"[[[[]]]]", b'{"a":1}', b"1"):
+        for part in (b"{}", b"[[[[]]]]", b"1"):
             count = (MIB - 100) // (len(part) + 1)
             body = b'{"%s":[' % name.encode() + b",".join([part] * count) + b"]}"
             bodies[f"{name}: {count:,} of {part.decode()}"] = body, JSON
         item = _element(name, schema["examples"][0].get(name, ""))
-        for part in (item, b"<%s/>" % name.encode(), b"<%s><a/></%s>" % (name.encode(), name.encode())):
+        for part in (item, b"<%s><a/></%s>" % (name.encode(), name.encode())):
             count = min(20_000, (MIB - 100) // len(part))
             bodies[f"{count:,} times {part[:60].decode()}"] = b"<a>" + part * count + b"<b/></a>", XML
     return bodies

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from harness.content import ROOT
+from harness.content import ROOT, examples
 from harness.servers import environment
 from harness.waits import PATIENCE, awaited
 from shopwindow.edge.rules import SERVICE_TIMEOUT_SECONDS
@@ -216,7 +216,7 @@ class Scripted:
 WORDS = ("stores", "away", "waits", "slow", "lost", "full", "bug", "unknown, stored", "unknown, not stored")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=12), st.lists(st.booleans(), min_size=1, max_size=12))
 def test_whoever_writes_is_answered_once_whatever_fails(script: list[str], repeatable: list[bool]) -> None:
     """Each is stored once, refused and not stored, or has an answer that says that nobody knows."""
