@@ -95,7 +95,7 @@ class Problem:
 
     def order(self) -> tuple[str, int, int, str, str]:
         """Return a key that sorts problems by where they are."""
-        line, column = (self.place.line, self.place.column) if self.place else (0, 0)
+        line, column = self.place[:2] if self.place else (0, 0)
         return (self.path, line, column, self.rule, self.found)
 
 

@@ -135,8 +135,7 @@ def _behind_anchor(file: YamlText, place: Place) -> Place | None:
         return place
     if re.search(rf"\*{re.escape(anchor[1])}(?![\w-])", file.text):
         return None
-    column = place.column + anchor.end()
-    return Place(place.line, column, place.end_line, place.end_column)
+    return place._replace(column=place.column + anchor.end())
 
 
 def _written(meant: Json, written: str) -> str:

@@ -55,7 +55,7 @@ class YamlText:
     text: str
     is_feed: bool = False
 
-    @cached_property
+    @property
     def value(self) -> Json:
         """What the file says, as far as it can be read."""
         if self.stop:

@@ -12,7 +12,7 @@ anchor, so a few lines could otherwise stand for a value of any size.
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -101,8 +101,9 @@ class Spot(NamedTuple):
     key: Place | None = None
 
 
-KeepPlace = Callable[[Pointer, Any, Any], None]
-"""Called with each value's pointer, the event of its key, and its start and end marks.
+Marks = dict[Pointer, tuple[Any, Any, Any]]
+"""The event of each value's key, if it has one, and libyaml's marks of where the value
+starts and ends.
 """
 
 
@@ -142,34 +143,45 @@ def _every_fault(text: str) -> Malformed | None:
     faults: list[Malformed] = []
     value = None
     try:
-        value = _ValueReader(text, lambda pointer, key, value: None, faults).document()
+        value = _ValueReader(text, {}, faults).document()
     except Malformed as last:
         if last.rule == "yaml.quote":  # what stands behind the quote means nothing
-            faults = [one for one in faults if _begins_before(one, last)]
+            faults = [one for one in faults if one.place[:2] < last.place[:2]]
         # On the line of the fault before it, it is a consequence of that.
         if not faults or faults[-1].place.line != last.place.line:
             faults.append(last)
     return replace(faults[0], more=tuple(faults[1:]), value=value) if faults else None
 
 
-def _begins_before(one: Malformed, other: Malformed) -> bool:
-    first, second = one.place, other.place
-    return (first.line, first.column) < (second.line, second.column)
-
-
-def locate(text: str) -> dict[Pointer, Spot]:
+def locate(text: str) -> Mapping[Pointer, Spot]:
     """Return where every value of a YAML text stands.
 
     Raises Malformed at a fault that reading cannot go beyond.
     """
-    spots: dict[Pointer, Spot] = {}
+    marks: Marks = {}
+    _ValueReader(text, marks, []).document()
+    return _MarkedSpots(marks)
 
-    def record(pointer: Pointer, key: Any, marks: tuple[Any, Any]) -> None:
-        key_place = _place(key.start_mark, key.end_mark) if key else None
-        spots[pointer] = Spot(_place(*marks), key_place)
 
-    _ValueReader(text, record, []).document()
-    return spots
+class _MarkedSpots(Mapping[Pointer, Spot]):
+    """Where values stand, by libyaml's marks.
+
+    A spot is made when somebody asks for it. Few are asked for, and to make all of them
+    takes a third longer.
+    """
+
+    def __init__(self, marks: Marks) -> None:
+        self._marks = marks
+
+    def __getitem__(self, pointer: Pointer) -> Spot:
+        key, start, end = self._marks[pointer]
+        return Spot(_place(start, end), key and _place(key.start_mark, key.end_mark))
+
+    def __iter__(self) -> Iterator[Pointer]:
+        return iter(self._marks)
+
+    def __len__(self) -> int:
+        return len(self._marks)
 
 
 def spot(spots: Mapping[Pointer, Spot], pointer: Pointer) -> Spot | None:
@@ -233,20 +245,20 @@ _TEXT_KEY = "text as a key, in quotes"
 class _ValueReader:
     """Builds one value from libyaml's events.
 
-    ``record``: called with the place of each value; without it, no pointers are
-    recorded either. ``faults``: where to put faults that reading can go beyond; without
-    it, reading ends at the first.
+    ``marks``: where to put the marks of each value; without it, no pointers are recorded
+    either. ``faults``: where to put faults that reading can go beyond; without it,
+    reading ends at the first.
     """
 
     def __init__(
-        self, text: str, record: KeepPlace | None, faults: list[Malformed] | None = None
+        self, text: str, marks: Marks | None, faults: list[Malformed] | None = None
     ) -> None:
         parser, events, self._error = libyaml()
         if not text.isascii() and _LINE_ENDS.search(text):
             raise unprintable(text)
         self._events = events
         self._text = text
-        self._record = record
+        self._marks = marks
         self._faults = faults
         # Anchor → its value, how many values that is and how many levels; None while
         # the value is still being read, so that an alias within it is recognized.
@@ -307,8 +319,8 @@ class _ValueReader:
             )
         if kind is events.AliasEvent:
             value = self._alias(event, pointer, depth)
-            if self._record:
-                self._record(pointer, key, (event.start_mark, event.end_mark))
+            if self._marks is not None:
+                self._marks[pointer] = key, event.start_mark, event.end_mark
             return value
         if event.tag is not None:
             self._report(self._malformed("yaml.tag", event, *_tag(event), pointer))
@@ -332,8 +344,8 @@ class _ValueReader:
             value, end = self._mapping(pointer, depth)
         else:
             value, end = self._sequence(pointer, depth)
-        if self._record:
-            self._record(pointer, key, (event.start_mark, end))
+        if self._marks is not None:
+            self._marks[pointer] = key, event.start_mark, end
         if anchor is not None:
             self._anchors[anchor] = (
                 value,
@@ -368,7 +380,8 @@ class _ValueReader:
 
     def _mapping(self, pointer: Pointer, depth: int) -> tuple[Json, Any]:
         ending = self._events.MappingEndEvent
-        record, following, node = self._record, self._next, self._node
+        keeps = self._marks is not None
+        following, node = self._next, self._node
         value: dict[str, Json] = {}
         repeated: list[Malformed] = []
         while True:
@@ -393,7 +406,7 @@ class _ValueReader:
                 repeated.append(fault)
             value[key] = node(
                 following(),
-                (*pointer, key) if record else pointer,
+                (*pointer, key) if keeps else pointer,
                 key_event,
                 depth + 1,
             )
@@ -425,7 +438,7 @@ class _ValueReader:
             value.append(
                 self._node(
                     event,
-                    (*pointer, len(value)) if self._record else pointer,
+                    (*pointer, len(value)) if self._marks is not None else pointer,
                     None,
                     depth + 1,
                 )
@@ -604,7 +617,7 @@ class _ValueReader:
             before = self._text[: error.problem_mark.index]
             (self._faults or []).clear()
             try:
-                _ValueReader(before, self._record, self._faults).document()
+                _ValueReader(before, self._marks, self._faults).document()
             except Malformed as fault:
                 return fault
         if (
