@@ -172,7 +172,7 @@ def test_a_call_with_more_than_one_parameter_keeps_its_groups_in_the_targets_ord
     ] == [
         (FileTarget(rf"store/v2/stores/({id})", r"store/v2/stores/\1"),),
         (FileTarget(rf"x\?storeId=({id})\&storeNumber=({id})", r"x;storeId=\1;storeNumber=\2"),),
-        (FileTarget(rf"({id})/events\?(storeId={id})", r"\1/events;\2"),),
+        (FileTarget(rf"({id})/events\?storeId=({id})", r"\1/events;storeId=\2"),),
     ]
 
 

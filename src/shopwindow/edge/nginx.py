@@ -156,11 +156,6 @@ def key(text: str) -> str:
     return quoted(text if len(text) <= _MAX_HASHED else f"~*^{re.escape(text)}$")
 
 
-def exact(text: str) -> str:
-    """Write an entry of a map that compares with case."""
-    return quoted(f"~^{re.escape(text)}$")
-
-
 def host(name: str) -> str:
     """Write a server's name, or an entry of a map of hosts."""
     return name if len(name) <= _MAX_HASHED else quoted(f"~^{re.escape(name)}$")
@@ -179,8 +174,8 @@ def _keys(keys: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     spellings = Counter(each.lower() for each in keys)
     for api_key, application in sorted(keys.items()):
         is_only = spellings[api_key.lower()] == 1
-        entry = quoted(api_key) if is_only else exact(api_key)
-        yield entry, quoted(f"{application} {api_key}")
+        entry = api_key if is_only else f"~^{api_key}$"
+        yield quoted(entry), quoted(f"{application} {api_key}")
 
 
 def _errors(errors: Iterable[Error]) -> Iterator[tuple[int, Error]]:

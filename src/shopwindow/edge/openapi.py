@@ -6,7 +6,7 @@ schemas become components (`components`), and so do refusals whose words are the
 everywhere (`refusals`).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
@@ -54,7 +54,6 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
             _operation(operation, refusals, content, components, sampled)
         )
     families = dict.fromkeys(each.family for each in operations if each.family)
-    _relieve_of_cookies(components, operations, content)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -72,21 +71,6 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
             "responses": dict(sorted(refusals.shared.items())),
         },
     }
-
-
-def _relieve_of_cookies(
-    components: Components, operations: Iterable[Operation], content: Content
-) -> None:
-    """Let a body do without a property that a cookie may give."""
-    for operation in operations:
-        if operation.cookie and content.setting(operation.cookie.setting):
-            schema = components.schemas[
-                components.name_of_body(operation.request_schema)
-            ]
-            by_cookie = operation.cookie.property
-            schema["required"] = [
-                name for name in schema["required"] if name != by_cookie
-            ]
 
 
 _API_KEY = {"type": "apiKey", "in": "header", "name": API_KEY_HEADER}
@@ -114,6 +98,7 @@ def _operation(
         }
     responses |= refusals.of(operation)
     rules = " ".join(_rules(operation))
+    by_cookie = _cookie(operation, content)
     value = {
         "operationId": operation.name,
         **({"tags": [operation.family]} if operation.family else {}),
@@ -125,7 +110,7 @@ def _operation(
             *([_IDEMPOTENCY_KEY] if operation.method == "POST" else []),
             *([_IF_MATCH] if operation.tagged else []),
             *([_IF_NONE_MATCH] if is_read else []),
-            *_cookies(operation, content),
+            *by_cookie,
         ],
         "responses": responses,
     }
@@ -135,17 +120,22 @@ def _operation(
             "required": not operation.body_optional,
             "content": media,
         }
+        if operation.cookie and by_cookie:  # then the body may do without
+            name = components.name_of_body(operation.request_schema)
+            components.schemas[name]["required"].remove(operation.cookie.property)
     if operation.order_host:
         value["servers"] = [{"url": content.setting("order_base_url")}]
     return value
 
 
-def _cookies(operation: Operation, content: Content) -> Iterator[Json]:
-    """Yield the cookie that may give a property of the body, if site.yaml names one."""
+def _cookie(operation: Operation, content: Content) -> list[Json]:
+    """Return the cookie that may give a property of the body, if site.yaml names one."""
     cookie = operation.cookie
-    if cookie and (name := content.setting(cookie.setting)):
-        about = f"Stands for {cookie.property} where the body has none."
-        yield _optional(name, "cookie", about, 100, "^[0-9A-Za-z-]+$")
+    name = content.setting(cookie.setting) if cookie else None
+    if not cookie or not name:
+        return []
+    about = f"Stands for {cookie.property} where the body has none."
+    return [_optional(name, "cookie", about, 100, "^[0-9A-Za-z-]+$")]
 
 
 def _optional(

@@ -208,7 +208,9 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
         media_types=tuple(
             (format.name, format.media_type) for format in RESPONSE_FORMATS
         ),
-        accepts=tuple(_accepts(ACCEPTS)),
+        accepts=tuple(  # as the service does
+            (value, format.name) for value in ACCEPTS if (format := negotiate(value))
+        ),
         applications=tuple(
             (name, tuple(sorted(digests))) for name, digests in applications
         ),
@@ -256,36 +258,17 @@ def _route(operation: Operation, content: Content) -> Route:
 
 
 def _targets(operation: Operation, content: Content) -> Iterator[FileTarget]:
-    """Yield the spellings of an operation's pre-rendered Calls.
-
-    Where a file's name holds the query unchanged, all such queries of a path share one
-    expression, because an edge tries expressions one after the other.
-    """
-    verbatim: dict[tuple[str, str], list[str]] = {}
-    others: dict[str, str] = {}
+    """Yield the spellings of an operation's pre-rendered Calls."""
+    stems: dict[str, str] = {}
     for arguments, ids in _shapes(operation, content):
         call = make(operation, JSON, arguments, _STAND_IN)
         name = call.filename()
         if not name:  # no file name can hold these arguments
             continue
         stem = name.removesuffix(JSON.extension).replace(_STAND_IN, APPLICATION)
-        request = call.request()
-        head, _, query_in_name = stem.partition(";")
-        if query_in_name == request.query:
-            path = _captured(re.escape(request.path), ids)
-            place = path, _numbered(head, request.path, ids)
-            verbatim.setdefault(place, []).append(
-                _any_id(re.escape(request.query), ids)
-            )
-        else:
-            pattern = _captured(re.escape(request.target), ids)
-            others[pattern] = _numbered(stem, request.target, ids)
-        for target, pattern in _other_spellings(call):
-            others[_captured(pattern, ids)] = _numbered(stem, target, ids)
-
-    for (path, head), queries in verbatim.items():
-        yield from _joined(path, head, queries)
-    for pattern, stem in others.items():
+        for target, pattern in _spellings(call):
+            stems[_captured(pattern, ids)] = _numbered(stem, target, ids)
+    for pattern, stem in stems.items():
         yield FileTarget(pattern, stem)
 
 
@@ -317,13 +300,14 @@ def _shapes(
             yield shape, tuple(stand_ins)
 
 
-def _other_spellings(call: Call) -> Iterator[tuple[str, str]]:
-    """Yield other targets of the same Call, each with its expression.
+def _spellings(call: Call) -> Iterator[tuple[str, str]]:
+    """Yield targets of a Call, each with its expression: the canonical one, and others.
 
     Words may stand in any order, and the comma between them may be encoded. A parameter
     that is always written may be left out.
     """
     target = call.request().target
+    yield target, re.escape(target)
     for parameter in call.operation.parameters:
         words = call[parameter.name] if isinstance(parameter.kind, Words) else ()
         if len(words or ()) > 1:
@@ -344,22 +328,6 @@ def _other_spellings(call: Call) -> Iterator[tuple[str, str]]:
         yield shorter, re.escape(shorter)
 
 
-def _joined(path: str, head: str, queries: Iterable[str]) -> Iterator[FileTarget]:
-    """Yield the target without a query, if that is one, and one target for all queries."""
-    if "" in queries:
-        yield FileTarget(path, head)
-    if alternatives := "|".join(filter(None, queries)):
-        group = re.compile(path).groups + 1
-        yield FileTarget(rf"{path}\?({alternatives})", rf"{head};\{group}")
-
-
-def _any_id(pattern: str, stand_ins: Iterable[str]) -> str:
-    """Return an expression in which any id may stand for each stand-in."""
-    for stand_in in stand_ins:
-        pattern = pattern.replace(stand_in, _ID_PATTERN)
-    return pattern
-
-
 def _captured(pattern: str, stand_ins: Iterable[str]) -> str:
     """Return an expression in which a group for any id replaces each stand-in."""
     for stand_in in stand_ins:
@@ -378,17 +346,7 @@ def _numbered(stem: str, target: str, stand_ins: Iterable[str]) -> str:
     return stem
 
 
-# -- Accept and errors -----------------------------------------------------------------
-
-
-def _accepts(values: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield each value that admits a format, with the name of that format.
-
-    `negotiate` decides, as it does in the service.
-    """
-    for value in dict.fromkeys(values):
-        if format := negotiate(value):
-            yield value, format.name
+# -- errors ----------------------------------------------------------------------------
 
 
 def _error(
