@@ -133,8 +133,9 @@ def read(
     large_first = sorted(
         range(len(sources)), key=lambda number: -(sources[number].size // LARGE_FILE)
     )
-    starts = range(0, len(large_first), FILES_A_BATCH)
-    batches = [large_first[start : start + FILES_A_BATCH] for start in starts]
+    # Dealt, so that large files do not all fall to the process that reads first.
+    count = -(-len(sources) // FILES_A_BATCH)
+    batches = [large_first[number::count] for number in range(count)]
 
     for schema in {source.kind.schema for source in sources}:
         schemas.checker(schema)  # compiled before the fork, for all processes
