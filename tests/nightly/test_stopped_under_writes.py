@@ -9,7 +9,7 @@ import time
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
-from harness.databases import devices
+from harness.databases import Engine, devices_of
 from harness.program import JSON, PHONE, UNLIMITED, release_of_writes
 from harness.servers import ADDRESS, ask, in_a_group
 from harness.waits import PATIENCE
@@ -55,4 +55,4 @@ def test_a_hundred_stops_under_writes_are_normal_ends_and_lose_nothing(tmp_path:
         assert (number, status, [line for line in said if not line.startswith("{")]) == (number, 0, [])
         assert {json.loads(line)["level"] for line in said} <= {"info"}, said
     assert kept
-    assert kept - set(devices(f"sqlite:///{folder}/store.sqlite")) == set()
+    assert kept - set(devices_of(Engine("sqlite", f"sqlite:///{folder}/store.sqlite"))) == set()

@@ -57,7 +57,9 @@ class Connection(HttpToolsProtocol):
     """A connection, which a worker closes unless a whole head comes in time.
 
     The parser calls the methods `on_…` (httptools). Until it has a whole head,
-    ``_unread`` bytes of the head may still come.
+    ``_unread`` bytes of the head may still come. What is `_held` of a response goes out
+    with its end: uvicorn writes head and body one by one, and each would be a system
+    call and a packet.
     """
 
     clients = MAX_CLIENTS
@@ -66,6 +68,7 @@ class Connection(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._deadline: asyncio.TimerHandle | None = None
+        self._held = b""
         self._begin_head()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -116,6 +119,8 @@ class Connection(HttpToolsProtocol):
         self._is_head = False
         self._end_deadline()
         super().on_headers_complete()
+        # which writes to its own, and closes it
+        self.cycle.transport = self  # type: ignore[assignment]
 
     def on_message_complete(self) -> None:
         """Expect another head on this connection."""
@@ -124,10 +129,30 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Await the next head, unless the client has already sent one."""
+        self._flush()
         is_last = not self.pipeline
         super().on_response_complete()
         if is_last:
             self._await_head()
+
+    def write(self, data: bytes) -> None:
+        """Write a part of a response; the head waits for what follows it."""
+        self._held += data
+        if not self.cycle.response_started:  # such as "100 Continue"
+            self._flush()
+
+    def close(self) -> None:
+        """Close the connection once all is written."""
+        self._flush()
+        self.transport.close()
+
+    def is_closing(self) -> bool:
+        """Return whether the connection is closing."""
+        return self.transport.is_closing()
+
+    def _flush(self) -> None:
+        self.transport.write(self._held)
+        self._held = b""
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP/1.1, in the form of all our refusals."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 import orjson
 
-from shopwindow.interface.table import Column, Tables
+from shopwindow.interface.table import Tables
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.removals import REMOVALS
 from shopwindow.service.database.retries import STORED_RESPONSES
@@ -50,33 +50,14 @@ def _remove(
     for table in declared.values():
         for personal in table.personal:
             column = personal.column(by)
-            number = (
-                _remove_rows(tables, personal.rows, column, person) if column else 0
-            )
+            value = column.value(person) if column else None
+            number = 0
+            if column and value is not None:
+                sql = f"DELETE FROM {personal.rows} WHERE {column.name} = ? RETURNING 1"
+                number = len(tables.session.run(sql, value))
+                if column.quoted:  # answers that name the person, whoever asked
+                    text = column.quoted.format(orjson.dumps(value).decode())
+                    removed[ANSWERS] += tables[STORED_RESPONSES].remove_naming(text)
             if personal.called:
                 removed[personal.called] += number
-            if column and column.quoted:
-                removed[ANSWERS] += _remove_answers(tables, column, person)
     return dict(removed)
-
-
-def _remove_rows(tables: Tables, rows: str, column: Column, person: str) -> int:
-    value = column.value(person)
-    if value is None:
-        return 0
-    return len(
-        tables.session.run(
-            f"DELETE FROM {rows} WHERE {column.name} = ? RETURNING 1", value
-        )
-    )
-
-
-def _remove_answers(tables: Tables, column: Column, person: str) -> int:
-    """Remove stored answers that name a person where the request did not; return how
-    many.
-    """
-    value = column.value(person)
-    if value is None:
-        return 0
-    quoted = column.quoted.format(orjson.dumps(value).decode())
-    return tables[STORED_RESPONSES].remove_naming(quoted)

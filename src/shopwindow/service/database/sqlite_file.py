@@ -238,16 +238,8 @@ def backup(path: Path, target: Path, tables: TablesByName) -> int:
     target = Path(os.path.realpath(target))
     try:
         with _replaceable(target, path), _draft(target) as part:
-            with (
-                closing(_connect(path)) as source,
-                closing(sqlite3.connect(part, isolation_level=None)) as copy,
-            ):
-                source.backup(copy)
-                copy.execute(
-                    "PRAGMA journal_mode = DELETE"
-                )  # one file, with nothing beside it
+            _copy(path, part)
             _check(part, tables)
-            synchronize(part)
             _put(part, target)
     except sqlite3.Error as error:
         raise Failure(f"{path} cannot be copied: {error}") from None
@@ -268,12 +260,7 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
     former: Path | None = None
     try:
         with alone(path), _draft(path) as part:
-            with (
-                closing(_connect(copy)) as source,
-                closing(sqlite3.connect(part, isolation_level=None)) as restored,
-            ):
-                source.backup(restored)
-            synchronize(part)
+            _copy(copy, part)
             _empty_log(path)
             if path.exists():
                 now = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
@@ -327,6 +314,16 @@ def _draft(path: Path) -> Iterator[Path]:
         yield part
     finally:
         part.unlink(missing_ok=True)
+
+
+def _copy(path: Path, part: Path) -> None:
+    """Write a copy of a database to a draft, and sync it: one file, with nothing beside
+    it.
+    """
+    with closing(_connect(path)) as source, closing(_connect(part)) as copy:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+    synchronize(part)
 
 
 def _empty_log(path: Path) -> None:
