@@ -121,8 +121,11 @@ def _operation(
             "content": media,
         }
         if operation.cookie and by_cookie:  # then the body may do without
-            name = components.name_of_body(operation.request_schema)
-            components.schemas[name]["required"].remove(operation.cookie.property)
+            name, needless = operation.request_schema, operation.cookie.property
+            schema = components.schemas[components.name_of_body(name)]
+            schema["required"] = [
+                each for each in schema["required"] if each != needless
+            ]
     if operation.order_host:
         value["servers"] = [{"url": content.setting("order_base_url")}]
     return value
