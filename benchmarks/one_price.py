@@ -5,7 +5,8 @@ objects and bytes, of this program beside another one.
 
 PYTHON is the interpreter of an environment that has the other program, such as
 `/tmp/old/.venv/bin/python`. Each program builds and publishes the same content, to a
-prefix of its own. Everything passes a listener that counts.
+prefix of its own. Everything passes a listener that counts. A program that is changed
+between its two builds makes the index anew, and sends all of it.
 """
 
 import argparse

@@ -106,6 +106,13 @@ def test_a_catalog_that_did_not_change_is_linked(small: Path, out: Path) -> None
     assert note(out, first)["catalog"] == note(out, second)["catalog"]
 
 
+def test_releases_ahead_share_a_catalog_that_no_instant_changes(small: Path, out: Path) -> None:
+    changed(small, ("events/one.yaml", "name: Opening", "publish: {from: 2026-11-25 06:00}\nname: Opening"))
+    assert build(small, out, "--ahead", "2").status == 0
+    first, second = (link.id for link in Releases(out).chain().links)
+    assert catalog(out, first).samefile(catalog(out, second))
+
+
 @pytest.mark.parametrize(
     ("edits", "kept"),
     [
