@@ -110,6 +110,11 @@ def test_the_service_answers_each_operation(out: Path, tmp_path: Path) -> None:
         database.close()
 
 
+def test_no_answer_depends_on_the_header_of_a_key(out: Path) -> None:
+    answer = answered(served(out, interface=load_interface(NAME)), Request("/v1/branches", {}))
+    assert (answer.status, answer.headers["vary"]) == (200, "Accept, Accept-Encoding")
+
+
 def test_an_editor_is_offered_no_settings_of_the_department_store(tmp_path: Path) -> None:
     ran = shopwindow("schemas", "--editor", tmp_path, "--content", EXAMPLE / "content", env=USING)
     assert ran.status == 0, ran

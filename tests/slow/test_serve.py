@@ -167,7 +167,7 @@ def test_before_there_is_a_release_the_answer_is_503_and_then_it_serves(tmp_path
         "errorDetail": ["service: no release is being served yet"],
         "success": False,
     }
-    headers = {"cache-control": "no-store", "vary": "Accept, Accept-Encoding, x-svc-webservice-client-id"}
+    headers = {"cache-control": "no-store", "vary": "Accept, Accept-Encoding"}
     with own_server(tmp_path / "server", out, "--workers", "2") as server:
         for accept, said in (("application/json", json_bytes(body)), ("application/xml", xml(body, "response"))):
             typed = {"content-type": accept, **headers, "content-length": str(len(said))}

@@ -204,7 +204,7 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
         order_host=order_host if order_host != base_host else "",
         key_header=API_KEY_HEADER if needs_key else "",
         challenge=CHALLENGE[1] if needs_key else "",
-        vary=vary(content),
+        vary=vary(content, interface.applications),
         media_types=tuple(
             (format.name, format.media_type) for format in RESPONSE_FORMATS
         ),

@@ -58,7 +58,7 @@ ERROR_CODES = {
     "timeout": Code(504, 203, "The service did not answer in time"),
 }
 API_KEY_HEADER = "x-svc-webservice-client-id"
-VARY = ("Accept", "Accept-Encoding", API_KEY_HEADER)
+VARY = "Accept, Accept-Encoding"
 CHALLENGE = ("WWW-Authenticate", f'ApiKey header="{API_KEY_HEADER}"')
 """What a 401 must say (RFC 9110 §11.6.1). No scheme is registered for keys in a header;
 this one names the header.
@@ -260,12 +260,19 @@ def cache_control(lifetime: int | None, stale: int | None = None) -> str:
     return text
 
 
-def vary(content: Content) -> str:
+def vary(content: Content, applications: str | None) -> str:
     """Return the Vary header of reads.
 
-    It names Origin only where site.yaml admits web pages of other origins.
+    It names the header of the key only in an interface that has ``applications``, where
+    a request without a key is refused. It names Origin only where site.yaml admits web
+    pages of other origins.
     """
-    return ", ".join((*VARY, "Origin") if content.setting("origins") else VARY)
+    names = [VARY]
+    if applications:
+        names.append(API_KEY_HEADER)
+    if content.setting("origins"):
+        names.append("Origin")
+    return ", ".join(names)
 
 
 def refused(refusal: Refusal) -> str:

@@ -144,5 +144,5 @@ def _below(place: Shape, step: PathStep) -> list[Shape]:
 
 def _is_open(place: Shape) -> bool:
     """Return whether a place may hold more than its own keywords say."""
-    is_typed = "type" in place.schema or bool(place.properties)
+    is_typed = "type" in place.schema or place.properties
     return not is_typed or not _OPEN_KEYWORDS.isdisjoint(place.schema)

@@ -210,15 +210,16 @@ def faults(interface: Interface, schemas: Schemas, case: Case) -> RuleFindings:
         if versions is not None and contract["version"] not in versions:
             yield document, _unsupported(contract, versions)
         for number, read in case.entries(document, ("reads",)):
-            place = ("reads", number)
-            for finding in _of_read(interface, schemas, contract["app"], read, place):
+            for finding in _of_read(
+                interface, schemas, contract["app"], read, ("reads", number)
+            ):
                 yield document, finding
 
 
 def _supported(interface: Interface, case: Case) -> dict[Any, Sequence[str]]:
     """Return the versions that count, by application; none where all of them do."""
     versions_of = interface.supported_versions
-    if interface.applications is None or versions_of is None:
+    if not interface.applications or not versions_of:
         return {}
     name_of = interface.kind[interface.applications].named
     applications = case.documents.of(interface.applications)

@@ -112,7 +112,7 @@ def refuse_arrival(
     """
     format = accepted_formats(request.headers.get("accept")).refusal
     refusal = Refusal(code, (fault,))
-    varies = serving.vary if serving else ", ".join(VARY)
+    varies = serving.vary if serving else VARY
     schemas = serving.schemas if serving else shipped_schemas()
     response = _with_common_headers(refuse(refusal, format, schemas), varies)
     return Exchange(with_cors(response, request, serving) if serving else response)
@@ -338,7 +338,7 @@ def _no_release(request: Request) -> Response:
     format = accepted_formats(request.headers.get("accept")).refusal
     fault = Fault(SERVICE, "no release is being served yet")
     refused = refuse(Refusal("unavailable", (fault,)), format, shipped_schemas())
-    return _with_common_headers(refused, ", ".join(VARY))
+    return _with_common_headers(refused, VARY)
 
 
 def _refusal_for(error: Exception, serving: Serving) -> Refusal:

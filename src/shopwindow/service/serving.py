@@ -161,7 +161,8 @@ class Serving:
         object.__setattr__(
             self, "order_host", order_host if order_host != base_host else ""
         )
-        object.__setattr__(self, "vary", vary(self.content))
+        varies = vary(self.content, self.interface.applications)
+        object.__setattr__(self, "vary", varies)
         object.__setattr__(
             self, "origins", frozenset(self.content.setting("origins") or ())
         )
