@@ -26,11 +26,11 @@ from harness.servers import ADDRESS, environment, free_port
 from harness.waits import PATIENCE
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
-from shopwindow.service.mail.senders import Patience, Senders
+from shopwindow.service.mail.senders import Patience, Sender
 from shopwindow.service.mail.smtp import SmtpServer, smtp_server
 from shopwindow.shop import INTERFACE
 
-__all__ = ["Patience", "Senders", "SmtpServer", "smtp_server"]  # the room's own doors
+__all__ = ["Patience", "Sender", "SmtpServer", "smtp_server"]  # the room's own doors
 
 # -- a real SMTP server on loopback, which takes mails, refuses, delays and drops them as it is told -------------------
 
@@ -171,13 +171,16 @@ def counts(database: Database) -> dict[str, int]:
 
 
 @contextmanager
-def sending(database: Database, server: SmtpServer, patience: Patience = QUICK, threads: int = 2) -> Iterator[Senders]:
-    senders = Senders(database, server, Letters(INTERFACE), threads, patience)
-    senders.start()
+def sending(database: Database, server: SmtpServer, patience: Patience = QUICK, senders: int = 2) -> Iterator[None]:
+    """While several senders share the work."""
+    started = [Sender(database, server, Letters(INTERFACE), patience) for _ in range(senders)]
+    for sender in started:
+        sender.start()
     try:
-        yield senders
+        yield
     finally:
-        senders.stop()
+        for sender in started:
+            sender.stop()
 
 
 def plain(server: MailServer) -> SmtpServer:

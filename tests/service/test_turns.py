@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import signal
 import subprocess
 import sys
 import threading
@@ -310,36 +309,6 @@ def test_an_interruption_in_the_lead_is_of_who_leads(tmp_path: Path) -> None:
 
     with pytest.raises(Interrupted):
         database.write(interrupted)
-    assert (choose(database, "after"), database.load()) == ("", Load())
-    database.close()
-
-
-def test_who_is_interrupted_while_waiting_leads_nobody(tmp_path: Path) -> None:
-    database = opened(tmp_path)
-    inside, go = threading.Event(), threading.Event()
-    waits = threading.get_ident()
-
-    def slow(shop: Tables) -> None:
-        inside.set()
-        go.wait(PATIENCE)
-
-    def interrupt(number: int, frame: object) -> None:
-        raise Interrupted
-
-    def interrupts() -> None:
-        awaited(lambda: database.load().waiting == 2)
-        signal.pthread_kill(waits, signal.SIGUSR1)
-
-    before = signal.signal(signal.SIGUSR1, interrupt)
-    with ThreadPoolExecutor(2) as pool:
-        leads = pool.submit(database.write, slow)
-        assert inside.wait(PATIENCE)
-        pool.submit(interrupts)
-        with pytest.raises(Interrupted):
-            database.write(lambda shop: None)
-        go.set()
-        leads.result(PATIENCE)
-    signal.signal(signal.SIGUSR1, before)
     assert (choose(database, "after"), database.load()) == ("", Load())
     database.close()
 

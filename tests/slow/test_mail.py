@@ -18,7 +18,7 @@ from harness.mails import (
     QUICK,
     MailServer,
     Patience,
-    Senders,
+    Sender,
     SmtpServer,
     certificate,
     command,
@@ -76,7 +76,7 @@ def test_what_is_put_off_or_dropped_is_tried_again_until_it_is_sent(
 ) -> None:
     getattr(server, where)[BOB] = list(answers)
     promise(database, BOB, EVE)
-    with sending(database, plain(server), threads=1):
+    with sending(database, plain(server), senders=1):
         awaited(lambda: counts(database) == {"ended sent": 2})
     assert (server.seen.count(BOB), sorted(server.ids().values())) == (attempts, [1, 1])
 
@@ -169,10 +169,10 @@ def test_tls_and_a_login(database: Database, tmp_path: Path, tls: str) -> None:
         ]
         promise(database, BOB)
         for other in others[: 3 if tls == "starttls" else 2]:
-            assert not Senders(database, other, Letters(INTERFACE), patience=QUICK).send_what_is_due()[1]
+            assert not Sender(database, other, Letters(INTERFACE), patience=QUICK).send_what_is_due()[1]
             assert counts(database) == {"waiting": 1}
             time.sleep(2 * QUICK.poll)
-        assert Senders(database, known, Letters(INTERFACE), patience=QUICK).send_what_is_due() == (1, True)
+        assert Sender(database, known, Letters(INTERFACE), patience=QUICK).send_what_is_due() == (1, True)
     assert (counts(database), len(server.taken)) == ({"ended sent": 1}, 1)
 
 

@@ -38,17 +38,20 @@ SENDING = """
 import os, signal, threading
 from shopwindow.service.database.database import open_database
 from shopwindow.service.mail.letters import Letters
-from shopwindow.service.mail.senders import Patience, Senders
+from shopwindow.service.mail.senders import Patience, Sender
 from shopwindow.service.mail.smtp import smtp_server
 from shopwindow.shop import INTERFACE
 
 stopped = threading.Event()
 signal.signal(signal.SIGTERM, lambda *_: stopped.set())
 database = open_database(os.environ["SHOPWINDOW_DATABASE"], INTERFACE.tables)
-senders = Senders(database, smtp_server(os.environ), Letters(INTERFACE), threads=2, patience=Patience(lease=6))
-senders.start()
+letters, patience = Letters(INTERFACE), Patience(lease=6)
+senders = [Sender(database, smtp_server(os.environ), letters, patience) for _ in range(2)]
+for sender in senders:
+    sender.start()
 stopped.wait()
-senders.stop()
+for sender in senders:
+    sender.stop()
 database.close()
 """
 """What a worker does, with a lease for which a test can wait, and that is longer than a busy machine takes for

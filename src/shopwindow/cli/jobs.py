@@ -39,7 +39,7 @@ from shopwindow.service.database.prune import lifetimes, prune
 from shopwindow.service.database.sqlite_file import backup
 from shopwindow.service.database.tables import declared
 from shopwindow.service.mail.letters import Letters
-from shopwindow.service.mail.senders import Senders
+from shopwindow.service.mail.senders import Sender
 from shopwindow.service.mail.smtp import SMTP, smtp_server
 
 BACKUP_PREFIX, BACKUP_ENDING = "shopwindow-", ".sqlite"
@@ -105,7 +105,7 @@ def _mail(plan: Plan, now: datetime) -> str:
     _require_database(plan)
     letters = Letters(interface(), [Path(plan.templates)])
     with opened(plan.database) as data:
-        sent, is_reached = Senders(data, server, letters).send_what_is_due()
+        sent, is_reached = Sender(data, server, letters).send_what_is_due()
     if not is_reached:
         raise Failure("what is due was not sent; the next run tries again")
     return f"{sent:,} tried, and no more are due"

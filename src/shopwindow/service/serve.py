@@ -33,7 +33,7 @@ from shopwindow.service.connection import make_room
 from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.database.database import Database, open_database
 from shopwindow.service.mail.letters import Letters
-from shopwindow.service.mail.senders import Senders
+from shopwindow.service.mail.senders import Sender
 from shopwindow.service.metrics_folder import metrics_folder
 from shopwindow.service.settings import Settings
 from shopwindow.service.worker import (
@@ -201,9 +201,9 @@ def _send_mail(settings: Settings, database: Database | None) -> Callable[[], No
     if settings.smtp is None or database is None:
         return lambda: None
     letters = Letters(settings.interface, [settings.templates])
-    senders = Senders(database, settings.smtp, letters)
-    senders.start()
-    return senders.stop
+    sender = Sender(database, settings.smtp, letters)
+    sender.start()
+    return sender.stop
 
 
 class _Arbiter(Arbiter):  # type: ignore[misc]

@@ -159,13 +159,7 @@ class Database:
         waiting = Waiting(work, repeatable, rates)
         self._turns.join(waiting)
         if not waiting.leads:
-            try:
-                self._wait(waiting)
-            except Refusal:
-                raise
-            except BaseException:
-                self._turns.abandon(waiting)
-                raise
+            self._wait(waiting)
         if waiting.leads:
             self._lead()
         if waiting.error is not None:

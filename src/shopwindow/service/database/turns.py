@@ -80,16 +80,6 @@ class Turns:
             self._queue.remove(waiting)
             return True
 
-    def abandon(self, waiting: Waiting) -> None:
-        """Leave in any state, for nobody waits for the answer: such as after Ctrl-C. Who
-        has been handed the lead hands it on.
-        """
-        with self._lock:
-            if waiting in self._queue:
-                self._queue.remove(waiting)
-        if waiting.leads:
-            self.hand_on()
-
     def take(self) -> list[Waiting]:
         """Return the batch: what waits by now, and what was taken before."""
         with self._lock:

@@ -42,11 +42,6 @@ from shopwindow.service.mail.smtp import (
 
 _ADDRESS = re.compile(r"(?<!\S)\S*@\S*")
 
-SENDERS = 1
-"""Threads of a worker that send. Those of all workers share the mails, for each is
-claimed before it is sent.
-"""
-
 SENDING_SHARE = 0.75
 """The part of its lease in which a mail must be sent. The rest is for recording the
 outcome, so that no other sender has claimed the mail by then.
@@ -86,11 +81,11 @@ class Patience:
         )
 
 
-class Senders:
-    """Threads that send what is due, until they are stopped.
+class Sender:
+    """A thread that sends what is due, until it is stopped.
 
-    Senders of other processes and hosts share the work, for a mail is claimed before it
-    is sent.
+    Those of other workers and hosts share the work, for a mail is claimed before it is
+    sent.
     """
 
     def __init__(
@@ -98,7 +93,6 @@ class Senders:
         database: Database,
         server: SmtpServer,
         letters: Letters,
-        threads: int = SENDERS,
         patience: Patience | None = None,
     ) -> None:
         self._database = database
@@ -106,25 +100,18 @@ class Senders:
         self._letters = letters
         self._patience = patience or Patience()
         self._stop = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._run, name=f"mail-{n}", daemon=True)
-            for n in range(threads)
-        ]
+        self._thread = threading.Thread(target=self._run, name="mail", daemon=True)
 
     def start(self) -> None:
-        """Start the threads."""
-        for thread in self._threads:
-            thread.start()
+        """Start the thread."""
+        self._thread.start()
 
     def stop(self, seconds: float = 30) -> None:
-        """Claim no more mails, and wait for so many seconds for those that are being
+        """Claim no more mails, and wait for so many seconds for the one that is being
         sent.
         """
         self._stop.set()
-        deadline = time.monotonic() + seconds
-        for thread in self._threads:
-            if thread.ident is not None:
-                thread.join(max(0, deadline - time.monotonic()))
+        self._thread.join(seconds)
 
     def send_what_is_due(self) -> tuple[int, bool]:
         """Send in this thread until nothing is due. Return how many mails were tried,
@@ -136,7 +123,7 @@ class Senders:
         return tried, reached is None
 
     def _run(self) -> None:
-        """Send what is due until the senders are stopped."""
+        """Send what is due until the sender is stopped."""
         outage = 0.0
         while not self._stop.is_set():
             try:
