@@ -169,7 +169,7 @@ def _of_yaml(
     source: Source, around: Unstreamed, report: FeedReport
 ) -> Iterator[RecordEntry]:
     """Yield the records of a YAML file, which is read whole."""
-    parsed = tree.read_one(around.folder, source, around.names, around.schemas)
+    parsed, _ = tree.read_one(around.folder, source, around.names, around.schemas)
     report.add(parsed.problems)
     if parsed.lost:
         _lose(source.kind, report)

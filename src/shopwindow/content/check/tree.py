@@ -142,7 +142,9 @@ def read(
 
     def work(own_batches: Sequence[Sequence[int]]) -> Iterator[list[_SentFile]]:
         for batch in own_batches:
-            files = [_read(folder, sources[number], names, schemas) for number in batch]
+            files = [
+                read_one(folder, sources[number], names, schemas) for number in batch
+            ]
             yield [
                 (parsed.listed, data, None if parsed.is_plain else parsed)
                 for parsed, data in files
@@ -170,19 +172,12 @@ pickle takes.
 
 def read_one(
     folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas
-) -> Parsed:
+) -> tuple[Parsed, bytes]:
     """Read one file, evaluate its expressions and check each document against its
-    schema.
+    schema; return it, and its documents as one JSON array.
 
     Documents of a layered kind are checked once they are merged.
     """
-    return _read(folder, source, names, schemas)[0]
-
-
-def _read(
-    folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas
-) -> tuple[Parsed, bytes]:
-    """Read one file as `read_one` does; return also its documents as one JSON array."""
     parsed = Parsed(source, listed=True, documents=[])
     try:
         if source.path.endswith(".jsonl"):

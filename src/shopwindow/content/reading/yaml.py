@@ -101,9 +101,9 @@ class Spot(NamedTuple):
     key: Place | None = None
 
 
-Marks = dict[Pointer, tuple[Any, Any, Any]]
-"""The event of each value's key, if it has one, and libyaml's marks of where the value
-starts and ends.
+Marks = dict[Pointer, tuple[Any, ...]]
+"""libyaml's marks of where each value starts and ends, and then of its key, if it has
+one.
 """
 
 
@@ -174,8 +174,8 @@ class _MarkedSpots(Mapping[Pointer, Spot]):
         self._marks = marks
 
     def __getitem__(self, pointer: Pointer) -> Spot:
-        key, start, end = self._marks[pointer]
-        return Spot(_place(start, end), key and _place(key.start_mark, key.end_mark))
+        start, end, *key = self._marks[pointer]
+        return Spot(_place(start, end), _place(*key) if key else None)
 
     def __iter__(self) -> Iterator[Pointer]:
         return iter(self._marks)
@@ -291,7 +291,7 @@ class _ValueReader:
                 "one document or a list",
                 Place(1, 1, 1, 1),
             )
-        value = self._node(self._next(), (), None, 0)
+        value = self._node(self._next(), (), (), 0)
         self._next()  # the document's end
         extra = self._next()
         if not isinstance(extra, events.StreamEndEvent):
@@ -305,9 +305,11 @@ class _ValueReader:
             raise quote
         return value
 
-    def _node(self, event: Any, pointer: Pointer, key: Any, depth: int) -> Json:
-        """Return the value that begins with an event. ``key``: the event of its key, if
-        any.
+    def _node(
+        self, event: Any, pointer: Pointer, key: tuple[Any, ...], depth: int
+    ) -> Json:
+        """Return the value that begins with an event. ``key``: the marks of its key, if
+        it has one and marks are kept.
         """
         kind = event.__class__
         events = self._events
@@ -320,7 +322,7 @@ class _ValueReader:
         if kind is events.AliasEvent:
             value = self._alias(event, pointer, depth)
             if self._marks is not None:
-                self._marks[pointer] = key, event.start_mark, event.end_mark
+                self._marks[pointer] = event.start_mark, event.end_mark, *key
             return value
         if event.tag is not None:
             self._report(self._malformed("yaml.tag", event, *_tag(event), pointer))
@@ -345,7 +347,7 @@ class _ValueReader:
         else:
             value, end = self._sequence(pointer, depth)
         if self._marks is not None:
-            self._marks[pointer] = key, event.start_mark, end
+            self._marks[pointer] = event.start_mark, end, *key
         if anchor is not None:
             self._anchors[anchor] = (
                 value,
@@ -407,7 +409,7 @@ class _ValueReader:
             value[key] = node(
                 following(),
                 (*pointer, key) if keeps else pointer,
-                key_event,
+                (key_event.start_mark, key_event.end_mark) if keeps else (),
                 depth + 1,
             )
 
@@ -439,7 +441,7 @@ class _ValueReader:
                 self._node(
                     event,
                     (*pointer, len(value)) if self._marks is not None else pointer,
-                    None,
+                    (),
                     depth + 1,
                 )
             )
