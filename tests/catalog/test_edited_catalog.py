@@ -18,15 +18,15 @@ from shopwindow.shop import INTERFACE
 SIZE = 120
 EVERY_RUN: dict[str, tuple[str, ...]] = {
     "prices and words": ("price", "sale", "start_days", "unheard_name", "other_synonyms"),
-    "brands": ("id_of_brand", "brand_document", "facet_values"),
+    "brands, and a category that goes": ("id_of_brand", "brand_document", "facet_values", "category_removed"),
     "products that come": ("add_in_one_place", "best_of_all", "flags"),
     "products that go": ("remove_best", "remove_many", "active"),
     "UPCs and stock": ("upc_moved", "upc_removed", "store_opened", "one_stock"),
-    "categories": ("category_name", "category_removed"),
-    "what belongs to products": ("members", "member_added", "unreviewed", "reviewed_otherwise", "recommended"),
+    "names of categories, and reviews that go": (*["category_name"] * 4, "unreviewed"),
+    "what belongs to products": ("members", "member_added", "reviewed_otherwise", "recommended"),
     "other facets": ("attribute_becomes_common",),
 }
-"""Edits that are made at once."""
+"""Edits that are made at once. Where reviews only go, and no product changes, nothing but their rows can be wrong."""
 
 
 @pytest.fixture(scope="module")

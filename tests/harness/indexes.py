@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from facts.index_edits import EDITS, Edit
-from harness.catalogs import COLORS, DRAWN_BRANDS, DRAWN_WORDS, LOCATIONS, NEW_LOCATIONS, EditedCatalog
+from harness.catalogs import COLORS, DRAWN_BRANDS, DRAWN_WORDS, LOCATIONS, NEW_LOCATIONS, TREE, EditedCatalog
 from harness.content import AT
 from harness.program import KEY, PHONE, Answer, Application, Request, answered, served
 from shopwindow import library
@@ -221,7 +221,8 @@ def whole(shop: EditedCatalog) -> Iterator[str]:
         for order, direction in product(BROWSED_BY, ("asc", "desc")):
             path = f"v3/catalog/category/{category['id']}/browseproducts"
             yield f"{path}?resultsperpage=20&sortby={order}&sortorder={direction}"
-    for word in (*DRAWN_WORDS, *OTHER_WORDS, *(each["name"] for each in shop.tree)):
+    names = {str(each["name"]) for each in (*TREE, *shop.tree)}  # those that a category had at first, too
+    for word in (*DRAWN_WORDS, *OTHER_WORDS, *sorted(names)):
         yield f"v4/catalog/search?searchphrase={quote(word)}&perpage=20&facetexpandall=true"
 
 
