@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -495,6 +495,27 @@ def test_examples_are_answered(examples: dict[str, dict[str, str]], sampled: App
             query = "&".join(f"{name}={quote(text)}" for name, text in chosen.items())
             answered.append((f"{located}?{query}", called(sampled, f"{located}?{query}", key).status))
     assert ([each for each in answered if each[1] != 200], len(answered) > 50) == ([], True)
+
+
+def test_the_examples_of_a_read_are_together_a_request_that_has_an_answer(
+    examples: dict[str, dict[str, str]], sampled: Application
+) -> None:
+    key = {"x-svc-webservice-client-id": sample_key("iphone")}
+    empty = []
+    for operation in INTERFACE.operations:
+        if f"/{operation.path}" not in examples or not isinstance(operation.source, FromContent):
+            continue
+        texts = examples[f"/{operation.path}"]
+        path = operation.path.format(**texts)
+        query = {name: text for name, text in texts.items() if name not in operation.in_path}
+        if operation.others:
+            query[operation.others.example[0]] = query.pop("others")
+        value = json.loads(called(sampled, f"{path}?{urlencode(query)}", key).body)
+        for name in operation.items:
+            value = value.get(name)
+        if not value:
+            empty.append(operation.name)
+    assert empty == []
 
 
 # -- the service against the document ----------------------------------------------------------------------------

@@ -139,7 +139,7 @@ PICK_UP_AT = Parameter(
     "UPC_BOPS_PURCHASABLE",
     FacetValues(),
     "Only products that can be picked up at this store, by its location number; or at one of [A,B].",
-    example="40155",
+    example="10118",
 )
 
 
@@ -152,7 +152,7 @@ FACETS = Others(
     "[A-Z][A-Z0-9_]{0,99}",
     FacetValues(),
     "Any facet by its name: only products with this value, or one of [A,B].",
-    example=("COLOR", "[BLACK,WHITE]"),
+    example=("COLOR", "[BLUE,BROWN]"),
     exists=is_facet,
 )
 FILTERS = (PRICE_RANGES, IN_CATEGORIES, PICK_UP_AT)

@@ -157,7 +157,7 @@ _PROMOTION_IDS = Parameter(
     "promoid",
     Ids(),
     "Only the promotions with these ids, comma-separated.",
-    example="880102",
+    example="880103",
 )
 _GLOBAL = Parameter(
     "global",
@@ -178,16 +178,16 @@ OPERATIONS = (
             _PROMOTION_IDS,
             _GLOBAL,
             Parameter(
-                "sourcecode", _SOURCE, "Only promotions from this source.", example="Z"
+                "sourcecode", _SOURCE, "Only promotions from this source.", example="D"
             ),
             Parameter(
-                "type", _TYPE, "Only promotions of this type.", example="PERCENT_OFF"
+                "type", _TYPE, "Only promotions of this type.", example="FREE_SHIPPING"
             ),
             Parameter(
                 "promo_code",
                 _CODE,
                 "Only the promotion with this code.",
-                example="SAVE10",
+                example="SLEIGH",
             ),
             CALLBACK,
         ),
@@ -218,19 +218,19 @@ OPERATIONS = (
                 "promotionsourcecode",
                 _SOURCE,
                 "Only promotions from this source.",
-                example="Z",
+                example="D",
             ),
             Parameter(
                 "promotype",
                 _TYPE,
                 "Only promotions of this type.",
-                example="PERCENT_OFF",
+                example="FREE_SHIPPING",
             ),
             Parameter(
                 "promocode",
                 _CODE,
                 "Only the promotion with this code.",
-                example="SAVE10",
+                example="SLEIGH",
             ),
             _CHANNEL,
             Parameter(
@@ -243,7 +243,7 @@ OPERATIONS = (
                 "couponnumber",
                 Text(),
                 "Only the promotion with this coupon.",
-                example="400010000148",
+                example="400010000155",
             ),
             CALLBACK,
         ),
