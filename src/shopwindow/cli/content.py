@@ -79,6 +79,9 @@ def check(
     A warning is probably a mistake, and stops nothing. `# shopwindow: allow RULE` at
     the end of its line silences one.
 
+    With --ahead it renders what `build --ahead` would, into a temporary folder, and
+    takes as long as a build of everything.
+
     Exit status 0: nothing is wrong, or there are warnings alone; 1: there are problems,
     or with --strict warnings.
     """
