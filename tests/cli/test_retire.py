@@ -137,7 +137,10 @@ def test_in_a_terminal_the_change_is_shown_and_asked_about_before_it_is_written(
         ("store 403 --on 2020-01-01", "--on 2020-01-01 is past"),
         ("store 403 --on {yesterday}", "is past; a document can be retired from today on"),
         ("store 403 --on soon", "--on 'soon' is no day and no instant; write 2026-11-27, "),
-        ("store 403 --on 2031-02-30", "--on 2031-02-30: day "),
+        (
+            "store 403 --on 2031-02-30",
+            "--on 2031-02-30: '2031-02-30' does not exist in the calendar; write 2026-11-27, ",
+        ),
         ("app iphone --on {day}", "no app can be retired: it has no publish window"),
         ("product 520100 --on {day}", "no product can be retired: its documents come in feeds"),
         ("event 540001 --on {day}", "event 540001 ends already, on 2027-03-07"),

@@ -254,8 +254,7 @@ def page_of_properties() -> str:
         "of a list. A `*` as a name: any name of your own. *as* `a`: an object with the properties of `a`. Where no "
         "type is said, it is a text; *≤200*: of at most 200 characters. A *URL* begins with http or https; *TBD* is "
         "one that is not yet set. A *set* is a list in which nothing stands twice. A whole number is at most "
-        f"{2**53 - 1:,}. *Default*: what holds where the property is left out; where that is no plain value, the "
-        "description says it.\n\n"
+        f"{2**53 - 1:,}. *Default*: what holds where the property is left out.\n\n"
         f"An *instant* is {INSTANT}. A *base address* is {BASE}.\n"
     )
     for heading, file in DOCUMENTS.items():

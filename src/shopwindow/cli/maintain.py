@@ -99,8 +99,8 @@ def maintain(
     prune           delete old releases
     prune-database  remove what the database and the mobile log keep only for a while
 
-    Each job is reported on one line, and one that fails does not stop the others.
-    SHOPWINDOW_SMTP names the mail server. Exit status 0; 4: a job failed.
+    A job that fails does not stop the others. SHOPWINDOW_SMTP names the mail server.
+    Exit status 0; 4: a job failed.
     """
     from datetime import UTC, datetime
 

@@ -32,8 +32,7 @@ SIGNING_KEYS = setting(
     "folder",
     default="",
     metavar="DIR",
-    help="For an address: the folder of the keys that sign there; a name has that in site.yaml. "
-    "Private keys come from SHOPWINDOW_KEY_TARGETS, _SNAPSHOT and _TIMESTAMP, or from DIR.",
+    help="For an address: the folder of the keys that sign there; a name has that in site.yaml.",
 )
 TARGET_OPTION = click.option(
     "--target",
