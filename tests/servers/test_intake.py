@@ -4,6 +4,7 @@ import json
 import re
 import selectors
 import socket
+import struct
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -170,6 +171,15 @@ def test_a_client_that_waits_to_be_told_sends_its_body_only_where_it_is_wanted(s
         second = client.recv(65536)
     refused = sent(server, head(f"POST {OPT_IN} HTTP/1.1", *expects, key="unknown"), 0.5)
     assert (first, statuses(second), statuses(refused)) == (b"HTTP/1.1 100 Continue\r\n\r\n", [400], [401])
+
+
+def test_a_response_is_one_packet(server: Server) -> None:
+    with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as client:
+        client.sendall(head(f"GET {PROMOTIONS} HTTP/1.1", "Connection: close"))
+        came = b"".join(iter(lambda: client.recv(65536), b""))
+        information = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+    (packets,) = struct.unpack_from("I", information, 152)  # linux/tcp.h: tcp_info.tcpi_data_segs_in
+    assert (statuses(came), packets) == ([200], 1)
 
 
 def test_a_connection_stays_good_after_a_body_that_nobody_wanted(server: Server) -> None:
