@@ -6,11 +6,11 @@ document.addEventListener("htmx:beforeSwap", () => {
 
 // What somebody typed before these scripts were there is searched for as well. The listeners of htmx are there by now, for its script comes first. And in the menu of a phone, which is one line, the open page stands in view.
 document.addEventListener("DOMContentLoaded", () => {
-  const isChanged = field => field.value !== field.defaultValue;
   for (const form of document.querySelectorAll("form[hx-trigger^=input]")) {
-    if ([...form.querySelectorAll("input")].some(isChanged)) htmx.trigger(form, "input");
+    if ([...form.querySelectorAll("input")].some(field => field.value !== field.defaultValue)) htmx.trigger(form, "input");
   }
-  document.querySelector(".menu [aria-current]")?.scrollIntoView({block: "nearest", inline: "center"});
+  const open = document.querySelector(".menu [aria-current]"); // scrollIntoView would move the place from which Tab goes on
+  open?.closest(".menu").scrollTo({left: open.offsetLeft - (innerWidth - open.offsetWidth) / 2});
 });
 
 // These elements fetch the whole page again, after a change or every second. They ask for the address in the bar, which says what was searched for since.
