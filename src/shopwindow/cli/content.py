@@ -56,7 +56,7 @@ from shopwindow.problems import Misuse
     "--watch",
     "watches",
     is_flag=True,
-    help="Check again whenever a file is saved, until Ctrl-C.",
+    help="Check again whenever a file is saved.",
 )
 def check(
     content: str,
@@ -79,11 +79,9 @@ def check(
     A warning is probably a mistake, and stops nothing. `# shopwindow: allow RULE` at
     the end of its line silences one.
 
-    With --ahead it renders what `build --ahead` would, into a temporary folder, and
-    takes as long as a build of everything.
+    With --ahead it renders what `build --ahead` would, and takes as long.
 
-    Exit status 0: nothing is wrong, or there are warnings alone; 1: there are problems,
-    or with --strict warnings.
+    Exit status 0: no problem; 1: there are some, or with --strict warnings.
     """
     from shopwindow.cli import fixes as mending
     from shopwindow.cli import steps
