@@ -1,6 +1,11 @@
 // Does with the client in clients/typescript what tests/slow/test_our_clients.py does with the one in Python, and prints it.
 // Arguments: the folder of the compiled client, the address of a server that misbehaves when it is told to, how it does.
 
+// What React Native lacks, this client has to do without.
+delete AbortSignal.timeout;
+delete URLSearchParams.prototype.set;
+Object.defineProperty(globalThis, "crypto", { value: undefined });
+
 const [folder, address, steps] = process.argv.slice(2);
 const { Client, Refused, Unreachable } = await import(`${folder}/index.js`);
 

@@ -276,7 +276,7 @@ def test_every_fault_of_the_table_is_tested() -> None:
     assert faults == {mode for mode, _ in STEPS} - {"good"} | by_tests
 
 
-def test_the_typescript_client_does_the_same(address: str, tmp_path: Path) -> None:
+def test_the_typescript_client_does_the_same_with_what_react_native_has(address: str, tmp_path: Path) -> None:
     compiler = npm_installed(tmp_path, TYPESCRIPT) / ".bin" / "tsc"
     project = CLIENTS / "typescript"
     compiled = subprocess.run([compiler, "-p", project, "--outDir", tmp_path / "dist"], capture_output=True, text=True)
