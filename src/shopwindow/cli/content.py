@@ -150,7 +150,7 @@ def show(
 ) -> None:
     """Print what an app would get for REQUEST, from the content folder as it is now.
 
-    REQUEST is a path and query below the base URL, such as v1/stores, or a whole URL.
+    REQUEST is a path and query below the base URL, such as store/v2/stores, or a whole URL.
     On a terminal the response is laid out for people; elsewhere its bytes are those that
     an app gets. Exit status 0: the response has status 200; 1: it has another, or the
     content has problems.
