@@ -1,6 +1,7 @@
 """`/checks/release` fails while `current` is behind its chain, and while the clock may be wrong."""
 
 import json
+import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 
 from harness.content import small, store, write
 from harness.program import Releases, built, served, shopwindow
+from harness.waits import awaited
 from shopwindow.release.chain import Chain, Link
+from shopwindow.release.moving import Log, follow
 from shopwindow.service.admin import Admin
 
 SECOND = timedelta(seconds=1)
@@ -61,13 +64,25 @@ def test_one_that_is_behind_is_not(tmp_path: Path, three: Sequence[str]) -> None
     assert checked(out) == well(three[0])
 
 
-def test_a_clock_that_reads_earlier_than_the_chain_was_made_is_a_failed_check(
+def test_whatever_keeps_the_link_from_moving_is_a_failed_check_until_it_moves(
     tmp_path: Path, three: Sequence[str]
 ) -> None:
-    out = tmp_path / "dist"
+    """Here it is a clock that reads earlier than when the chain was made."""
+    out, stopped = tmp_path / "dist", threading.Event()
     lead(out, three, -60 * SECOND, 7200 * SECOND, made=3600 * SECOND)
-    status, said = checked(out)
-    assert (status, said["ok"]) == (503, False)
-    assert said["fault"].startswith("this host's clock reads earlier than ")
-    lead(out, three[:1], -60 * SECOND, made=3600 * SECOND)  # nothing follows: no clock is asked
+    mover = threading.Thread(target=follow, args=(Releases(out), Log(print, print), stopped))
+    mover.start()
+    try:
+        awaited(lambda: checked(out)[0] == 503)
+        assert checked(out)[1]["fault"].startswith("this host's clock reads earlier than ")
+        lead(out, three, -60 * SECOND, 7200 * SECOND)
+        awaited(lambda: checked(out) == well(three[0]))
+    finally:
+        stopped.set()
+        mover.join()
+
+
+def test_where_nothing_follows_no_clock_is_asked(tmp_path: Path, three: Sequence[str]) -> None:
+    out = tmp_path / "dist"
+    lead(out, three[:1], -60 * SECOND, made=3600 * SECOND)
     assert checked(out) == well(three[0])

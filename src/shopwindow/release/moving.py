@@ -11,11 +11,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from shopwindow.problems import Failure
+from shopwindow.release import notes
 from shopwindow.release.edge_notes import stale_edges
 from shopwindow.release.history import Activation
 from shopwindow.release.releases import Releases
@@ -41,6 +42,9 @@ AGREEMENT = timedelta(minutes=1)
 answer may take some.
 """
 
+MOVING = "moving.json"
+"""The note of whoever moves the link: what keeps it from moving, or nothing."""
+
 TargetTime = Callable[[], datetime | None]
 """Returns the time by the target's clock; None where it has not answered."""
 
@@ -51,7 +55,7 @@ def _now() -> datetime:
 
 def _elapsed() -> float:
     """Return seconds that no setting of the clock changes, and that pass during sleep."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class TargetClock:
@@ -97,8 +101,8 @@ def behind(releases: Releases, now: datetime) -> str:
     chain = releases.chain()
     if len(chain.links) < 2:
         return ""
-    if early := _reads_earlier(now, releases.last_about(chain.links[0].id)):
-        return early
+    if fault := notes.read(releases.out / MOVING).get("fault"):
+        return str(fault)
     if not chain.is_due(now - timedelta(seconds=MOVED_SECONDS)):
         return ""
     due = chain.in_force(now)
@@ -106,16 +110,6 @@ def behind(releases: Releases, now: datetime) -> str:
         f"release {due.id[:12]} is in force since {due.start.isoformat()}, and not "
         "current: does `activate --follow` or `pull --follow` run, and what is in its log?"
     )
-
-
-def _reads_earlier(now: datetime, line: Activation) -> str:
-    """Return that a clock reads earlier than when a line of the history was added; empty
-    where it does not.
-    """
-    made = line["when"]
-    if now >= datetime.fromisoformat(made):
-        return ""
-    return f"this host's clock reads earlier than {made}, when the chain was made"
 
 
 class Mover:
@@ -168,23 +162,27 @@ class Mover:
         self._seen = now, elapsed
         jump = now - then - timedelta(seconds=elapsed - before)
         if abs(jump) > JUMP:
-            days = f"{abs(jump) / JUMP:.1f} days"
-            where = "ahead" if jump > timedelta() else "back"
-            self._jump = f"this host's clock has jumped {days} {where}"
+            days = jump / timedelta(days=1)
+            self._jump = f"this host's clock has jumped by {days:+.1f} days"
             self._line_at_jump = line
         elif line != self._line_at_jump and line.get("action") == "activate":
             self._jump = ""
 
     def _doubt(self, now: datetime, line: Activation) -> str:
         """Return why the clock may be wrong; empty where nothing says so."""
-        target = self._target_time()
-        apart = abs(target - now) if target else None
-        if apart is not None and apart <= AGREEMENT:
-            self._jump = ""
-            return ""
-        if apart is not None and apart > JUMP:
-            return "this host's clock and the target's are more than a day apart"
-        return _reads_earlier(now, line) or self._jump
+        if target := self._target_time():
+            apart = abs(target - now)
+            if apart <= AGREEMENT:
+                self._jump = ""
+                return ""
+            if apart > JUMP:
+                return "this host's clock and the target's are more than a day apart"
+        made = line["when"]
+        if now < datetime.fromisoformat(made):
+            return (
+                f"this host's clock reads earlier than {made}, when the chain was made"
+            )
+        return self._jump
 
 
 def follow(
@@ -195,10 +193,11 @@ def follow(
 ) -> None:
     """Move ``current`` along its chain until ``stopped`` is set.
 
-    What goes wrong, whatever it is, is reported once, and never raised.
+    What goes wrong, whatever it is, is reported once, and never raised. A note has it
+    for the service's check.
     """
     mover = Mover(releases, target_time)
-    reported = ""
+    reported: str | None = None
     while not stopped.is_set():
         fault = ""
         try:
@@ -210,10 +209,13 @@ def follow(
             fault = str(failure)
         except Exception as error:
             fault = f"{type(error).__name__}: {error}"
-        if fault and fault != reported:
-            log.report(fault)
-        elif reported and not fault:
-            log.inform("the releases that follow are followed again")
+        if fault != reported:
+            if fault:
+                log.report(fault)
+            elif reported:
+                log.inform("the releases that follow are followed again")
+            with suppress(OSError):
+                notes.write(releases.out / MOVING, {"fault": fault})
         reported = fault
         stopped.wait(RETRY_SECONDS if fault else LOOK_SECONDS)
 

@@ -45,9 +45,7 @@ a typing error hardly ever names another release.
 LEFTOVERS = (
     "current.json*",
     ".current*",
-    ".last-build.json-*",
-    ".building.json-*",
-    ".pulled.json-*",
+    ".*.json-*",
     ".cache/*.*[0-9]",
 )
 """Files that nobody needs any more: drafts of a killed command, which end in the id of
