@@ -354,8 +354,8 @@ def diff(a: str, b: str, out: str, only_urls: bool, form: str) -> None:
     """Print what changes from release A to release B, and the URLs to purge from
     caches.
 
-    A and B are ids of releases, `current`, or `previous`: the release that was current
-    before. Without B it is the current release, and without both A is the previous one.
+    A and B are ids of releases, `current`, or `previous`. Without B it is the current
+    release, and without both A is the previous one.
     """
     from shopwindow.cli.differences import DIFFERENCE_FORMATS
 
