@@ -105,6 +105,9 @@ class Worker(UvicornWorker):  # type: ignore[misc]
         would drop coroutines that have not begun, for which Python warns.
         """
         at_signals(super().handle_exit)
+        # of gunicorn's own, uvloop would close each descriptor twice, and the second
+        # time it may be another file's
+        self.sockets = [each.sock for each in self.sockets]  # type: ignore[has-type]
         try:
             super().run()
         finally:

@@ -185,10 +185,8 @@ def _lost(*bugs: int) -> Iterator[None]:
         if _is_of_one_action(error) or _code(error) in bugs:
             raise
         raise Lost(error, passes=_code(error) in BUSY) from error
-    except TimeoutError as error:
-        raise Lost(error, passes=True) from error
     except OSError as error:
-        raise Lost(error, passes=False) from error
+        raise Lost(error, passes=isinstance(error, TimeoutError)) from error
 
 
 def _is_of_one_action(error: sqlite3.Error) -> bool:

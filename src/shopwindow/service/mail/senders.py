@@ -106,12 +106,12 @@ class Sender:
         """Start the thread."""
         self._thread.start()
 
-    def stop(self, seconds: float = 30) -> None:
-        """Claim no more mails, and wait for so many seconds for the one that is being
+    def stop(self) -> None:
+        """Claim no more mails, and wait for half a minute for the one that is being
         sent.
         """
         self._stop.set()
-        self._thread.join(seconds)
+        self._thread.join(30)
 
     def send_what_is_due(self) -> tuple[int, bool]:
         """Send in this thread until nothing is due. Return how many mails were tried,
