@@ -33,9 +33,9 @@ def rows(count: int) -> str:
 
 
 def prepared(folder: Path) -> Path:
-    """The sample, and a feed that takes some tenths of a second to read."""
+    """The sample, and a feed that takes many times as long to read as a drawing lasts, on any machine."""
     copied(CONTENT, folder / "content")
-    write_files(folder, {"rows.jsonl": rows(10_000), "inventory.sql": SQL})
+    write_files(folder, {"rows.jsonl": rows(200_000), "inventory.sql": SQL})
     return folder
 
 
