@@ -4,7 +4,7 @@ objects and bytes, of this program beside another one.
     python -m benchmarks.one_price [--size 50000] [--beside PYTHON]
 
 PYTHON is the interpreter of an environment that has the other program, such as
-`/tmp/old/.venv/bin/python`. Each program builds and publishes the same content, to a
+`former/.venv/bin/python`. Each program builds and publishes the same content, to a
 prefix of its own. Everything passes a listener that counts. A program that is changed
 between its two builds makes the index anew, and sends all of it.
 """
