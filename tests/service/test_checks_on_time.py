@@ -1,19 +1,21 @@
 """`/checks/release` fails while `current` is behind its chain, and while the clock may be wrong."""
 
 import json
-import threading
+import subprocess
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.commands import ends_with_us
 from harness.content import small, store, write
 from harness.program import Releases, built, served, shopwindow
 from harness.waits import awaited
 from shopwindow.release.chain import Chain, Link
-from shopwindow.release.moving import Log, follow
 from shopwindow.service.admin import Admin
 
 SECOND = timedelta(seconds=1)
@@ -68,18 +70,21 @@ def test_whatever_keeps_the_link_from_moving_is_a_failed_check_until_it_moves(
     tmp_path: Path, three: Sequence[str]
 ) -> None:
     """Here it is a clock that reads earlier than when the chain was made."""
-    out, stopped = tmp_path / "dist", threading.Event()
-    lead(out, three, -60 * SECOND, 7200 * SECOND, made=3600 * SECOND)
-    mover = threading.Thread(target=follow, args=(Releases(out), Log(print, print), stopped))
-    mover.start()
-    try:
-        awaited(lambda: checked(out)[0] == 503)
-        assert checked(out)[1]["fault"].startswith("this host's clock reads earlier than ")
-        lead(out, three, -60 * SECOND, 7200 * SECOND)
-        awaited(lambda: checked(out) == well(three[0]))
-    finally:
-        stopped.set()
-        mover.join()
+    out = tmp_path / "dist"
+    early = partial(lead, out, three, -60 * SECOND, 7200 * SECOND, made=3600 * SECOND)
+    early()
+    command = [sys.executable, "-m", "shopwindow", "activate", "--follow", "--out", str(out)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, preexec_fn=ends_with_us) as mover:
+        try:
+            awaited(lambda: checked(out)[0] == 503)
+            assert checked(out)[1]["fault"].startswith("this host's clock reads earlier than ")
+            lead(out, three, -60 * SECOND, 7200 * SECOND)
+            awaited(lambda: checked(out) == well(three[0]))
+            early()
+            awaited(lambda: checked(out)[0] == 503)
+        finally:
+            mover.terminate()
+    assert checked(out) == well(three[0])  # nobody is at it, and nothing is due
 
 
 def test_where_nothing_follows_no_clock_is_asked(tmp_path: Path, three: Sequence[str]) -> None:

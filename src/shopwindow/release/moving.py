@@ -162,8 +162,7 @@ class Mover:
         self._seen = now, elapsed
         jump = now - then - timedelta(seconds=elapsed - before)
         if abs(jump) > JUMP:
-            days = jump / timedelta(days=1)
-            self._jump = f"this host's clock has jumped by {days:+.1f} days"
+            self._jump = f"this host's clock has jumped by {jump / JUMP:+.1f} days"
             self._line_at_jump = line
         elif line != self._line_at_jump and line.get("action") == "activate":
             self._jump = ""
@@ -194,7 +193,7 @@ def follow(
     """Move ``current`` along its chain until ``stopped`` is set.
 
     What goes wrong, whatever it is, is reported once, and never raised. A note has it
-    for the service's check.
+    meanwhile, for the service's check.
     """
     mover = Mover(releases, target_time)
     reported: str | None = None
@@ -218,6 +217,8 @@ def follow(
                 notes.write(releases.out / MOVING, {"fault": fault})
         reported = fault
         stopped.wait(RETRY_SECONDS if fault else LOOK_SECONDS)
+    with suppress(OSError):
+        (releases.out / MOVING).unlink()
 
 
 @contextmanager
