@@ -160,7 +160,7 @@ def _modules_with(interface: Interface) -> set[str]:
     names = set()
     for name, module in list(sys.modules.items()):
         values = list(getattr(module, "__dict__", {}).values())
-        if id(interface) in map(id, values):
+        if any(value is interface for value in values):
             names.add(name)
     return {name for name in names if name.startswith("shopwindow.")} or names
 

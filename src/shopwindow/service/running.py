@@ -21,7 +21,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from shopwindow.content.documents.documents import Content
@@ -43,9 +43,6 @@ from shopwindow.service.database.rates import RATES, Charge
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry
 from shopwindow.service.idempotency import retry_of
 from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
-
-_digest = lru_cache(keyed)
-"""Those of an application and of its addresses come again with each request."""
 
 ReadStatus = Callable[[], dict[str, Any]]
 """Returns how the last build ended (service.refresh)."""
@@ -142,7 +139,7 @@ class Backstage:
         """Perform an action in a transaction, unless its response is stored."""
         key = self._key() if retry or charges else b""
         own = _keyed(retry, key) if retry else None
-        by_name = {_digest(charge.name, key): charge for charge in charges}
+        by_name = {keyed(charge.name, key): charge for charge in charges}
 
         def work(tables: Tables) -> Outcome:
             if own and (stored := tables[STORED_RESPONSES].begin(own, now)):
