@@ -43,9 +43,9 @@ def check(
     instant ``at``, as `moment_of` reads it, are warnings. ``ahead``: the releases of this
     instant, and of those within this time after it at which content changes, are built
     into a temporary folder, as `build` does; what it cannot build is a problem. ``jobs``
-    is the number of processes, by default one a processor. At most ``most`` problems are listed; the
-    others are counted. ``memory`` is that of the folder; without one, all files are
-    read.
+    is the number of processes, by default one a processor. At most ``most`` problems are
+    listed; the others are counted. ``memory`` is that of the folder; without one, all
+    files are read.
 
     Raises Misuse where there is no such folder, release or revision, and Failure where
     no release of the first instant can be built ahead.

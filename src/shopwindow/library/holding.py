@@ -37,10 +37,10 @@ def held(
                 documents,
                 declared.schemas,
                 moment,
-                lambda live: "",
-                options.memory.program,
-                {},
-                options.jobs,
+                edge=lambda live: "",
+                program=options.memory.program,
+                note={},
+                jobs=options.jobs,
                 steps=steps,
                 accept=lambda asking, digests: hold(
                     asking, digests, declared, content, options

@@ -68,10 +68,9 @@ class BuildOrder:
     else build.json shall say. ``jobs``: how many processes share the work; None: one a
     processor. ``fresh``: take nothing over from the previous release. ``steps``
     follows the build: "indexing" counts products, "rendering" answers and reused files.
-    ``clock`` returns the time when the
-    build ends; None: build.json does not say it. ``accept`` looks at what
-    answers would be rendered from, and at the digests of its indexes, before any is, and
-    raises what ends the build.
+    ``clock`` returns the time when the build ends; None: build.json does not say it.
+    ``accept`` looks at what answers would be rendered from, and at the digests of its
+    indexes, before any is, and raises what ends the build.
     """
 
     interface: Interface

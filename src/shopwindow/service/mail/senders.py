@@ -42,6 +42,11 @@ from shopwindow.service.mail.smtp import (
 
 _ADDRESS = re.compile(r"(?<!\S)\S*@\S*")
 
+STOP_SECONDS = 30
+"""How long a stop waits for a mail. A worker that is told to end lasts no longer; what it
+could not send, another sender claims once the lease has ended.
+"""
+
 SENDING_SHARE = 0.75
 """The part of its lease in which a mail must be sent. The rest is for recording the
 outcome, so that no other sender has claimed the mail by then.
@@ -107,11 +112,9 @@ class Sender:
         self._thread.start()
 
     def stop(self) -> None:
-        """Claim no more mails, and wait for half a minute for the one that is being
-        sent.
-        """
+        """Claim no more mails, and wait for the one that is being sent."""
         self._stop.set()
-        self._thread.join(30)
+        self._thread.join(STOP_SECONDS)
 
     def send_what_is_due(self) -> tuple[int, bool]:
         """Send in this thread until nothing is due. Return how many mails were tried,
