@@ -49,9 +49,10 @@ from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.listing import Source, shipped
 from shopwindow.content.rules.case import Case
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.answer import answer
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Call, Request
+from shopwindow.interface.answering.answer import answer
+from shopwindow.interface.declaring.operation import Call
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
 from shopwindow.shop import INTERFACE
 
 SEED = 20130621

@@ -42,7 +42,7 @@ from benchmarks.killed_service import sample
 from benchmarks.same_server import Bare
 from benchmarks.serve import ADDRESS, free_port, running
 from harness.databases import PostgresServer, postgresql_server
-from shopwindow.interface.table import Result, Row, Tables
+from shopwindow.interface.declaring.table import Result, Row, Tables
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.rates import RATES
 from shopwindow.service.database.tables import declared

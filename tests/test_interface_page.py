@@ -13,8 +13,8 @@ from facts.reference_pages import ROOT, SCHEMAS, load
 from harness.content import SAMPLE
 from harness.databases import Engine
 from harness.program import SECRET, SECRET_TEXT, served, shopwindow
-from shopwindow.interface.operation import Operation
-from shopwindow.interface.routes import Routes
+from shopwindow.interface.declaring.operation import Operation
+from shopwindow.interface.declaring.routes import Routes
 from shopwindow.shop import INTERFACE
 
 WRITES = os.environ.get("SHOPWINDOW_PAGES") == "write"

@@ -113,7 +113,7 @@ def test_the_interface_knows_neither_files_nor_clock_nor_chance() -> None:
     found = importers()
     touching = {name: {path for path in found.get(name, ()) if path.startswith("interface/")} for name in outside}
     assert {name: paths for name, paths in touching.items() if paths} == {
-        "pathlib": {f"interface/{name}.py" for name in ("collections", "index", "interface", "loading")}
+        "pathlib": {f"interface/declaring/{name}.py" for name in ("collections", "index", "interface", "loading")}
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 from harness.databases import forget, open_database
 from harness.program import Request, answered, manifest, served, shopwindow
 from harness.servers import SOURCES
-from shopwindow.interface.loading import load as load_interface
+from shopwindow.interface.declaring.loading import load as load_interface
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "library"
 NAME = "library.interface:INTERFACE"

@@ -122,7 +122,7 @@ class Fault:
 
 @dataclass(eq=False)
 class Refusal(Exception):
-    """A request is declined. ``code`` names a row of the table in `interface.answer`."""
+    """A request is declined. ``code`` names a row of the table in `interface.answering.answer`."""
 
     code: str
     faults: tuple[Fault, ...] = ()

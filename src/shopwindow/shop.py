@@ -17,10 +17,10 @@ from shopwindow.catalog.operations.recommendations import OPERATIONS as RECOMMEN
 from shopwindow.catalog.operations.reviews import OPERATIONS as REVIEWS
 from shopwindow.catalog.operations.search import OPERATIONS as SEARCH
 from shopwindow.catalog.operations.status import OPERATIONS as STATUS
-from shopwindow.interface.contracts import contract_kind
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.operation import in_family
-from shopwindow.interface.outbox import OUTBOX
+from shopwindow.interface.answering.contracts import contract_kind
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.operation import in_family
+from shopwindow.interface.declaring.outbox import OUTBOX
 from shopwindow.retail.apps import kind as apps
 from shopwindow.retail.apps.operations import OPERATIONS as APPS
 from shopwindow.retail.bags.operations import OPERATIONS as BAGS

@@ -8,8 +8,8 @@ import pytest
 from facts.conformance import Case
 from facts.conformance_catalog import table
 from harness.program import Answer, Application, Request, Schemas, answered, served
-from shopwindow.interface.call import Request as Called
 from shopwindow.interface.formats import RESPONSE_FORMATS
+from shopwindow.interface.request import Request as Called
 from shopwindow.shop import INTERFACE
 
 TABLE = table()

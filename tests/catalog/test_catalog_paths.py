@@ -12,10 +12,10 @@ from facts.conformance_catalog import BLACK, RED, table
 from harness.catalogs import indexed
 from harness.content import live, write_files
 from harness.program import Content, Schemas
-from shopwindow.interface.answer import answer
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Request
+from shopwindow.interface.answering.answer import answer
 from shopwindow.interface.formats import RESPONSE_FORMATS
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Refusal
 from shopwindow.shop import INTERFACE
 

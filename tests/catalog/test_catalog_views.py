@@ -13,10 +13,10 @@ from harness.content import app, as_content, as_value, live, promotion, site, st
 from harness.content import write as write_tree
 from harness.program import Content, Schemas, built, manifest
 from shopwindow import library
-from shopwindow.interface.answer import value_of
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Request
+from shopwindow.interface.answering.answer import value_of
 from shopwindow.interface.formats import JSON
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
 from shopwindow.release.prerender import planned_answers, planned_operations
 from shopwindow.shop import INTERFACE
 

@@ -10,7 +10,7 @@ from harness.catalogs import SETTINGS, files
 from harness.content import promotion, small, store, write
 from harness.program import built, tree
 from shopwindow.catalog.feeds.rows import LIMITED_QUANTITY
-from shopwindow.interface.operation import Allowance, Rate
+from shopwindow.interface.declaring.operation import Allowance, Rate
 from shopwindow.retail.articles import MAX_QUANTITY
 from shopwindow.retail.bags.operations import MAX_ITEMS
 from shopwindow.retail.sharing.operations import MAIL_LIMITS, MAX_RECIPIENTS

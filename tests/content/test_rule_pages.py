@@ -14,7 +14,7 @@ from shopwindow.content.reading.yaml import Malformed
 from shopwindow.content.rules import rule_pages
 from shopwindow.content.rules.engine_rules import ENGINE_RULES
 from shopwindow.content.rules.rule_pages import RulePage
-from shopwindow.interface.loading import load
+from shopwindow.interface.declaring.loading import load
 from shopwindow.shop import INTERFACE
 
 sys.path.insert(0, str(ROOT / "examples/library"))

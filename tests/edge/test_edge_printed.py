@@ -19,8 +19,8 @@ from harness.program import Content, program_schemas, shopwindow
 from shopwindow import library
 from shopwindow.edge import worker
 from shopwindow.edge.rules import APPLICATION, Rules, place, rules
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Request
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Refusal
 from shopwindow.shop import INTERFACE
 

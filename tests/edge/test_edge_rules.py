@@ -14,11 +14,12 @@ from shopwindow import library
 from shopwindow.edge.keys import read_keys
 from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import APPLICATION, FileTarget, Rules, digest, rules
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Call, Request, make
-from shopwindow.interface.collections import schemas_with
+from shopwindow.interface.declaring.collections import schemas_with
+from shopwindow.interface.declaring.operation import Call, FromContent
 from shopwindow.interface.formats import RESPONSE_FORMATS, negotiate
-from shopwindow.interface.operation import FromContent
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
+from shopwindow.interface.requests.call import make
 from shopwindow.release.stored import interface_of
 from shopwindow.service.requestid import ACCEPTED_ID
 from shopwindow.shop import INTERFACE

@@ -14,8 +14,8 @@ from facts.conformance import AT, PHONE, documents
 from harness.content import ROOT, SAMPLE, Json, write_files
 from harness.databases import open_database
 from harness.program import Application, built, called, served, shopwindow
-from shopwindow.interface.operation import FromContent
-from shopwindow.interface.parameter_rules import AnyOf, OnlyOne
+from shopwindow.interface.declaring.operation import FromContent
+from shopwindow.interface.declaring.parameter_rules import AnyOf, OnlyOne
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 from harness.program import Content, Interface
 from shopwindow.edge.rules import ACCEPTS
-from shopwindow.interface.call import make
+from shopwindow.interface.declaring.operation import Operation
+from shopwindow.interface.declaring.routes import OPEN_PATHS
 from shopwindow.interface.formats import JSON
-from shopwindow.interface.operation import Operation
-from shopwindow.interface.routes import OPEN_PATHS
+from shopwindow.interface.requests.call import make
 
 KEY_HEADER = "x-svc-webservice-client-id"
 HOST, ORDERS = "api.larkspurvane.example", "orders.larkspurvane.example"

@@ -19,8 +19,8 @@ from shopwindow.content.documents.schedule import NEVER, PUBLISHED
 from shopwindow.content.reading.listing import scan
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
-from shopwindow.interface.collections import declared
-from shopwindow.interface.loading import program_schemas
+from shopwindow.interface.declaring.collections import declared
+from shopwindow.interface.declaring.loading import program_schemas
 from shopwindow.problems import Level, Problem, pointer_text
 from shopwindow.shop import INTERFACE
 

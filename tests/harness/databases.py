@@ -28,8 +28,8 @@ from harness.program import Answer, Database, shopwindow
 from harness.run import memory, run_name
 from harness.servers import ADDRESS, Server, free_port
 from harness.waits import PATIENCE, awaited
-from shopwindow.interface.operation import Outcome
-from shopwindow.interface.table import Tables
+from shopwindow.interface.declaring.operation import Outcome
+from shopwindow.interface.declaring.table import Tables
 from shopwindow.retail.consents.table import CONSENTS, Choice
 from shopwindow.service.database.database import open_database
 from shopwindow.service.database.forget import By, forget

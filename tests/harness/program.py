@@ -28,11 +28,11 @@ from shopwindow.content.check.folder import Checked
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits
-from shopwindow.interface.bind import bind
-from shopwindow.interface.body import Bodies
-from shopwindow.interface.call import Request as Sent
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.operation import FromStore, Moment, Outcome
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.operation import FromStore, Moment, Outcome
+from shopwindow.interface.request import Request as Sent
+from shopwindow.interface.requests.bind import bind
+from shopwindow.interface.requests.body import Bodies
 from shopwindow.release.releases import OutputBusy, Releases
 from shopwindow.release.verify import verify
 from shopwindow.retail.mobilelog.line import LogEntry

@@ -752,7 +752,7 @@ NOTE = """
 import sys
 from multiprocessing import get_context
 from threading import Thread
-from shopwindow.interface.answer import Response
+from shopwindow.interface.answering.answer import Response
 from shopwindow.service.metrics import Metrics
 from shopwindow.service.serving import Exchange
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shopwindow.interface.answer_paths import PATH_FORM, Every, PathSteps, Unusable, parse, reached, text_of
+from shopwindow.interface.answering.answer_paths import PATH_FORM, Every, PathSteps, Unusable, parse, reached, text_of
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 STEPS = st.lists(NAMES | st.sampled_from(Every), min_size=1, max_size=8).map(tuple)

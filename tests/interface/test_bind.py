@@ -24,12 +24,7 @@ from shopwindow.catalog.operations.parameters import (
     ZipCode,
 )
 from shopwindow.interface import fields
-from shopwindow.interface.bind import bind
-from shopwindow.interface.body import Bodies
-from shopwindow.interface.call import Call, Request, make
-from shopwindow.interface.fields import Mask
-from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, XML, sayable
-from shopwindow.interface.kinds import (
+from shopwindow.interface.declaring.kinds import (
     MAX_ELEMENTS,
     MAX_ID,
     Callback,
@@ -46,10 +41,16 @@ from shopwindow.interface.kinds import (
     Words,
     list_order,
 )
-from shopwindow.interface.operation import FromContent, Operation, Parameter
-from shopwindow.interface.parameter_rules import AnyOf, OnlyOne, Ordered, Together
-from shopwindow.interface.routes import Routes
-from shopwindow.interface.time_kinds import Day, Instant, TextualDay
+from shopwindow.interface.declaring.operation import Call, FromContent, Operation, Parameter
+from shopwindow.interface.declaring.parameter_rules import AnyOf, OnlyOne, Ordered, Together
+from shopwindow.interface.declaring.routes import Routes
+from shopwindow.interface.declaring.time_kinds import Day, Instant, TextualDay
+from shopwindow.interface.fields import Mask
+from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, XML, sayable
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
+from shopwindow.interface.requests.body import Bodies
+from shopwindow.interface.requests.call import make
 from shopwindow.problems import Fault, Refusal
 from shopwindow.release.prerender import planned_answers, planned_operations
 from shopwindow.shop import INTERFACE

@@ -16,11 +16,11 @@ from harness.program import Request as Asked
 from shopwindow import library
 from shopwindow.content.declared import declarations
 from shopwindow.content.declared.collection import Collection, decode, encode
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Request
-from shopwindow.interface.collections import FILTER_VALUES, with_collections
+from shopwindow.interface.declaring.collections import FILTER_VALUES, with_collections
+from shopwindow.interface.declaring.kinds import Texts
 from shopwindow.interface.formats import XML
-from shopwindow.interface.kinds import Texts
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import pointer_text
 from shopwindow.shop import INTERFACE
 

@@ -10,7 +10,7 @@ from facts.conformance import AT, XML, documents, expected, outside, table, targ
 from facts.witness import canonical, witnessed
 from harness.content import SAMPLE, write_files
 from harness.program import Application, built, called, served
-from shopwindow.interface.answer import ERROR_CODES
+from shopwindow.interface.answering.answer import ERROR_CODES
 
 BASE = "/mobile/api"
 TABLE = [*table(), *conformance_catalog.table()]

@@ -7,8 +7,8 @@ import pytest
 from facts.reference_pages import DOCUMENTS
 from harness.content import ROOT
 from harness.program import Interface
-from shopwindow.interface.loading import load
-from shopwindow.interface.operation import FromStore
+from shopwindow.interface.declaring.loading import load
+from shopwindow.interface.declaring.operation import FromStore
 from shopwindow.shop import INTERFACE
 
 sys.path.insert(0, str(ROOT / "examples/library"))

@@ -7,10 +7,21 @@ import pytest
 
 from harness.program import Schemas
 from shopwindow.catalog.operations.parameters import FacetValues, IdsSelected, IdsWithMask, Phrase, Ranges, ZipCode
-from shopwindow.interface.answer import refuse
+from shopwindow.interface.answering.answer import refuse
+from shopwindow.interface.declaring.kinds import (
+    MAX_ID,
+    Callback,
+    Count,
+    Ids,
+    Number,
+    ParameterKind,
+    Radius,
+    Text,
+    Word,
+    Words,
+)
+from shopwindow.interface.declaring.time_kinds import Day, Instant, TextualDay
 from shopwindow.interface.formats import RESPONSE_FORMATS
-from shopwindow.interface.kinds import MAX_ID, Callback, Count, Ids, Number, ParameterKind, Radius, Text, Word, Words
-from shopwindow.interface.time_kinds import Day, Instant, TextualDay
 from shopwindow.problems import Fault, Refusal
 
 SINCE = Instant(days=True)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from harness.content import Json, app, as_content, coupon, event, examples, promotion, site, store
 from harness.program import Content, program_schemas
-from shopwindow.interface.answer import answer
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Request
+from shopwindow.interface.answering.answer import answer
 from shopwindow.interface.formats import RESPONSE_FORMATS
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Refusal
 from shopwindow.shop import INTERFACE
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.content import program_schemas
-from shopwindow.interface.collections import schemas_with
+from shopwindow.interface.declaring.collections import schemas_with
 from shopwindow.shop import INTERFACE
 
 

@@ -14,10 +14,10 @@ from lxml import etree
 
 from harness.content import Json, examples
 from harness.program import Database, Service, service
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Call, Request
-from shopwindow.interface.kinds import Texts, list_items, list_order
-from shopwindow.interface.operation import FromContent, Operation
+from shopwindow.interface.declaring.kinds import Texts, list_items, list_order
+from shopwindow.interface.declaring.operation import Call, FromContent, Operation
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
 from shopwindow.shop import INTERFACE
 
 BAGS = "/order/v1/bags"

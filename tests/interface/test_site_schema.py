@@ -11,7 +11,7 @@ import pytest
 from harness.content import ROOT, site, write
 from harness.program import Interface, Schemas, program_schemas
 from shopwindow import library
-from shopwindow.interface.operation import FromContent
+from shopwindow.interface.declaring.operation import FromContent
 from shopwindow.problems import Failure
 from shopwindow.shop import INTERFACE
 

@@ -14,7 +14,7 @@ from facts.witness import canonical, witnessed
 from harness.content import Shape, examples
 from harness.program import Schemas, manifest
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.collections import schemas_with
+from shopwindow.interface.declaring.collections import schemas_with
 from shopwindow.interface.formats import RESPONSE_FORMATS, XML
 from shopwindow.release.stored import interface_of
 from shopwindow.shop import INTERFACE

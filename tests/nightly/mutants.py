@@ -53,7 +53,7 @@ MUTANTS = (
         "tests/interface/test_negotiation.py::test_accept_decides_the_format",
     ),
     Mutant(
-        "interface/limits.py",
+        "interface/declaring/limits.py",
         "if len(times) < limit:",
         "if len(times) <= limit:",
         "tests/retail/test_share.py",

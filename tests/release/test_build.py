@@ -21,10 +21,10 @@ import pytest
 from harness.content import AT, ROOT, SAMPLE, app, event, promotion, site, small, store, write
 from harness.program import aged, build, built, copied, current, history, manifest, program_schemas, shopwindow, tree
 from shopwindow.catalog.index.file import INDEX_FORMAT
-from shopwindow.interface.answer import answer
-from shopwindow.interface.collections import schemas_with
+from shopwindow.interface.answering.answer import answer
+from shopwindow.interface.declaring.collections import schemas_with
+from shopwindow.interface.declaring.operation import FromContent, FromRunning, FromStore, Operation
 from shopwindow.interface.formats import RESPONSE_FORMATS
-from shopwindow.interface.operation import FromContent, FromRunning, FromStore, Operation
 from shopwindow.problems import Failure
 from shopwindow.release.changes import content_of
 from shopwindow.release.prerender import planned_answers, planned_operations

@@ -12,9 +12,8 @@ from harness.content import AT, Memory, small, write
 from harness.program import Content, build, built, shopwindow, tree
 from shopwindow import library
 from shopwindow.cli.steps import cache_of
-from shopwindow.interface.call import Call
-from shopwindow.interface.contracts import CONTRACT
-from shopwindow.interface.operation import FromContent
+from shopwindow.interface.answering.contracts import CONTRACT
+from shopwindow.interface.declaring.operation import Call, FromContent
 from shopwindow.problems import Failure, Misuse, sentence
 from shopwindow.release.contracts import RECORDS
 from shopwindow.release.touched import touched

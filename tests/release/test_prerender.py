@@ -10,7 +10,7 @@ import pytest
 
 from harness.content import ROOT, SAMPLE, app, as_content, as_value, coupon, event, live, promotion, site, store, write
 from harness.program import Content, Schemas
-from shopwindow.interface.answer import answer, value_of
+from shopwindow.interface.answering.answer import answer, value_of
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.problems import Failure
 from shopwindow.release.prerender import (

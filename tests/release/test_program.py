@@ -32,7 +32,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from company.views import greeting
-from shopwindow.interface.operation import FromContent, Operation
+from shopwindow.interface.declaring.operation import FromContent, Operation
 from shopwindow.shop import INTERFACE as SHOP
 
 

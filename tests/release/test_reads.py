@@ -33,8 +33,8 @@ from harness.content import (
 )
 from harness.program import Content, current
 from shopwindow import library
+from shopwindow.interface.declaring.operation import FromContent
 from shopwindow.interface.formats import RESPONSE_FORMATS
-from shopwindow.interface.operation import FromContent
 from shopwindow.release import prerender
 from shopwindow.release.reads import Digests, Read, ReadRecord, Recorded, load, returned, save
 from shopwindow.retail.storefront import days, events_by_store, grid_of_stores

@@ -23,8 +23,8 @@ from harness.program import (
     shopping,
     shopwindow,
 )
-from shopwindow.interface.digests import keyed
-from shopwindow.interface.limits import LIMITS
+from shopwindow.interface.declaring.digests import keyed
+from shopwindow.interface.declaring.limits import LIMITS
 from shopwindow.problems import Refusal
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.operations import MAX_WRONG_CODES, WRONG_CODES_SECONDS

@@ -26,8 +26,8 @@ from harness.program import (
     shopping,
     shopwindow,
 )
-from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.secret import read_secret
+from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.secret import read_secret
 from shopwindow.problems import Failure, Refusal
 from shopwindow.retail.codes.issuing import CodesExist, keep, read_lines
 from shopwindow.retail.codes.table import SINGLE_USE_CODES

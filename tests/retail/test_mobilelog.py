@@ -32,7 +32,7 @@ from harness.program import (
     service,
     shopwindow,
 )
-from shopwindow.interface.running import LogKeeping
+from shopwindow.interface.declaring.running import LogKeeping
 from shopwindow.retail.mobilelog import line as logline
 from shopwindow.retail.mobilelog.line import LogEntry
 from shopwindow.service.logfile import prune

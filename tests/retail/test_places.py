@@ -7,9 +7,9 @@ import zipcodes
 
 from harness.content import AT, ROOT, SAMPLE, Json, as_content, as_value, store
 from harness.program import Schemas, shopwindow
-from shopwindow.interface.answer import answer
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Request
+from shopwindow.interface.answering.answer import answer
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.places.distance import Point, miles
 from shopwindow.retail.places.search import Gazetteer

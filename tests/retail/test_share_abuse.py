@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from harness.databases import Letters, statements
 from harness.program import Answer, Database, Request, Service, answered, reasons, release_of_writes, served
-from shopwindow.interface.digests import keyed
-from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.mail import unlinked
-from shopwindow.interface.outbox import OUTBOX, ClaimedMail
+from shopwindow.interface.declaring.digests import keyed
+from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.mail import unlinked
+from shopwindow.interface.declaring.outbox import OUTBOX, ClaimedMail
 from shopwindow.shop import INTERFACE
 
 Json = Any

@@ -9,9 +9,9 @@ import pytest
 
 from harness.content import AT, app, as_value, coupon, event, live, promotion, site, small, store, write
 from harness.program import Content
-from shopwindow.interface.answer import value_of
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Request
+from shopwindow.interface.answering.answer import value_of
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Refusal
 from shopwindow.shop import INTERFACE
 

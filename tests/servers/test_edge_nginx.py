@@ -39,7 +39,7 @@ from harness.servers import ask, ask_raw
 from harness.waits import PATIENCE
 from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import Rules, rules
-from shopwindow.interface.validators import etag
+from shopwindow.interface.answering.validators import etag
 from shopwindow.shop import INTERFACE
 
 __all__ = ["content", "out"]

@@ -17,8 +17,8 @@ from facts.conformance import PHONE
 from harness.program import program_schemas, release_of_writes
 from harness.servers import ADDRESS, Server, count_connections, own_server
 from harness.waits import PATIENCE, awaited
-from shopwindow.interface.body import Bodies, read
-from shopwindow.interface.call import Request
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.body import Bodies, read
 from shopwindow.problems import Fault
 from shopwindow.shop import INTERFACE
 

@@ -13,8 +13,8 @@ from lxml import etree
 from harness.content import ROOT
 from harness.databases import ENGINES, Engine, declared, engine_of
 from harness.program import JSON, NOW, ORDERS, SECRET, XML, Database, Shopping, release_of_codes, shopping
-from shopwindow.interface.operation import Operation
-from shopwindow.interface.table import Tables
+from shopwindow.interface.declaring.operation import Operation
+from shopwindow.interface.declaring.table import Tables
 from shopwindow.retail.bags.table import BAGS, Bag, Line
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.text import digest

@@ -10,7 +10,7 @@ import zstandard
 
 from facts.conformance import PHONE
 from harness.program import Answer, Application, Serving, called, current_loaded
-from shopwindow.interface.call import Request
+from shopwindow.interface.request import Request
 from shopwindow.service.codings import CODINGS, Coding, accepted
 from shopwindow.service.exchange import at_once
 from shopwindow.service.running import Backstage

@@ -30,8 +30,8 @@ from harness.databases import (
 )
 from harness.program import Database
 from harness.waits import PATIENCE
-from shopwindow.interface.operation import Outcome
-from shopwindow.interface.table import Tables, written
+from shopwindow.interface.declaring.operation import Outcome
+from shopwindow.interface.declaring.table import Tables, written
 from shopwindow.problems import Failure, Refusal
 from shopwindow.retail.bags.table import BAGS, Line
 from shopwindow.retail.consents.table import CONSENTS

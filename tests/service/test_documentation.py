@@ -16,7 +16,7 @@ from harness.content import SAMPLE
 from harness.program import Answer, Application, built, called, copied, served, shopwindow
 from shopwindow import library
 from shopwindow.edge import openapi
-from shopwindow.interface.routes import OPEN_PATHS
+from shopwindow.interface.declaring.routes import OPEN_PATHS
 from shopwindow.service.documentation import MAKERS_IMAGE, REDOC_FOLDER
 from shopwindow.shop import INTERFACE
 

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Histogram
 
 from harness.program import called, current, point, served
 from harness.servers import noted
-from shopwindow.interface.answer import Response
+from shopwindow.interface.answering.answer import Response
 from shopwindow.service.admin import Admin
 from shopwindow.service.metrics import Durations, Metrics
 from shopwindow.service.serving import Exchange

@@ -24,7 +24,7 @@ from harness.databases import (
     statements,
 )
 from harness.program import Database, shopwindow
-from shopwindow.interface.table import Aging, Personal, Session, Step, Table, Tables
+from shopwindow.interface.declaring.table import Aging, Personal, Session, Step, Table, Tables
 from shopwindow.problems import Failure
 from shopwindow.retail.bags.table import BAGS
 from shopwindow.shop import INTERFACE
@@ -276,7 +276,7 @@ def test_a_file_without_any_table_of_this_program_is_no_backup(tmp_path: Path) -
 
 def test_commands_of_tables_that_the_interface_lacks_say_so(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "bare_interface.py").write_text(
-        "from shopwindow.interface.interface import Interface\n"
+        "from shopwindow.interface.declaring.interface import Interface\n"
         "INTERFACE = Interface('Bare', '1', kinds=(), operations=())\n"
     )
     path = {"PYTHONPATH": str(tmp_path)}

@@ -11,8 +11,8 @@ import pytest
 from harness.content import ROOT
 from harness.databases import DOCUMENT, Letters
 from harness.program import Interface, Ran, shopwindow
-from shopwindow.interface.mail import Letter, Mailbox, MailTemplate
-from shopwindow.interface.outbox import ClaimedMail
+from shopwindow.interface.declaring.mail import Letter, Mailbox, MailTemplate
+from shopwindow.interface.declaring.outbox import ClaimedMail
 from shopwindow.problems import Failure
 from shopwindow.service.mail.trial import problems
 from shopwindow.shop import INTERFACE

@@ -22,7 +22,7 @@ from harness.content import ROOT, examples
 from harness.servers import environment
 from harness.waits import PATIENCE, awaited
 from shopwindow.edge.rules import SERVICE_TIMEOUT_SECONDS
-from shopwindow.interface.table import Result, Session, Tables
+from shopwindow.interface.declaring.table import Result, Session, Tables
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.database import OUTCOME_UNKNOWN, Database, Load
@@ -371,7 +371,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from shopwindow.service import metrics
 from shopwindow.service.logfile import LogFile
-from shopwindow.interface.running import LogKeeping
+from shopwindow.interface.declaring.running import LogKeeping
 from shopwindow.service.database.database import open_database
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.shop import INTERFACE

@@ -38,7 +38,7 @@ from shopwindow.edge import nginx as for_nginx
 from shopwindow.edge import worker
 from shopwindow.edge.keys import read_keys
 from shopwindow.edge.rules import Rules, rules
-from shopwindow.interface.collections import schemas_with
+from shopwindow.interface.declaring.collections import schemas_with
 from shopwindow.release.changes import content_of
 from shopwindow.release.stored import interface_of
 from shopwindow.service.codings import plain_tag

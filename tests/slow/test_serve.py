@@ -39,7 +39,7 @@ from harness.waits import PATIENCE, awaited
 from shopwindow import library
 from shopwindow.cli import main
 from shopwindow.cli.service import serve
-from shopwindow.interface.answer import Response
+from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.formats import accepted_formats
 from shopwindow.problems import Failure
 from shopwindow.release.verify import require_intact

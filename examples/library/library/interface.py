@@ -11,13 +11,13 @@ from pathlib import Path
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import Kind, Reference
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.kinds import Ids
-from shopwindow.interface.operation import (
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.kinds import Ids
+from shopwindow.interface.declaring.operation import (
     CALLBACK,
     FIELDS,
     Arguments,
+    Call,
     FromContent,
     FromStore,
     Moment,
@@ -25,7 +25,7 @@ from shopwindow.interface.operation import (
     Outcome,
     Parameter,
 )
-from shopwindow.interface.table import (
+from shopwindow.interface.declaring.table import (
     Column,
     Personal,
     Session,

@@ -1,6 +1,6 @@
 """The catalog as an Index: built from checked feeds, opened, compared with another.
 
-The engine knows the catalog by `CATALOG` alone (interface.index). What a method does
+The engine knows the catalog by `CATALOG` alone (interface.declaring.index). What a method does
 stands in the module that it calls, which is loaded then: most commands build no index,
 and open none.
 """
@@ -25,7 +25,7 @@ from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.index import BROUGHT_BACK, HandedOut
+from shopwindow.interface.declaring.index import BROUGHT_BACK, HandedOut
 from shopwindow.problems import Failure
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CatalogIndex:
-    """The catalog as the engine knows it; interface.index says what a method is for."""
+    """The catalog as the engine knows it; interface.declaring.index says what a method is for."""
 
     name: str = "catalog"
     file: str = "catalog.sqlite"

@@ -206,7 +206,7 @@ def _secret() -> bytes:
     """Return the secret that the environment holds. Raises Failure."""
     import os
 
-    from shopwindow.interface.secret import SECRET, read_secret
+    from shopwindow.interface.declaring.secret import SECRET, read_secret
     from shopwindow.problems import Failure
 
     try:

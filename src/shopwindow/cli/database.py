@@ -16,7 +16,7 @@ from shopwindow.cli import audit
 from shopwindow.cli.options import DATABASE_URL, interface
 
 if TYPE_CHECKING:
-    from shopwindow.interface.table import Table
+    from shopwindow.interface.declaring.table import Table
     from shopwindow.service.database.database import Database
 
 RESTORE = "a PostgreSQL database is restored by its own tool: pg_restore --clean --dbname=URL FILE"

@@ -13,7 +13,7 @@ from shopwindow.cli.options import CONTENT_DIR, OUT, interface
 from shopwindow.problems import Misuse
 
 if TYPE_CHECKING:
-    from shopwindow.interface.interface import Interface
+    from shopwindow.interface.declaring.interface import Interface
 
 
 @click.command()

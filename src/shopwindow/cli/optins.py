@@ -101,7 +101,7 @@ def _instant(text: str | None) -> str:
     """
     from datetime import UTC, datetime
 
-    from shopwindow.interface.table import written
+    from shopwindow.interface.declaring.table import written
 
     if text is None:
         return ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from shopwindow.interface.interface import Interface
+    from shopwindow.interface.declaring.interface import Interface
 
 DEFAULT_CONTENT = "content"
 DEFAULT_DATABASE = "sqlite:///store/shopwindow.sqlite"
@@ -145,14 +145,14 @@ def format_option(
 
 def interface() -> Interface:
     """Return the Interface that the option --interface names. Raises Failure."""
-    from shopwindow.interface.loading import load
+    from shopwindow.interface.declaring.loading import load
 
     return load(interface_name())
 
 
 def interface_name() -> str:
     """Return what the option --interface says, `package.module:NAME`."""
-    from shopwindow.interface.loading import DEFAULT
+    from shopwindow.interface.declaring.loading import DEFAULT
 
     root = click.get_current_context().find_root()
     return root.params.get("interface") or DEFAULT

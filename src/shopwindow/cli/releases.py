@@ -32,7 +32,7 @@ from shopwindow.problems import number_of
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    from shopwindow.interface.operation import Operation
+    from shopwindow.interface.declaring.operation import Operation
     from shopwindow.library import Build
     from shopwindow.release.build import Built
     from shopwindow.release.edge_notes import ConfiguredEdge
@@ -220,7 +220,7 @@ def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
 
 
 def _why_dynamic(operation: Operation) -> str:
-    from shopwindow.interface.operation import FromContent, FromStore
+    from shopwindow.interface.declaring.operation import FromContent, FromStore
 
     if isinstance(operation.source, FromContent):
         return "dynamic: it names no entries to pre-render"

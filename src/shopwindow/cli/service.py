@@ -93,7 +93,7 @@ def serve(
     A release that becomes the current one meanwhile is served from then on. The mails
     of the outbox are sent where SHOPWINDOW_SMTP names a mail server.
     """
-    from shopwindow.interface.loading import VARIABLE
+    from shopwindow.interface.declaring.loading import VARIABLE
     from shopwindow.service.processors import processors
     from shopwindow.service.serve import Processes, address
     from shopwindow.service.serve import serve as run

@@ -13,7 +13,7 @@ from shopwindow.cli import terminal
 from shopwindow.cli.steps import print_outcome, print_problems
 from shopwindow.content.check.folder import Checked
 from shopwindow.content.reading.listing import is_outdated, is_readable_again
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library.following import follow
 from shopwindow.problems import Failure, Misuse
 

@@ -31,7 +31,7 @@ from shopwindow.delivery import layout
 from shopwindow.delivery.bucket import Bucket, Returned, concurrently
 from shopwindow.delivery.chunks import Chunk, cut, groups
 from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published
-from shopwindow.interface.index import Index
+from shopwindow.interface.declaring.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines, NewerFormat

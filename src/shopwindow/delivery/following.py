@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 
 from shopwindow.delivery.pulling import Pulled, ReleaseSource, pull
-from shopwindow.interface.index import Index
+from shopwindow.interface.declaring.index import Index
 from shopwindow.problems import Failure, number_of
 from shopwindow.release import moving
 from shopwindow.release.edge_notes import stale_edges

@@ -14,8 +14,8 @@ import orjson
 from shopwindow.delivery.bucket import Headers
 from shopwindow.delivery.chunks import Chunk, cut, groups
 from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published, size_of
-from shopwindow.interface.answer import cache_control
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.answering.answer import cache_control
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.build_notes import last_build

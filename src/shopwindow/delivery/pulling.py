@@ -26,7 +26,7 @@ from shopwindow.delivery.bucket import Bucket, Version
 from shopwindow.delivery.fetching import PullFault, faults, fetch
 from shopwindow.delivery.layout import Published
 from shopwindow.delivery.pointer import TargetPointer
-from shopwindow.interface.index import Index
+from shopwindow.interface.declaring.index import Index
 from shopwindow.problems import failures
 from shopwindow.release import pull_notes
 from shopwindow.release.activation import activate_chain

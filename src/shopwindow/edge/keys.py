@@ -11,7 +11,7 @@ from hashlib import sha256
 from string import ascii_letters, digits
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 
 KEY_LENGTH = 24
 """Characters of an API key (interface 5.2): letters and digits, 143 bits of chance."""

@@ -14,12 +14,17 @@ from shopwindow.content.schemas.schema import Schemas
 from shopwindow.edge.components import Components, wide
 from shopwindow.edge.refusals import REQUEST_ID, Refusals, header
 from shopwindow.edge.samples import Sample, alternatives, example, is_plain, sample
-from shopwindow.interface.answer import API_KEY_HEADER
+from shopwindow.interface.answering.answer import API_KEY_HEADER
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.kinds import Schema
+from shopwindow.interface.declaring.operation import (
+    FromContent,
+    Operation,
+    Others,
+    Parameter,
+)
+from shopwindow.interface.declaring.parameter_rules import AnyOf, OnlyOne, Together
 from shopwindow.interface.formats import GENERAL_ROOT, JSON, XML, root_name
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.kinds import Schema
-from shopwindow.interface.operation import FromContent, Operation, Others, Parameter
-from shopwindow.interface.parameter_rules import AnyOf, OnlyOne, Together
 
 _LENIENT = (
     "Parameters not named here are ignored, and so are empty ones. "

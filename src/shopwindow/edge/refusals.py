@@ -14,16 +14,16 @@ from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.edge import samples
-from shopwindow.interface.answer import (
+from shopwindow.interface.answering.answer import (
     ERROR_CODES,
     ERROR_SCHEMA,
     FAILURE_SCHEMA,
     no_key,
     refuse,
 )
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.operation import Operation
 from shopwindow.interface.formats import JSON, MEDIA_TYPES
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.operation import Operation
 from shopwindow.problems import Fault, Refusal
 
 CODES: Mapping[str, Callable[[Operation], bool]] = {

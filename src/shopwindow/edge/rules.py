@@ -29,7 +29,7 @@ import orjson
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.answer import (
+from shopwindow.interface.answering.answer import (
     API_KEY_HEADER,
     CHALLENGE,
     cache_control,
@@ -37,11 +37,11 @@ from shopwindow.interface.answer import (
     refuse,
     vary,
 )
-from shopwindow.interface.call import Call, make
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.kinds import MAX_ID, Words
+from shopwindow.interface.declaring.operation import Arguments, Call, Operation
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, negotiate
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.kinds import MAX_ID, Words
-from shopwindow.interface.operation import Arguments, Operation
+from shopwindow.interface.requests.call import make
 from shopwindow.problems import Fault, Refusal
 
 APPLICATION = "{application}"
@@ -141,7 +141,7 @@ class Route:
 class Error:
     """A response that an edge gives by itself.
 
-    ``code`` is a name of `interface.answer.ERROR_CODES`; ``bodies`` are pairs of a
+    ``code`` is a name of `interface.answering.answer.ERROR_CODES`; ``bodies`` are pairs of a
     format's name and the body in it.
     """
 

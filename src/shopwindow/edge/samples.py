@@ -15,15 +15,15 @@ from typing import Any
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.answer import value_of
-from shopwindow.interface.bind import bind
-from shopwindow.interface.body import Bodies
+from shopwindow.interface.answering.answer import value_of
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.kinds import MAX_ID, Callback, FieldMask
+from shopwindow.interface.declaring.operation import FromContent, Operation, Parameter
+from shopwindow.interface.declaring.parameter_rules import AnyOf, OnlyOne, Together
 from shopwindow.interface.formats import JSON
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.kinds import MAX_ID, Callback, FieldMask
-from shopwindow.interface.operation import FromContent, Operation, Parameter
-from shopwindow.interface.parameter_rules import AnyOf, OnlyOne, Together
 from shopwindow.interface.request import SAFE, Request, quoted
+from shopwindow.interface.requests.bind import bind
+from shopwindow.interface.requests.body import Bodies
 from shopwindow.problems import Refusal
 
 SHOWN_ITEMS = 2

@@ -23,7 +23,7 @@ from shopwindow.content.schemas.shape import absolute
 from shopwindow.editor import texts
 from shopwindow.editor.snippets import snippet
 from shopwindow.editor.texts import EditorSchema
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 
 EDITOR_DIALECT = "http://json-schema.org/draft-07/schema#"
 """Draft 7 has every keyword that is left here, and every language server knows it."""

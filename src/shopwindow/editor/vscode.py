@@ -12,7 +12,7 @@ from typing import Any
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.editor.files import encoded, patterns, schema_files
 from shopwindow.editor.schemas import associations
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 
 SETTINGS_FOLDER = ".vscode"

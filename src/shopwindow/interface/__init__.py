@@ -1,1 +1,1 @@
-"""The retail interface, as data and pure functions."""
+"""What may be asked, how a request becomes a call, and a call an answer."""

@@ -9,8 +9,8 @@ from shopwindow.content.kinds import SITE
 from shopwindow.content.lookup.shelf import Held, pointer_in
 from shopwindow.content.lookup.why import Explanation, explanation
 from shopwindow.content.reading.yaml import Json, at
-from shopwindow.interface.answer import refused
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.answering.answer import refused
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library.opening import OpenedContent, moment_of
 from shopwindow.problems import Misuse, Refusal
 from shopwindow.release.answer_origins import answer_origins

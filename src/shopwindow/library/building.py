@@ -13,9 +13,9 @@ from shopwindow.content.kinds import SITE
 from shopwindow.content.reading.listing import COLLECTIONS, Source
 from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.edge.rules import digest, rules
-from shopwindow.interface.collections import Declared
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.operation import Operation
+from shopwindow.interface.declaring.collections import Declared
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.operation import Operation
 from shopwindow.library.holding import refused_by_contracts
 from shopwindow.library.opening import (
     OpenedContent,

@@ -11,8 +11,8 @@ from shopwindow.content.check.memory import Memory
 from shopwindow.content.reading.revision import commit_of, exported
 from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.contracts import CONTRACT
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.answering.contracts import CONTRACT
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library.opening import (
     checked_content,
     declared,

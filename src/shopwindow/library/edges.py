@@ -12,9 +12,9 @@ from shopwindow.edge import keys as api_keys
 from shopwindow.edge import nginx, openapi, worker
 from shopwindow.edge.nginx import EdgeLimits
 from shopwindow.edge.rules import rules
-from shopwindow.interface.collections import schemas_with
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import template_folders
+from shopwindow.interface.declaring.collections import schemas_with
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.loading import template_folders
 from shopwindow.library.checking import check
 from shopwindow.library.opening import schemas
 from shopwindow.library.operating import folder_of_release

@@ -20,7 +20,7 @@ from shopwindow.content.lookup.uses import (
 )
 from shopwindow.content.lookup.why import Explanation, explanations
 from shopwindow.content.reading.text import write
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library.opening import (
     OpenedContent,
     declared,

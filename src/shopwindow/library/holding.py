@@ -8,7 +8,7 @@ from shopwindow.content.check.folder import Checked, CheckOptions
 from shopwindow.content.documents.documents import Documents, live
 from shopwindow.content.reading.scratch import scratch
 from shopwindow.content.reading.steps import Steps
-from shopwindow.interface.collections import Declared
+from shopwindow.interface.declaring.collections import Declared
 from shopwindow.library.opening import moment_of
 from shopwindow.release.ahead import build_chain
 from shopwindow.release.contracts import ContractsBroken, hold

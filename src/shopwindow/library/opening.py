@@ -13,11 +13,11 @@ from shopwindow.content.lookup.shelf import Shelf
 from shopwindow.content.reading.listing import COLLECTIONS
 from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.collections import Declared
-from shopwindow.interface.collections import declared as declared_in
-from shopwindow.interface.contracts import with_rules
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import program_schemas
+from shopwindow.interface.answering.contracts import with_rules
+from shopwindow.interface.declaring.collections import Declared
+from shopwindow.interface.declaring.collections import declared as declared_in
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.loading import program_schemas
 from shopwindow.problems import Failure, Misuse, Problem, sentence
 from shopwindow.release.program import program_digest
 

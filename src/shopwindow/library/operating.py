@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.release import activation
 from shopwindow.release.activation import Activated
 from shopwindow.release.changes import (

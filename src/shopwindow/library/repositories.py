@@ -6,7 +6,7 @@ from shopwindow.content.check.memory import Memory
 from shopwindow.editor import vscode
 from shopwindow.editor.files import write_schemas
 from shopwindow.editor.schemas import associations
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library.opening import ContentAtFault, declared, opened, require_folder
 from shopwindow.problems import (
     Misuse,

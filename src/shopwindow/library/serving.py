@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.edge import openapi
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.secret import read_secret
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.secret import read_secret
 
 
 def application(

@@ -8,9 +8,9 @@ from shopwindow.content.documents.documents import Content, Documents, boundarie
 from shopwindow.content.lookup.calendar import Calendar
 from shopwindow.content.lookup.calendar import calendar as calendar_of
 from shopwindow.content.rules.rule_pages import Pages, by_name
-from shopwindow.interface.answer import Response
+from shopwindow.interface.answering.answer import Response
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format
-from shopwindow.interface.interface import Interface
 from shopwindow.library.opening import OpenedContent, moment_of
 from shopwindow.problems import (
     Misuse,

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.index import Index
+from shopwindow.interface.declaring.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release.indexes import index_state
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvicorn
 
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library.following import AWAY_SECONDS, follow
 from shopwindow.preview.application import application
 from shopwindow.preview.guard import SECRET_PARAMETER, Guard

@@ -34,8 +34,8 @@ from shopwindow.content.reading.listing import (
     is_readable_again,
 )
 from shopwindow.content.reading.revision import commit_of, exported
-from shopwindow.interface.collections import Declared
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.collections import Declared
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library import ContentAtFault
 from shopwindow.preview.index_builds import IndexBuilds
 from shopwindow.problems import Failure, Misuse, Problem

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from shopwindow.content.documents import documents, schedule
 from shopwindow.content.documents.documents import Documents
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure, Problem
 from shopwindow.release.build import Built, build
 from shopwindow.release.chain import Chain

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.reading.yaml import Json, at, walked
-from shopwindow.interface.contracts import answer_of, as_request
+from shopwindow.interface.answering.contracts import answer_of, as_request
 from shopwindow.problems import Pointer
 from shopwindow.release.documents_read import DocumentsRead, Named
 from shopwindow.release.order import Asking

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from shopwindow.content.documents import documents
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import indexes, manifest, reads
 from shopwindow.release.chain import Chain, Link

@@ -19,12 +19,12 @@ from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.schedule import PUBLISHED
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.answer import value_of
-from shopwindow.interface.call import make
+from shopwindow.interface.answering.answer import value_of
+from shopwindow.interface.declaring.index import BROUGHT_BACK, Index
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.operation import FromContent
 from shopwindow.interface.formats import JSON
-from shopwindow.interface.index import BROUGHT_BACK, Index
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.operation import FromContent
+from shopwindow.interface.requests.call import make
 from shopwindow.problems import Failure, Pointer
 from shopwindow.release import manifest
 from shopwindow.release.documents_read import (

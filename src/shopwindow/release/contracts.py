@@ -19,8 +19,8 @@ from shopwindow.content.check.locating import Locator
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.reading import listing
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.collections import Declared
-from shopwindow.interface.contracts import CONTRACT, read_requests
+from shopwindow.interface.answering.contracts import CONTRACT, read_requests
+from shopwindow.interface.declaring.collections import Declared
 from shopwindow.problems import Problem, number_of
 from shopwindow.release import reads
 from shopwindow.release.breaches import Breach, breaches, problems

@@ -43,7 +43,7 @@ class DocumentsRead:
                     self._named[id(document)] = kind.name, str(identity)
 
     def note(self, kind: str, identity: str) -> None:
-        """Take down a document that an index hands out: an `interface.index.HandedOut`."""
+        """Take down a document that an index hands out: an `interface.declaring.index.HandedOut`."""
         self._from_indexes.add((kind, identity))
 
     def recorded(self, indexes: Mapping[str, Any]) -> Recorded:

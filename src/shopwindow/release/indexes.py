@@ -21,7 +21,7 @@ import orjson
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.scratch import scratch
 from shopwindow.content.reading.steps import Steps, no_steps, step_around
-from shopwindow.interface.index import HandedOut, Index
+from shopwindow.interface.declaring.index import HandedOut, Index
 from shopwindow.problems import Failure
 from shopwindow.release.damage import is_damaged
 from shopwindow.release.order import BuildOrder, BuiltIndexes, OpenIndexes

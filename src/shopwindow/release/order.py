@@ -9,8 +9,8 @@ from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.reading.processes import processors
 from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.index import HandedOut
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.index import HandedOut
+from shopwindow.interface.declaring.interface import Interface
 
 MAX_FILES = 200_000
 """Files that a release may have unless site.yaml allows more (`max_files`): nobody shall

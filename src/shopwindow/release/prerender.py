@@ -3,7 +3,7 @@
 `planned_operations` lists what an interface pre-renders of a content, operation by
 operation. `planned_answers` numbers the single answers. Recorded reads refer to these
 numbers (`reads`), and `digest_of` tells whether the numbers still mean the same
-answers. `prerender` then goes through the same `interface.answer` as the service does,
+answers. `prerender` then goes through the same `interface.answering.answer` as the service does,
 which is why a file and a dynamic response are the same bytes. Nothing here touches a
 disk: `render` stages what `prerender` yields.
 
@@ -22,11 +22,11 @@ import orjson
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.answer import respond, value_of
-from shopwindow.interface.call import Call, make
+from shopwindow.interface.answering.answer import respond, value_of
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.operation import Arguments, Call, Operation
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.operation import Arguments, Operation
+from shopwindow.interface.requests.call import make
 from shopwindow.problems import Failure, Refusal
 from shopwindow.release.manifest import ManifestEntry
 

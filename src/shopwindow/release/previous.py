@@ -16,8 +16,8 @@ import orjson
 
 from shopwindow.content.documents import documents
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.collections import without_collections
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.collections import without_collections
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import manifest, reads
 from shopwindow.release.chain import Chain

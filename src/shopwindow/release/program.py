@@ -21,7 +21,7 @@ from typing import Any
 
 from shopwindow.content.reading.files import MAX_FILE
 from shopwindow.content.reading.listing import below
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 """The folder of this package, shopwindow."""

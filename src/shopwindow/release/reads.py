@@ -9,7 +9,7 @@ digest has changed has the same answer, since views are pure, and keeps its file
 Derived tables are recorded by key, so one changed event leads to new answers about the
 stores that it is at, and no others. A derivation that is no table is recorded as
 everything that it is derived from. An index is recorded by the parts that it tells
-apart (`interface.index.OpenedByParts`).
+apart (`interface.declaring.index.OpenedByParts`).
 
 A ReadRecord holds this in numbers, for the Reads and for the answers. `prerender`
 numbers the answers, so a record is void as soon as a number means another answer: see
@@ -30,7 +30,7 @@ import orjson
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.index import OpenedByParts
+from shopwindow.interface.declaring.index import OpenedByParts
 
 Read = tuple[Any, ...]
 """One thing that a view asked a Content for: the verb's name, then its arguments, all

@@ -15,7 +15,7 @@ import orjson
 
 from shopwindow.content.documents.documents import decode
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import stored
 from shopwindow.release.manifest import MANIFEST_FORMAT

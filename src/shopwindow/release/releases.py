@@ -111,7 +111,7 @@ def private_digest(
 
     ``entry``: what the manifest says of it. That has no digest of an index, whose bytes
     depend on the SQLite that wrote them: it stands in ``note``, build.json, by the
-    index's name, which is that of its file without the extension (`interface.index`).
+    index's name, which is that of its file without the extension (`interface.declaring.index`).
     """
     return entry.get("sha256") or index_note(note, Path(name).stem).get("sha256")
 

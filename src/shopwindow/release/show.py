@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 
 from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.answer import Response, answer, refuse
-from shopwindow.interface.bind import bind
-from shopwindow.interface.contracts import as_request
+from shopwindow.interface.answering.answer import Response, answer, refuse
+from shopwindow.interface.answering.contracts import as_request
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.operation import FromContent, Operation
 from shopwindow.interface.formats import Format
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.operation import FromContent, Operation
+from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Misuse, Refusal
 from shopwindow.release.indexes import on_demand
 

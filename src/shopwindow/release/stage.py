@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
 
-from shopwindow.interface.validators import modified
+from shopwindow.interface.answering.validators import modified
 from shopwindow.problems import Failure, failures
 from shopwindow.release.trash import discard
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shopwindow.content.declared import collection
-from shopwindow.interface.collections import with_collections
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.collections import with_collections
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 
 COLLECTIONS_FILE = "collections.json"

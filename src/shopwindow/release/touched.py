@@ -11,9 +11,14 @@ from pathlib import Path
 import orjson
 
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.answer_paths import reached, text_of
-from shopwindow.interface.contracts import CONTRACT, answer_of, read_requests, title_of
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.answering.answer_paths import reached, text_of
+from shopwindow.interface.answering.contracts import (
+    CONTRACT,
+    answer_of,
+    read_requests,
+    title_of,
+)
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Refusal
 from shopwindow.release.changes import OpenedRelease, opened
 

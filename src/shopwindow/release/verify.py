@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from shopwindow.interface.index import Index
-from shopwindow.interface.validators import modified
+from shopwindow.interface.answering.validators import modified
+from shopwindow.interface.declaring.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines

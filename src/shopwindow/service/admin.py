@@ -26,7 +26,7 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from shopwindow.interface.answer import Response
+from shopwindow.interface.answering.answer import Response
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.moving import behind

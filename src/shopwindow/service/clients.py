@@ -7,7 +7,7 @@ sends.
 from hashlib import sha256
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 
 
 class Clients:

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import zstandard
 
-from shopwindow.interface.answer import Response
+from shopwindow.interface.answering.answer import Response
 
 LEAST_BYTES = 1024
 """Bytes of a body that is worth compressing. Fewer fit into one packet as they are, and

@@ -13,7 +13,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from shopwindow.interface.answer import refuse
+from shopwindow.interface.answering.answer import refuse
 from shopwindow.interface.formats import JSON
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service import journal

@@ -4,9 +4,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from shopwindow.interface.answer import API_KEY_HEADER, REPLAYED_HEADER, Response
-from shopwindow.interface.call import Request
-from shopwindow.interface.routes import METHODS
+from shopwindow.interface.answering.answer import (
+    API_KEY_HEADER,
+    REPLAYED_HEADER,
+    Response,
+)
+from shopwindow.interface.declaring.routes import METHODS
+from shopwindow.interface.request import Request
 from shopwindow.service import requestid
 from shopwindow.service.serving import Serving
 

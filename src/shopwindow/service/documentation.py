@@ -22,11 +22,11 @@ import orjson
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.answer import Response, cache_control
+from shopwindow.interface.answering.answer import Response, cache_control
+from shopwindow.interface.answering.validators import etag
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.routes import DOCS_PATH, DOCUMENT_PATH, REDOC_PATH
 from shopwindow.interface.formats import JSON
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.routes import DOCS_PATH, DOCUMENT_PATH, REDOC_PATH
-from shopwindow.interface.validators import etag
 from shopwindow.service.codings import Accepted, encoded
 
 Describe = Callable[[Interface, Content, Schemas], Json]

@@ -33,7 +33,7 @@ it is stored: so the cache holds what was sent, and each form by itself.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shopwindow.interface.answer import (
+from shopwindow.interface.answering.answer import (
     API_KEY_HEADER,
     ERROR_CODES,
     VARY,
@@ -44,13 +44,18 @@ from shopwindow.interface.answer import (
     refuse,
     respond_to_action,
 )
-from shopwindow.interface.bind import admit, bind, callback_of
-from shopwindow.interface.body import Bodies
-from shopwindow.interface.call import Request
+from shopwindow.interface.answering.validators import etag
+from shopwindow.interface.declaring.operation import FromContent, Operation
+from shopwindow.interface.declaring.routes import (
+    Routed,
+    methods,
+    no_mapping,
+    wrong_method,
+)
 from shopwindow.interface.formats import JSON, AcceptedFormats, Format, accepted_formats
-from shopwindow.interface.operation import FromContent, Operation
-from shopwindow.interface.routes import Routed, methods, no_mapping, wrong_method
-from shopwindow.interface.validators import etag
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import admit, bind, callback_of
+from shopwindow.interface.requests.body import Bodies
 from shopwindow.problems import SERVICE, Failure, Fault, Refusal
 from shopwindow.release.damage import is_damaged
 from shopwindow.service import journal

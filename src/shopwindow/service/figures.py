@@ -17,8 +17,8 @@ from pathlib import Path
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from shopwindow.interface.outbox import OUTBOX
-from shopwindow.interface.table import Tables
+from shopwindow.interface.declaring.outbox import OUTBOX
+from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Failure, Refusal
 from shopwindow.release import pull_notes
 from shopwindow.release.build_notes import killed_build, last_build

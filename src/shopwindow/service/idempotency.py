@@ -10,10 +10,10 @@ The stored responses are a table of the database (service.database.retries).
 
 from hashlib import sha256
 
-from shopwindow.interface.body import encoded
-from shopwindow.interface.call import Call, Request
-from shopwindow.interface.operation import Sender
-from shopwindow.interface.origins import origins
+from shopwindow.interface.declaring.operation import Call, Sender
+from shopwindow.interface.declaring.origins import origins
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.body import encoded
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service.database.retries import Retry
 

@@ -25,8 +25,8 @@ from http import HTTPStatus
 from queue import SimpleQueue
 from typing import Any
 
-from shopwindow.interface.answer import Response
-from shopwindow.interface.call import Request
+from shopwindow.interface.answering.answer import Response
+from shopwindow.interface.request import Request
 from shopwindow.problems import Fault
 from shopwindow.service import journal, requestid
 from shopwindow.service.admin import Admin

@@ -6,9 +6,8 @@ taken.
 
 from collections.abc import Mapping
 
-from shopwindow.interface.call import Request
 from shopwindow.interface.formats import MEDIA_TYPES
-from shopwindow.interface.request import unreadable
+from shopwindow.interface.request import Request, unreadable
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service.proxies import Proxies
 

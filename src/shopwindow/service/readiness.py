@@ -7,7 +7,7 @@ path gets.
 
 from collections.abc import Mapping
 
-from shopwindow.interface.answer import Response
+from shopwindow.interface.answering.answer import Response
 from shopwindow.release.damage import is_damaged
 from shopwindow.service.serving import Serving
 

@@ -25,17 +25,18 @@ from functools import partial
 from typing import Any
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.call import Call, Request
-from shopwindow.interface.digests import keyed
-from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.operation import (
+from shopwindow.interface.declaring.digests import keyed
+from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.operation import (
+    Call,
     FromContent,
     FromRunning,
     Moment,
     Outcome,
 )
-from shopwindow.interface.running import LogWriter
-from shopwindow.interface.table import Result, Tables
+from shopwindow.interface.declaring.running import LogWriter
+from shopwindow.interface.declaring.table import Result, Tables
+from shopwindow.interface.request import Request
 from shopwindow.service.allowances import Allowances, charges_of
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.engine import unavailable

@@ -16,9 +16,9 @@ from urllib.parse import unquote, urlsplit
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.listing import shipped
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.answer import Response, vary
-from shopwindow.interface.collections import schemas_with
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.answering.answer import Response, vary
+from shopwindow.interface.declaring.collections import schemas_with
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.release.changes import content_of
 from shopwindow.release.releases import Releases
 from shopwindow.release.stored import interface_of

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import from_environment
-from shopwindow.interface.secret import SECRET, read_secret
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.loading import from_environment
+from shopwindow.interface.declaring.secret import SECRET, read_secret
 from shopwindow.service.mail.smtp import SmtpServer, smtp_server
 from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
 

@@ -19,8 +19,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import program_schemas
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.loading import program_schemas
 from shopwindow.problems import Failure
 from shopwindow.release.releases import Releases
 from shopwindow.release.verify import require_intact

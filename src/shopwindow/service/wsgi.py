@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shopwindow.interface.answer import Response, refuse
-from shopwindow.interface.call import Request
+from shopwindow.interface.answering.answer import Response, refuse
 from shopwindow.interface.formats import accepted_formats
+from shopwindow.interface.request import Request
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service import journal, requestid
 from shopwindow.service import metrics as metric_counts

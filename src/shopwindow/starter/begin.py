@@ -16,7 +16,7 @@ from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.listing import below
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.editor import vscode
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Misuse
 from shopwindow.starter.locked import Wheel, program_line, requirements
 

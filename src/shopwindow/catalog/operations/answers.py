@@ -19,9 +19,8 @@ from shopwindow.catalog.protocol import CATEGORY_FILTER, Catalog, ProductQuery
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.schedule import PUBLISHED
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Count, Ids
-from shopwindow.interface.operation import Others, Parameter
+from shopwindow.interface.declaring.kinds import Count, Ids
+from shopwindow.interface.declaring.operation import Call, Others, Parameter
 from shopwindow.problems import Fault, Refusal
 
 MAX_WIDTH = 5000

@@ -11,10 +11,15 @@ from shopwindow.catalog.operations.answers import PICK_UP, nothing, of
 from shopwindow.catalog.operations.parameters import IdsSelected, IdsWithMask, ZipCode
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Count, Number, Text
-from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter
-from shopwindow.interface.parameter_rules import AnyOf, Together
+from shopwindow.interface.declaring.kinds import Count, Number, Text
+from shopwindow.interface.declaring.operation import (
+    CALLBACK,
+    Call,
+    FromContent,
+    Operation,
+    Parameter,
+)
+from shopwindow.interface.declaring.parameter_rules import AnyOf, Together
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail import storefront
 from shopwindow.retail.articles import Status, products_of_upcs, upcs

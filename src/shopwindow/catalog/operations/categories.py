@@ -25,16 +25,16 @@ from shopwindow.catalog.operations.answers import (
 from shopwindow.catalog.protocol import Facet, Page, ProductQuery
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import MAX_ID, Count, Ids, Word, Words, plain
-from shopwindow.interface.operation import (
+from shopwindow.interface.declaring.kinds import MAX_ID, Count, Ids, Word, Words, plain
+from shopwindow.interface.declaring.operation import (
     CALLBACK,
     Arguments,
+    Call,
     FromContent,
     Operation,
     Parameter,
 )
-from shopwindow.interface.parameter_rules import AnyOf
+from shopwindow.interface.declaring.parameter_rules import AnyOf
 
 MAX_DEPTH = 8
 """Levels of the index, and what it has without `depth` (interface W2.3)."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from shopwindow.catalog.operations.answers import nothing, of
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.answer import ERROR_CODES
+from shopwindow.interface.answering.answer import ERROR_CODES
 from shopwindow.problems import Fault
 
 ProductsById = Mapping[int, Json]

@@ -19,7 +19,7 @@ from shopwindow.catalog.operations.surroundings import (
 )
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
+from shopwindow.interface.declaring.operation import Call
 from shopwindow.retail.articles import products_of_upcs
 
 

@@ -9,9 +9,9 @@ from shopwindow.catalog.reading.explaining import explain
 from shopwindow.catalog.reading.opened import OpenedCatalog
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Request
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Misuse, Refusal, cut, suggestion
 
 SEARCH = "search"

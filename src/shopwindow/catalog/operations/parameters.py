@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from shopwindow.catalog.protocol import Range
 from shopwindow.interface import fields
-from shopwindow.interface.formats import sayable
-from shopwindow.interface.kinds import (
+from shopwindow.interface.declaring.kinds import (
     MAX_VALUE_LENGTH,
     QUOTED_CHARACTERS,
     Ids,
@@ -19,6 +18,7 @@ from shopwindow.interface.kinds import (
     plain,
     refused,
 )
+from shopwindow.interface.formats import sayable
 from shopwindow.problems import suggestion
 
 # -- ids with a selector (product detail v4) -------------------------------------------

@@ -16,9 +16,14 @@ from shopwindow.catalog.operations.surroundings import (
 )
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Count
-from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter
+from shopwindow.interface.declaring.kinds import Count
+from shopwindow.interface.declaring.operation import (
+    CALLBACK,
+    Call,
+    FromContent,
+    Operation,
+    Parameter,
+)
 
 
 def recommendations(content: Content, call: Call) -> Json:

@@ -8,10 +8,15 @@ from shopwindow.catalog.operations.parts_v3 import lowered
 from shopwindow.catalog.protocol import Reviews
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Count
-from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter
-from shopwindow.interface.parameter_rules import AnyOf
+from shopwindow.interface.declaring.kinds import Count
+from shopwindow.interface.declaring.operation import (
+    CALLBACK,
+    Call,
+    FromContent,
+    Operation,
+    Parameter,
+)
+from shopwindow.interface.declaring.parameter_rules import AnyOf
 
 MAX_REVIEWS = 100
 """Reviews of one product in one response.

@@ -19,10 +19,15 @@ from shopwindow.catalog.operations.parameters import Phrase
 from shopwindow.catalog.protocol import Facet, Page, ProductQuery
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Count, Word, Words, plain
-from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter
-from shopwindow.interface.parameter_rules import AnyOf
+from shopwindow.interface.declaring.kinds import Count, Word, Words, plain
+from shopwindow.interface.declaring.operation import (
+    CALLBACK,
+    Call,
+    FromContent,
+    Operation,
+    Parameter,
+)
+from shopwindow.interface.declaring.parameter_rules import AnyOf
 
 MAX_RESULTS_PER_PAGE = 100
 FACET_VALUES_SHOWN = 10

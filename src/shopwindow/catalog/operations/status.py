@@ -4,9 +4,9 @@ Source of the shape: interface 4.9, W2.13.
 """
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.call import Call
-from shopwindow.interface.operation import (
+from shopwindow.interface.declaring.operation import (
     CALLBACK,
+    Call,
     FromRunning,
     Moment,
     Operation,

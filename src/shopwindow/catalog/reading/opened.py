@@ -41,7 +41,7 @@ from shopwindow.catalog.reading.store_stock import StoreStock, upc_numbers
 from shopwindow.catalog.search.clauses import Ranks
 from shopwindow.catalog.search.searching import Searched, best_first, find
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.index import HandedOut
+from shopwindow.interface.declaring.index import HandedOut
 from shopwindow.retail.articles import Status
 
 SPELLABLE_WORDS = 100_000

@@ -1,7 +1,7 @@
 """Which parts of a catalog an answer has read, so that a build knows which answers stay.
 
 While a build renders an answer, `PartsRead` stands for the opened catalog, and reports
-each question that it is asked (`interface.index.OpenedByParts`). `part_digest` asks the
+each question that it is asked (`interface.declaring.index.OpenedByParts`). `part_digest` asks the
 same of this catalog, or of a later one. A new price of one product so leaves the answers
 about categories and brands as they are.
 

@@ -132,7 +132,7 @@ class FeedReport:
 
 
 class Feeds(Protocol):
-    """What the check needs of an Index: `interface.index.Index` has more."""
+    """What the check needs of an Index: `interface.declaring.index.Index` has more."""
 
     @property
     def name(self) -> str: ...

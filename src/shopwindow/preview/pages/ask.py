@@ -13,9 +13,9 @@ import orjson
 
 from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.kinds import titled
-from shopwindow.interface.answer import API_KEY_HEADER, cache_control
+from shopwindow.interface.answering.answer import API_KEY_HEADER, cache_control
+from shopwindow.interface.declaring.operation import FromContent, Operation, Parameter
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, indented
-from shopwindow.interface.operation import FromContent, Operation, Parameter
 from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS, discard_index, index_of_tree
 from shopwindow.preview.visit import Page, Visit

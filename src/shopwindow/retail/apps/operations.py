@@ -2,8 +2,12 @@
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.operation import CALLBACK, FromContent, Operation
+from shopwindow.interface.declaring.operation import (
+    CALLBACK,
+    Call,
+    FromContent,
+    Operation,
+)
 from shopwindow.problems import Refusal
 
 

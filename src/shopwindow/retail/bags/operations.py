@@ -16,10 +16,10 @@ from uuid import UUID
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import MAX_ID, Count, Guid, Words
-from shopwindow.interface.operation import (
+from shopwindow.interface.declaring.kinds import MAX_ID, Count, Guid, Words
+from shopwindow.interface.declaring.operation import (
     Allowance,
+    Call,
     FromStore,
     Moment,
     Operation,
@@ -28,8 +28,8 @@ from shopwindow.interface.operation import (
     Rate,
     Sender,
 )
-from shopwindow.interface.parameter_rules import OnlyOne
-from shopwindow.interface.table import Tables
+from shopwindow.interface.declaring.parameter_rules import OnlyOne
+from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.articles import CATALOG_INDEX, Articles, most_of_one, upcs
 from shopwindow.retail.bags.answers import answer_of, with_catalog

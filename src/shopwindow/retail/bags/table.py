@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from shopwindow.interface.table import (
+from shopwindow.interface.declaring.table import (
     Aging,
     Column,
     Personal,
@@ -35,7 +35,7 @@ _FIND = {
 }
 
 _GUEST_NUMBER = re.compile("[0-9]{1,16}")
-"""At most as many digits as `interface.kinds.MAX_ID` has: a longer number is no
+"""At most as many digits as `interface.declaring.kinds.MAX_ID` has: a longer number is no
 guest's, and might be too large for the column.
 """
 

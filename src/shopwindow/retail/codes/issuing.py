@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from shopwindow.interface.secret import SECRET
-from shopwindow.interface.table import Tables, Writer
+from shopwindow.interface.declaring.secret import SECRET
+from shopwindow.interface.declaring.table import Tables, Writer
 from shopwindow.problems import Failure
 from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import MAX_CODE_LENGTH, mark, spelling

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.schedule import zone
-from shopwindow.interface.call import Call
-from shopwindow.interface.digests import counted
-from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.operation import (
+from shopwindow.interface.declaring.digests import counted
+from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.operation import (
+    Call,
     Cookie,
     CountedByAction,
     FromStore,
@@ -30,9 +30,9 @@ from shopwindow.interface.operation import (
     Operation,
     Outcome,
 )
-from shopwindow.interface.origins import origins
-from shopwindow.interface.secret import SECRET
-from shopwindow.interface.table import Tables
+from shopwindow.interface.declaring.origins import origins
+from shopwindow.interface.declaring.secret import SECRET
+from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Failure, Fault, Refusal
 from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import digest, mark

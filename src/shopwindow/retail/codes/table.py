@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from shopwindow.interface.table import Session, Step, Table, written
+from shopwindow.interface.declaring.table import Session, Step, Table, written
 
 CODES_IN_A_STATEMENT = 500
 """Rows that one INSERT writes, with three parameters each. SQLite takes 32,766

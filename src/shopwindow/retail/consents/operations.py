@@ -1,9 +1,9 @@
 """Opting in and out: a device's choice, recorded with its history (interface 2.2, 4.3)."""
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.call import Call
-from shopwindow.interface.operation import (
+from shopwindow.interface.declaring.operation import (
     Allowance,
+    Call,
     FromStore,
     Moment,
     Operation,
@@ -11,7 +11,7 @@ from shopwindow.interface.operation import (
     Rate,
     Sender,
 )
-from shopwindow.interface.table import Tables
+from shopwindow.interface.declaring.table import Tables
 from shopwindow.retail.consents.table import CONSENTS
 
 

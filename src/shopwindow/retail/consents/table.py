@@ -7,7 +7,14 @@ as the current choice of its application and device.
 from dataclasses import dataclass
 from datetime import datetime
 
-from shopwindow.interface.table import Column, Personal, Session, Step, Table, written
+from shopwindow.interface.declaring.table import (
+    Column,
+    Personal,
+    Session,
+    Step,
+    Table,
+    written,
+)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Verbatim, Word
-from shopwindow.interface.operation import (
+from shopwindow.interface.declaring.kinds import Verbatim, Word
+from shopwindow.interface.declaring.operation import (
     Allowance,
+    Call,
     FromRunning,
     Moment,
     Operation,
@@ -23,9 +23,9 @@ from shopwindow.interface.operation import (
     Rate,
     Sender,
 )
-from shopwindow.interface.parameter_rules import AnyOf
-from shopwindow.interface.running import LogKeeping
-from shopwindow.interface.time_kinds import Instant
+from shopwindow.interface.declaring.parameter_rules import AnyOf
+from shopwindow.interface.declaring.running import LogKeeping
+from shopwindow.interface.declaring.time_kinds import Instant
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.mobilelog import line as logline
 

@@ -10,9 +10,14 @@ from typing import Any
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Ids, Text, Word, Words
-from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter
+from shopwindow.interface.declaring.kinds import Ids, Text, Word, Words
+from shopwindow.interface.declaring.operation import (
+    CALLBACK,
+    Call,
+    FromContent,
+    Operation,
+    Parameter,
+)
 
 PROMOTION_PARTS = ("promotions", "coupons")
 """What version 3 shows: one of them, or both."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.mail import Letter, Mailbox, MailTemplate, unlinked
+from shopwindow.interface.declaring.mail import Letter, Mailbox, MailTemplate, unlinked
 
 PROMOTION_FIELDS = (
     "promotionName",

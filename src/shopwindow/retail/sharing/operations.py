@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.schedule import zone
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.digests import counted
-from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.operation import (
+from shopwindow.interface.declaring.digests import counted
+from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.operation import (
+    Call,
     CountedByAction,
     FromStore,
     Moment,
@@ -25,9 +25,9 @@ from shopwindow.interface.operation import (
     Outcome,
     Sender,
 )
-from shopwindow.interface.origins import origins
-from shopwindow.interface.outbox import OUTBOX
-from shopwindow.interface.table import Tables
+from shopwindow.interface.declaring.origins import origins
+from shopwindow.interface.declaring.outbox import OUTBOX
+from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.sharing.addresses import address, addresses
 from shopwindow.retail.sharing.mail import SHARED_PROMOTION, outbox_document

@@ -11,16 +11,16 @@ from itertools import islice
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Count, Ids, Number, Radius, Text, Words
-from shopwindow.interface.operation import (
+from shopwindow.interface.declaring.kinds import Count, Ids, Number, Radius, Text, Words
+from shopwindow.interface.declaring.operation import (
     CALLBACK,
     FIELDS,
+    Call,
     FromContent,
     Operation,
     Parameter,
 )
-from shopwindow.interface.parameter_rules import Together
+from shopwindow.interface.declaring.parameter_rules import Together
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.articles import (
     CATALOG_INDEX,

@@ -26,7 +26,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from shopwindow.interface.table import Result, Session, Table, Tables
+from shopwindow.interface.declaring.table import Result, Session, Table, Tables
 from shopwindow.problems import Failure, Refusal
 from shopwindow.service import journal
 from shopwindow.service.database.address import server_address, sqlite_path

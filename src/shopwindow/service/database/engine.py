@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from shopwindow.interface.table import Result, Session
+from shopwindow.interface.declaring.table import Result, Session
 from shopwindow.problems import SERVICE, Fault, Refusal
 
 DATABASE_SECONDS = 10.0

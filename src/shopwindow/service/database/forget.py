@@ -1,6 +1,6 @@
 """A person's rows, removed from every table that says which of its rows are a person's.
 
-Tables say that themselves (`interface.table.Personal`), so this module names none of
+Tables say that themselves (`interface.declaring.table.Personal`), so this module names none of
 them but the stored answers: an answer may name a person although the request did not.
 """
 
@@ -10,7 +10,7 @@ from typing import Literal
 
 import orjson
 
-from shopwindow.interface.table import Tables
+from shopwindow.interface.declaring.table import Tables
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.removals import REMOVALS
 from shopwindow.service.database.retries import STORED_RESPONSES

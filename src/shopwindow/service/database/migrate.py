@@ -8,7 +8,7 @@ in one transaction.
 import re
 from collections.abc import Mapping
 
-from shopwindow.interface.table import Session
+from shopwindow.interface.declaring.table import Session
 from shopwindow.problems import Failure
 from shopwindow.service.database.tables import TablesByName
 

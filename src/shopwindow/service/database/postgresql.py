@@ -32,7 +32,7 @@ from typing import Any, cast
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from shopwindow.interface.table import Result, Row, Session
+from shopwindow.interface.declaring.table import Result, Row, Session
 from shopwindow.service.database.address import without_secrets
 from shopwindow.service.database.clock import ServerClock
 from shopwindow.service.database.engine import Lost, OutcomeUnknown, unavailable
@@ -240,7 +240,7 @@ closes them, which would end the parent's sessions.
 
 
 class ServerSession:
-    """An open transaction on one connection (interface.table.Session)."""
+    """An open transaction on one connection (interface.declaring.table.Session)."""
 
     def __init__(
         self, connection: psycopg.Connection[Row], *, is_pipelined: bool = False
@@ -284,7 +284,7 @@ def _gives_rows(sql: str) -> bool:
 def _translated(sql: str) -> bytes:
     """Return a table's statement in PostgreSQL's form, with psycopg's placeholders.
 
-    No statement of a table holds `?` or `%` for anything else (interface.table.Step).
+    No statement of a table holds `?` or `%` for anything else (interface.declaring.table.Step).
     WITHOUT ROWID says how SQLite stores the rows; PostgreSQL has no such clause.
     """
     return sql.replace("?", "%s").removesuffix(" WITHOUT ROWID").encode()

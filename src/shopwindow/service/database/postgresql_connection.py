@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from shopwindow.interface.table import Row
+from shopwindow.interface.declaring.table import Row
 from shopwindow.service.database.engine import DATABASE_SECONDS
 
 SERVER_SILENCE_SECONDS = DATABASE_SECONDS + 1.0

@@ -6,7 +6,7 @@ They are removed in small transactions, so that requests do not wait for long.
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
-from shopwindow.interface.table import Aging, Tables
+from shopwindow.interface.declaring.table import Aging, Tables
 from shopwindow.problems import Failure
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.tables import TablesByName

@@ -4,7 +4,7 @@ table.
 How this works. This is the generic cell rate algorithm (ITU-T I.371, annex A). A rate
 of 600 in 10 minutes admits 600 at once, and gives one back each second. Only one number
 is stored a name, whatever the rate: the instant at which all of it will be available
-again. So a row stays small and an update is cheap, unlike those of `interface.limits`,
+again. So a row stays small and an update is cheap, unlike those of `interface.declaring.limits`,
 which hold each time that counts.
 
 Who leads a turn (database.database) reads once what all actions of the turn may take
@@ -19,8 +19,14 @@ from datetime import datetime, timedelta
 from itertools import chain
 from typing import NamedTuple
 
-from shopwindow.interface.operation import Rate
-from shopwindow.interface.table import Aging, Session, Step, Table, microseconds
+from shopwindow.interface.declaring.operation import Rate
+from shopwindow.interface.declaring.table import (
+    Aging,
+    Session,
+    Step,
+    Table,
+    microseconds,
+)
 from shopwindow.problems import Fault, Refusal
 
 _SECOND = 1_000_000

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import orjson
 
-from shopwindow.interface.table import Session, Step, Table, written
+from shopwindow.interface.declaring.table import Session, Step, Table, written
 
 
 class Removals:

@@ -16,8 +16,8 @@ from datetime import datetime, timedelta
 import orjson
 
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.operation import Outcome
-from shopwindow.interface.table import (
+from shopwindow.interface.declaring.operation import Outcome
+from shopwindow.interface.declaring.table import (
     Aging,
     Column,
     Personal,

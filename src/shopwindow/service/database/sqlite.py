@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from shopwindow.interface.table import Result, Session
+from shopwindow.interface.declaring.table import Result, Session
 from shopwindow.service.database.engine import Lost
 from shopwindow.service.database.sqlite_file import (
     Locks,

@@ -21,7 +21,7 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from shopwindow.interface.table import Row
+from shopwindow.interface.declaring.table import Row
 from shopwindow.problems import Failure
 from shopwindow.release.durable import synchronize
 from shopwindow.service.database.migrate import (
@@ -361,7 +361,7 @@ def _check(path: Path, tables: TablesByName) -> None:
 
 
 class SQLiteSession:
-    """An open transaction on one connection (interface.table.Session).
+    """An open transaction on one connection (interface.declaring.table.Session).
 
     ``failed``: the error of a statement of its own. An action may meet another file's
     error, such as one of the catalog's index, which says nothing about this database.

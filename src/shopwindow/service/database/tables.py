@@ -5,8 +5,8 @@ opened for.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.table import Table, by_name
+from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.table import Table, by_name
 from shopwindow.service.database.rates import RATES
 from shopwindow.service.database.removals import REMOVALS
 from shopwindow.service.database.retries import STORED_RESPONSES

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from shopwindow.interface.table import Tables
+from shopwindow.interface.declaring.table import Tables
 
 BATCH_ACTIONS = 256
 """The most actions of one transaction: as many as a worker may have threads, so that no

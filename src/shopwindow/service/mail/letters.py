@@ -1,7 +1,7 @@
 """A mail of the outbox as bytes: its templates rendered, and the headers around them.
 
 How this works. The Interface says which mails there are and what of a document its
-templates may use (`interface.mail`). Here the two templates of a mail are rendered,
+templates may use (`interface.declaring.mail`). Here the two templates of a mail are rendered,
 plain text and HTML, and become a MIME message (RFC 5322, RFC 2046).
 
 Anybody who edits content may bring a template, and customers write names and messages.
@@ -23,10 +23,10 @@ from typing import Any
 from jinja2 import TemplateError
 
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import template_folders
-from shopwindow.interface.mail import Letter, Mailbox, MailTemplate
-from shopwindow.interface.outbox import ClaimedMail
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.loading import template_folders
+from shopwindow.interface.declaring.mail import Letter, Mailbox, MailTemplate
+from shopwindow.interface.declaring.outbox import ClaimedMail
 from shopwindow.problems import Failure
 from shopwindow.service.mail import trial
 from shopwindow.service.mail.templates import RenderedMail, environment_of, render

@@ -14,9 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import template_folders
-from shopwindow.interface.mail import MailTemplate
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.loading import template_folders
+from shopwindow.interface.declaring.mail import MailTemplate
 from shopwindow.problems import Place, Problem
 
 TEMPLATE_RULE = "template"

@@ -27,19 +27,19 @@ from shopwindow.content.rules.unique import once
 from shopwindow.content.schemas.own_schemas import schema_faults
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
-from shopwindow.interface import answer_paths
-from shopwindow.interface.answer import selected, value_of
-from shopwindow.interface.answer_paths import (
+from shopwindow.interface.answering import answer_paths
+from shopwindow.interface.answering.answer import selected, value_of
+from shopwindow.interface.answering.answer_paths import (
     Every,
     PathSteps,
     Unusable,
     optional_steps,
 )
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Request
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.operation import FromContent, Operation
 from shopwindow.interface.formats import JSON, Format
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.operation import FromContent, Operation
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Pointer, Refusal, cut, nearest
 
 CONTRACT = "contract"

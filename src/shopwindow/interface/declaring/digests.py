@@ -6,9 +6,9 @@ The database counts by these and must not reveal them, so it stores digests inst
 import hmac
 from hashlib import sha256
 
-from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.operation import Moment
-from shopwindow.interface.table import Tables
+from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.operation import Moment
+from shopwindow.interface.declaring.table import Tables
 
 
 def keyed(text: str, secret: bytes) -> str:

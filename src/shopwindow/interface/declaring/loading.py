@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shopwindow.content.reading.listing import below, shipped
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.interface import Interface
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 
 VARIABLE = "SHOPWINDOW_INTERFACE"

@@ -16,10 +16,14 @@ from typing import NamedTuple
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.call import Call
+from shopwindow.interface.declaring.operation import (
+    Call,
+    FromContent,
+    Operation,
+    Outcome,
+)
 from shopwindow.interface.fields import Mask, select
 from shopwindow.interface.formats import SCRIPTS, Format, sayable
-from shopwindow.interface.operation import FromContent, Operation, Outcome
 from shopwindow.problems import SERVICE, Fault, Refusal
 
 

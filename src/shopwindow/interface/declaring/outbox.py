@@ -10,7 +10,7 @@ dead-lettered. A sender that is killed leaves nothing to repair: the row is due 
 when its lease has ended.
 
 An Interface whose actions promise mail lists OUTBOX among its tables, and the mails
-themselves among its ``mails`` (`interface.mail`). The table stands in this package
+themselves among its ``mails`` (`interface.declaring.mail`). The table stands in this package
 because a family that promises a mail needs it as well as the service that sends the
 mail.
 """
@@ -23,7 +23,7 @@ from typing import Any
 import orjson
 
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.table import (
+from shopwindow.interface.declaring.table import (
     Aging,
     Session,
     Step,

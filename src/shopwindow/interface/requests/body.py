@@ -26,7 +26,8 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.content.schemas.wording import LAYOUTS
-from shopwindow.interface.call import Request
+from shopwindow.interface.declaring.kinds import in_any_case
+from shopwindow.interface.declaring.operation import Cookie, Operation
 from shopwindow.interface.formats import (
     JSON,
     MEDIA_TYPES,
@@ -34,8 +35,7 @@ from shopwindow.interface.formats import (
     Format,
     Undecodable,
 )
-from shopwindow.interface.kinds import in_any_case
-from shopwindow.interface.operation import Cookie, Operation
+from shopwindow.interface.request import Request
 from shopwindow.problems import Fault, Pointer, Refusal, pointer_text
 
 MAX_BODY_FAULTS = 50

@@ -18,12 +18,12 @@ import orjson
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
+from shopwindow.interface.declaring.kinds import Callback, FieldMask, ParameterKind
+from shopwindow.interface.declaring.parameter_rules import ParameterRule
+from shopwindow.interface.declaring.running import LogWriter
+from shopwindow.interface.declaring.table import Tables
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, Format
-from shopwindow.interface.kinds import Callback, FieldMask, ParameterKind
-from shopwindow.interface.parameter_rules import ParameterRule
 from shopwindow.interface.request import SAFE, Request, quoted
-from shopwindow.interface.running import LogWriter
-from shopwindow.interface.table import Tables
 from shopwindow.problems import Fault, Refusal
 
 Arguments = Mapping[str, Any]

@@ -15,8 +15,10 @@ from dataclasses import replace
 from urllib.parse import parse_qsl
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.body import Bodies, body_format, read
-from shopwindow.interface.call import Call, Request, of_ordered
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.kinds import check_size, is_list
+from shopwindow.interface.declaring.operation import CALLBACK, Call, Operation
+from shopwindow.interface.declaring.routes import Routed
 from shopwindow.interface.formats import (
     JSON,
     MEDIA_TYPES,
@@ -24,11 +26,9 @@ from shopwindow.interface.formats import (
     Format,
     accepted_formats,
 )
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.kinds import check_size, is_list
-from shopwindow.interface.operation import CALLBACK, Operation
-from shopwindow.interface.request import unreadable
-from shopwindow.interface.routes import Routed
+from shopwindow.interface.request import Request, unreadable
+from shopwindow.interface.requests.body import Bodies, body_format, read
+from shopwindow.interface.requests.call import of_ordered
 from shopwindow.problems import Fault, Refusal
 
 

@@ -1,7 +1,7 @@
 """The mails of an Interface: which there are, and how a row of the outbox becomes one.
 
 How this works. An action promises a mail: it puts a document, the name of a
-MailTemplate and one recipient into the outbox (`interface.outbox`), in its own
+MailTemplate and one recipient into the outbox (`interface.declaring.outbox`), in its own
 transaction. Later a sender reads that row, perhaps in another process. It looks the
 MailTemplate up in the Interface, and ``letter`` turns the document into a Letter: what
 stands in the headers, and the variables for the templates. The service renders the

@@ -2,7 +2,7 @@
 
 The engine receives an Interface and knows nothing else about what it publishes.
 `shopwindow.shop.INTERFACE` is the department store's. A company may use its own with
-`--interface package.module:NAME` (interface.loading).
+`--interface package.module:NAME` (interface.declaring.loading).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +16,11 @@ from shopwindow.content.declared.collection import Collection
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.schedule import Clock
 from shopwindow.content.kinds import Kind, Rule
-from shopwindow.interface.index import Index
-from shopwindow.interface.mail import MailTemplate
-from shopwindow.interface.operation import FromContent, Operation
-from shopwindow.interface.routes import Routes
-from shopwindow.interface.table import Table
+from shopwindow.interface.declaring.index import Index
+from shopwindow.interface.declaring.mail import MailTemplate
+from shopwindow.interface.declaring.operation import FromContent, Operation
+from shopwindow.interface.declaring.routes import Routes
+from shopwindow.interface.declaring.table import Table
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Interface:
     kinds and operations are among ``kinds`` and ``operations``.
 
     What is written: ``tables`` are those of the actions. ``mails`` are what actions
-    send people by way of the outbox (interface.mail).
+    send people by way of the outbox (interface.declaring.mail).
 
     ``applications`` names the kind whose documents hold digests of API keys; None: no
     API key is required. ``supported_versions`` returns the versions of an application,
-    by its document, whose contracts count (interface.contracts); None: all count.
+    by its document, whose contracts count (interface.answering.contracts); None: all count.
 
     Two things happen before a worker is ready, or its first requests would wait for
     them: `prepare_process` calls the functions in ``prepare``, and the derivations in

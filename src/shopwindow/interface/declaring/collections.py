@@ -23,13 +23,13 @@ from shopwindow.content.declared.collection import (
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.call import Call
-from shopwindow.interface.interface import Interface
-from shopwindow.interface.kinds import Ids, Texts
-from shopwindow.interface.operation import (
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.kinds import Ids, Texts
+from shopwindow.interface.declaring.operation import (
     CALLBACK,
     FIELDS,
     Arguments,
+    Call,
     FromContent,
     Operation,
     Parameter,

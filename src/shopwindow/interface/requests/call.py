@@ -1,15 +1,8 @@
-"""Calls from parsed arguments, in the one order of canonical URLs and file names.
-
-`Call` is defined beside `Operation`, because each refers to the other. Whoever creates
-or reads Calls imports it from here.
-"""
+"""Calls from parsed arguments, in the one order of canonical URLs and file names."""
 
 from shopwindow.content.reading.yaml import Json
+from shopwindow.interface.declaring.operation import Arguments, Call, Operation
 from shopwindow.interface.formats import Format
-from shopwindow.interface.operation import Arguments, Call, Operation
-from shopwindow.interface.request import Request
-
-__all__ = ["Call", "Request", "make", "of_ordered"]
 
 
 def make(

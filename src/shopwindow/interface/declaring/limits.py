@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from math import ceil
 
-from shopwindow.interface.table import (
+from shopwindow.interface.declaring.table import (
     Aging,
     Session,
     Step,
@@ -29,7 +29,7 @@ minutes (30 days) at most.
 class Limits:
     """The limits within one transaction.
 
-    A ``name`` is a keyed digest of what is counted (interface.digests), ``limit`` is
+    A ``name`` is a keyed digest of what is counted (interface.declaring.digests), ``limit`` is
     how many are admitted in so many ``seconds``, and ``at`` is now.
     """
 

@@ -5,8 +5,8 @@ No other module compares paths.
 
 from collections.abc import Iterable
 
-from shopwindow.interface.call import Request
-from shopwindow.interface.operation import Operation
+from shopwindow.interface.declaring.operation import Operation
+from shopwindow.interface.request import Request
 from shopwindow.problems import Fault, Refusal
 
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")

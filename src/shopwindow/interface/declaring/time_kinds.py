@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from shopwindow.interface.kinds import Schema, refused
+from shopwindow.interface.declaring.kinds import Schema, refused
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""What a service offers, as values: operations with their parameters, tables, mails, an Interface of all."""

@@ -1,0 +1,1 @@
+"""A request → the one Call that it means, or every fault in it."""
