@@ -32,7 +32,6 @@ import orjson
 
 from benchmarks import catalog_again
 from benchmarks.measure import Run, watched
-from shopwindow.catalog.feeds.rules import Referable
 from shopwindow.catalog.index.indexing import complete
 from shopwindow.catalog.index.known_lines import CheckedLines
 from shopwindow.catalog.index.lines import Feeds
@@ -277,7 +276,7 @@ def build(folder: Path, out: Path, jobs: int | None) -> None:
         "inventory": blocks(folder, "inventory", INVENTORY),
         "review": blocks(folder, "reviews", REVIEW),
     }
-    reader = CheckedLines(around, Referable(None, None, None))
+    reader = CheckedLines(around, {})
     lines = (folder / "categories.jsonl").read_bytes().splitlines()
     of_categories = [*map(orjson.loads, lines)]
     stores = range(1, STORES + 1)

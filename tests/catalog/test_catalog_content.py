@@ -124,6 +124,16 @@ def catalog(folder: Path, schemas: Schemas, **options: Any) -> CheckedCatalog:
     return made
 
 
+def read(made: CheckedCatalog, kind: str) -> list[Any]:
+    """The documents of a kind that has many, as the check reads them."""
+    reader = made.lines.feeds.reader
+    return [
+        document
+        for part in made.lines.feeds.parts[kind]
+        for document in reader.documents(part, list(reader.lines(part)))
+    ]
+
+
 # -- mistakes at their places ------------------------------------------------------------------------------------
 
 PRICE = "price: {regular: {low: 100, high: 120}, sale: 90,"
@@ -246,17 +256,17 @@ def test_a_number_is_told_as_its_file_writes_it(small: Path, schemas: Schemas) -
 def test_a_small_catalog_is_handed_out_as_it_is_written(small: Path, schemas: Schemas) -> None:
     made = catalog(small, schemas)
     url = "https://www.example"
-    assert made.categories == [
+    assert made.lines.feeds.categories == [
         {"id": 1, "name": "Shoes", "url": f"{url}/shoes"},
         {"id": 2, "name": "Boots", "url": f"{url}/boots", "parent": 1},
         {"id": 3, "name": "Loafers", "url": f"{url}/loafers", "parent": 1},
         {"id": 4, "name": "Sale", "url": f"{url}/sale", "type": "GoTo", "overrideUrl": f"{url}/all"},
     ]
     assert made.brands == [{"name": "Cobbold", "id": 7, "url": f"{url}/cobbold"}]
-    assert [product["id"] for product in made.documents("product")] == [501, 502]
-    assert list(made.documents("inventory")) == [{"upc": "4006381333931", "site": 3, "stores": {"100": 2}}]
-    assert list(made.documents("review")) == [json.loads(REVIEW)]
-    assert list(made.documents("recommendation")) == [{"product": 501, "products": [502]}]
+    assert [product["id"] for product in read(made, "product")] == [501, 502]
+    assert read(made, "inventory") == [{"upc": "4006381333931", "site": 3, "stores": {"100": 2}}]
+    assert read(made, "review") == [json.loads(REVIEW)]
+    assert read(made, "recommendation") == [{"product": 501, "products": [502]}]
 
 
 def test_without_a_catalog_there_is_none(minimal: Path, schemas: Schemas) -> None:
@@ -324,7 +334,7 @@ def test_a_category_that_leads_back_to_itself_is_told_with_the_way(small: Path, 
 
 def test_expressions_are_evaluated_in_yaml_and_a_name_that_is_missing_is_told(small: Path, schemas: Schemas) -> None:
     edit(small, (FILES["products"], "name: Paddock Boot", 'name: Paddock Boot\n  url: "{{ www }}/paddock"'))
-    (paddock, _) = catalog(small, schemas).documents("product")
+    (paddock, _) = read(catalog(small, schemas), "product")
     assert paddock["url"] == "https://www.example/paddock"
     (place,) = edit(small, (FILES["products"], '"{{ www }}/paddock"', '‸"{{ wwww }}/paddock"'))
     assert found(small, schemas) == [f"{place} expression 0/url"]
@@ -399,7 +409,7 @@ def test_a_feed_is_read_alike_however_it_is_packed_and_shared(
     (small / FILES["reviews"]).unlink()
     write_files(small, {f"catalog/reviews.jsonl{ending}": packed(data, ending)})
     made = catalog(small, schemas, jobs=3)
-    assert list(made.documents("review")) == documents
+    assert read(made, "review") == documents
     rows = tmp_path / "rows"
     made.lines.write(rows, None, None)
     with closing(sqlite3.connect(rows)) as database:
@@ -431,7 +441,7 @@ def test_faults_deep_in_a_feed_have_their_lines(small: Path, schemas: Schemas, e
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"  \r\n"])
 def test_a_feed_may_be_empty(small: Path, schemas: Schemas, data: bytes) -> None:
     write_files(small, {FILES["reviews"]: data})
-    assert list(catalog(small, schemas).documents("review")) == []
+    assert read(catalog(small, schemas), "review") == []
 
 
 def test_a_line_that_is_too_long_is_told_and_the_next_one_is_read(small: Path, schemas: Schemas) -> None:
@@ -564,7 +574,7 @@ numbers = st.lists(st.lists(st.integers(0, 2**62) | st.integers(0, 30), max_size
 
 def test_the_sample_catalog_has_what_a_department_store_has(sample: Path, schemas: Schemas) -> None:
     made = catalog(sample, schemas)
-    products = list(made.documents("product"))
+    products = read(made, "product")
     assert len(products) >= 200
     assert len({product["name"] for product in products}) == len(products)
     assert len({product["description"] for product in products}) == len(products)
@@ -579,9 +589,10 @@ def test_the_sample_catalog_has_what_a_department_store_has(sample: Path, schema
         "featured": [each for each in products if each.get("featured")],
     }
     assert [name for name, found_ones in of.items() if len(found_ones) < 3] == []
-    assert sum(len(product.get("upcs", ())) for product in products) == len(list(made.documents("inventory")))
-    assert len(list(made.documents("review"))) > 100
-    assert {source.path.partition(".")[2] for source in made.sources} == {"yaml", "jsonl", "jsonl.gz"}
+    assert sum(len(product.get("upcs", ())) for product in products) == len(read(made, "inventory"))
+    assert len(read(made, "review")) > 100
+    files = (sample / "catalog").rglob("*.*")
+    assert {file.name.partition(".")[2] for file in files} == {"yaml", "jsonl", "jsonl.gz"}
 
 
 def rules_of(told: list[Problem]) -> list[str]:

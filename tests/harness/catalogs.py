@@ -265,12 +265,19 @@ class AsTheyAre:
         return (line.record for line in lines)
 
 
+def _flat(categories: Iterable[Json], parent: int | None = None) -> Iterator[Json]:
+    """Categories, each with its parent and without those within it."""
+    for one in categories:
+        yield {"parent": parent} | {name: part for name, part in one.items() if name != "categories"}
+        yield from _flat(one.get("categories", ()), one["id"])
+
+
 def written(path: Path, stores: Iterable[int] = (), settings: Json = None, **given: Iterable[Json]) -> None:
     """Write the index of some documents, by the names of their feeds."""
     names = {"product": "products", "inventory": "inventory", "review": "reviews", "recommendation": "recommendations"}
     parts = {kind: [list(given.get(name, ()))] for kind, name in names.items()}
     limited = (settings or {}).get("limited_quantity", LIMITED_QUANTITY)
-    feeds = Feeds(parts, AsTheyAre(), list(given.get("categories", ())), list(stores), limited)
+    feeds = Feeds(parts, AsTheyAre(), list(_flat(given.get("categories", ()))), list(stores), limited)
     take(path, feeds, jobs=1)
     complete(
         path,

@@ -78,7 +78,7 @@ class CatalogIndex:
                 feeds.lines.feeds.tree,
                 feeds.brands,
                 feeds.synonyms,
-                sorted(feeds.stores),
+                feeds.lines.feeds.numbered_stores(),
                 settings.get("brand_url"),
             )
 

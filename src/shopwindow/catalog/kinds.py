@@ -43,9 +43,14 @@ PRODUCT = _kind(
     references=(
         Reference(("categories", EACH), "category"),
         Reference(("members", EACH), "product"),
-        Reference(("promotions", EACH), "promotion"),
-        Reference(("badges", EACH, "promotionId"), "promotion"),
-        Reference(("price", "finalPrice", "promotions", EACH), "promotion"),
+        *(
+            Reference(pointer, "promotion", "promoId")
+            for pointer in (
+                ("promotions", EACH),
+                ("price", "finalPrice", "promotions", EACH),
+                ("badges", EACH, "promotionId"),
+            )
+        ),
     ),
 )
 INVENTORY = _kind(

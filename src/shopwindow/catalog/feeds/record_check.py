@@ -49,7 +49,7 @@ class RecordCheck:
             report: takes what is wrong.
             limit: at most so many problems have places; the others are counted.
         """
-        kind = block.source.kind.name
+        kind = block.source.kind
         for entry in entries_of(block, self._around, report, lines, self._faults):
             by_rules = rules.findings(kind, entry.value, entry.sound, self._referable)
             findings = (*entry.findings, *by_rules)
@@ -60,7 +60,7 @@ class RecordCheck:
             else:
                 report.more += sum(not finding.follows for finding in findings)
             if entry.findings:
-                report.lost.update(rules.unsaid(kind, entry.sound))
+                report.lost.update(rules.unsaid(kind.name, entry.sound))
             yield entry
 
     def _report_line(

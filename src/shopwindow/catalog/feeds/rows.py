@@ -15,9 +15,11 @@ from typing import Any
 import orjson
 
 from shopwindow.catalog.feeds.packing import Packing
-from shopwindow.catalog.feeds.rules import ends, promotions_named
+from shopwindow.catalog.feeds.rules import ends
 from shopwindow.catalog.feeds.words import indexed
+from shopwindow.catalog.kinds import PRODUCT
 from shopwindow.catalog.protocol import PRICE
+from shopwindow.content.kinds import values_at
 from shopwindow.content.reading.yaml import Json
 
 DIGEST_BYTES = 16
@@ -154,6 +156,12 @@ def _listed(product: Json, active: bool) -> IndexRow:
     for name, values in product.get("attributes", {}).items():
         if name.upper() not in (*BASIC, PRICE):
             attributes.setdefault(name.upper(), set()).update(values)
+    promotions = {
+        id
+        for reference in PRODUCT.references
+        if reference.kind == "promotion"
+        for _, id in values_at(product, reference.pointer)
+    }
     return (
         product["id"],
         active,
@@ -169,7 +177,7 @@ def _listed(product: Json, active: bool) -> IndexRow:
         _json(product["categories"]),
         *map(_json, normal),
         _json({name: sorted(values) for name, values in sorted(attributes.items())}),
-        _json(sorted({id for _, id in promotions_named(product)})),
+        _json(sorted(promotions)),
     )
 
 

@@ -9,11 +9,12 @@ PRODUCT_NAMED those that other records refer to, a collection's members among th
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from shopwindow.content.documents.finding import Finding
+from shopwindow.content.kinds import EACH, KEY, Kind, values_at
 from shopwindow.content.reading.yaml import Json
 from shopwindow.problems import Pointer, nearest
 
@@ -21,6 +22,13 @@ Sound = Callable[[Pointer], bool]
 """Returns whether the schema finds nothing wrong with a part of the record."""
 
 RecordFindings = Iterator[Finding]
+
+Referable = Mapping[str, frozenset[Any] | None]
+"""The ids that records may refer to, by their kind, beside those in columns.
+
+None: not all of them can be known, because a file could not be read. References to them
+are not checked then.
+"""
 
 PRODUCT, UPC, SKU, REVIEW, RECOMMENDATION, INVENTORY = (
     "product",
@@ -56,19 +64,6 @@ Larger or smaller numbers work as well.
 MAX_LISTED_IDS = 20
 """Ids of colors or sizes that a message lists. Larger or smaller numbers work as well.
 """
-
-
-@dataclass(frozen=True)
-class Referable:
-    """The ids that records may refer to, beside those in columns.
-
-    None: not all of them can be known, because a file could not be read. References to
-    them are not checked then.
-    """
-
-    categories: frozenset[int] | None
-    promotions: frozenset[int] | None
-    stores: frozenset[str] | None
 
 
 # -- one number or price ---------------------------------------------------------------
@@ -107,15 +102,36 @@ def _shown(amount: Json) -> str:
 
 
 def findings(
-    kind: str, record: Json, sound: Sound, referable: Referable
+    kind: Kind, record: Json, sound: Sound, referable: Referable
 ) -> RecordFindings:
     """Yield what is wrong with a record beside what its schema finds.
 
     Rules look only at the parts that are ``sound``.
     """
+    yield from _references(kind, record, sound, referable)
     if isinstance(record, dict):
-        for rule in RULES[kind]:
-            yield from rule(record, sound, referable)
+        for rule in RULES.get(kind.name, ()):
+            yield from rule(record, sound)
+
+
+def always(pointer: Pointer) -> bool:
+    """Return that a part is sound, as all parts of a valid record are."""
+    return True
+
+
+def _references(
+    kind: Kind, record: Json, sound: Sound, referable: Referable
+) -> RecordFindings:
+    """Check that what a record refers to exists."""
+    for reference in kind.references:
+        existing = referable.get(reference.kind)
+        if existing is None:
+            continue
+        for pointer, value in values_at(record, reference.pointer):
+            if sound(pointer) and value not in existing:
+                name = reference.property or "id"
+                finding = unknown(pointer, reference.kind, name, value, existing)
+                yield replace(finding, on_key=KEY in reference.pointer)
 
 
 def unknown(
@@ -153,56 +169,7 @@ def _items(
 # products
 
 
-def _categories(
-    product: Mapping[str, Any], sound: Sound, referable: Referable
-) -> RecordFindings:
-    """Check that the categories of a product exist."""
-    existing = referable.categories
-    if existing is None:
-        return
-    for index, category in _items(product, "categories", sound):
-        if category not in existing:
-            pointer = ("categories", index)
-            yield unknown(pointer, "category", "id", category, existing)
-
-
-def _promotions(
-    product: Mapping[str, Any], sound: Sound, referable: Referable
-) -> RecordFindings:
-    """Check that promotions exist: a product's, its final price's and its badges'."""
-    existing = referable.promotions
-    if existing is None:
-        return
-    for pointer, id in promotions_named(product, sound):
-        if id not in existing:
-            yield unknown(pointer, "promotion", "promoId", id, existing)
-
-
-def always(pointer: Pointer) -> bool:
-    """Return that a part is sound, as all parts of a valid record are."""
-    return True
-
-
-def promotions_named(
-    product: Mapping[str, Any], sound: Sound = always
-) -> Iterator[tuple[Pointer, int]]:
-    """Yield the places in a product that name a promotion, each with its id."""
-    for index, id in _items(product, "promotions", sound):
-        yield ("promotions", index), id
-
-    has_final_price = "price" in product and sound(("price", "finalPrice"))
-    if has_final_price and "finalPrice" in product["price"]:
-        final_price = product["price"]["finalPrice"]
-        for index, id in enumerate(final_price.get("promotions", ())):
-            yield ("price", "finalPrice", "promotions", index), id
-
-    for index, badge in _items(product, "badges", sound):
-        yield ("badges", index, "promotionId"), badge["promotionId"]
-
-
-def _prices(
-    product: Mapping[str, Any], sound: Sound, referable: Referable
-) -> RecordFindings:
+def _prices(product: Mapping[str, Any], sound: Sound) -> RecordFindings:
     """Check the prices of a product and of its UPCs."""
     if "price" in product and sound(("price",)):
         yield from _price(product["price"], ("price",))
@@ -242,9 +209,7 @@ def _price(price: Mapping[str, Any], pointer: Pointer) -> RecordFindings:
         )
 
 
-def _own_ids(
-    product: Mapping[str, Any], sound: Sound, referable: Referable
-) -> RecordFindings:
+def _own_ids(product: Mapping[str, Any], sound: Sound) -> RecordFindings:
     """Check that ids are unique among a product's colors, sizes, and rebates."""
     for part in ("colors", "sizes", "rebates"):
         if part not in product or not sound((part,)):
@@ -258,9 +223,7 @@ def _own_ids(
             seen.add(id)
 
 
-def _upcs(
-    product: Mapping[str, Any], sound: Sound, referable: Referable
-) -> RecordFindings:
+def _upcs(product: Mapping[str, Any], sound: Sound) -> RecordFindings:
     """Check that a UPC names its product's colors and sizes, and its check digit."""
     ids_of = {
         part: {entry["id"] for entry in product.get(part, ())}
@@ -302,9 +265,7 @@ def _no_attribute(index: int, name: str, part: str, id: int, ids: set[int]) -> F
     )
 
 
-def _updated(
-    product: Mapping[str, Any], sound: Sound, referable: Referable
-) -> RecordFindings:
+def _updated(product: Mapping[str, Any], sound: Sound) -> RecordFindings:
     """Check that the time of the last update exists; the schema checks its form only."""
     if "updated" in product and sound(("updated",)):
         try:
@@ -317,23 +278,7 @@ def _updated(
 # other kinds
 
 
-def _stores(
-    inventory: Mapping[str, Any], sound: Sound, referable: Referable
-) -> RecordFindings:
-    """Check that the stores that have stock exist."""
-    stores, existing = inventory.get("stores"), referable.stores
-    if existing is None or not isinstance(stores, dict):
-        return
-    for number in stores:
-        if number not in existing and sound(("stores", number)):
-            pointer = ("stores", number)
-            finding = unknown(pointer, "store", "locationNumber", number, existing)
-            yield replace(finding, on_key=True)
-
-
-def _itself(
-    recommendation: Mapping[str, Any], sound: Sound, referable: Referable
-) -> RecordFindings:
+def _itself(recommendation: Mapping[str, Any], sound: Sound) -> RecordFindings:
     """Check that a product is not recommended with itself."""
     if not (sound(("product",)) and sound(("products",))):
         return
@@ -347,9 +292,7 @@ def _itself(
         )
 
 
-def _parents(
-    category: Mapping[str, Any], sound: Sound, referable: Referable
-) -> RecordFindings:
+def _parents(category: Mapping[str, Any], sound: Sound) -> RecordFindings:
     """Check that a category within another has no `parent` beside that."""
     for pointer, inner in inside(category):
         if "parent" in inner and sound((*pointer, "parent")):
@@ -375,14 +318,10 @@ def inside(category: Json, pointer: Pointer = ()) -> Iterator[tuple[Pointer, Any
             yield from inside(child, child_pointer)
 
 
-RecordRule = Callable[[Mapping[str, Any], Sound, Referable], RecordFindings]
+RecordRule = Callable[[Mapping[str, Any], Sound], RecordFindings]
 RULES: Mapping[str, tuple[RecordRule, ...]] = {
     "category": (_parents,),
-    "brand": (),
-    "synonym": (),
-    "product": (_categories, _promotions, _prices, _own_ids, _upcs, _updated),
-    "inventory": (_stores,),
-    "review": (),
+    "product": (_prices, _own_ids, _upcs, _updated),
     "recommendation": (_itself,),
 }
 """The rules of each kind, in the order of their findings."""
@@ -394,12 +333,34 @@ ColumnValue = tuple[str, int | str, Pointer]
 """A column, a value in it, and the value's place in the record."""
 
 
+COLUMNS: Mapping[str, tuple[tuple[str, Pointer], ...]] = {
+    "product": (
+        (PRODUCT, ("id",)),
+        (UPC, ("upcs", EACH, "upc")),
+        (SKU, ("upcs", EACH, "sku")),
+        (PRODUCT_NAMED, ("members", EACH)),
+    ),
+    "review": ((REVIEW, ("id",)), (PRODUCT_NAMED, ("product",))),
+    "recommendation": (
+        (RECOMMENDATION, ("product",)),
+        (PRODUCT_NAMED, ("product",)),
+        (PRODUCT_NAMED, ("products", EACH)),
+    ),
+    "inventory": ((INVENTORY, ("upc",)),),
+}
+"""The columns of each kind, each with where a record has its values."""
+
+
 def values(kind: str, record: Json, sound: Sound) -> Iterator[ColumnValue]:
     """Yield the values that a record gives to the columns.
 
     UPCs are compared as numbers, as GS1 does: leading zeros of a GTIN do not count.
     """
-    return _VALUES[kind](record, sound) if isinstance(record, dict) else iter(())
+    for column, places in COLUMNS[kind]:
+        for pointer, value in values_at(record, places):
+            if sound(pointer):
+                is_upc = column in (UPC, INVENTORY)
+                yield column, int(value) if is_upc else value, pointer
 
 
 def unsaid(kind: str, sound: Sound) -> Iterator[str]:
@@ -412,44 +373,3 @@ def unsaid(kind: str, sound: Sound) -> Iterator[str]:
             yield PRODUCT
         if not sound(("upcs",)):
             yield UPC
-
-
-def _of_product(product: Mapping[str, Any], sound: Sound) -> Iterator[ColumnValue]:
-    if sound(("id",)):
-        yield PRODUCT, product["id"], ("id",)
-    for index, upc in _items(product, "upcs", sound):
-        yield UPC, int(upc["upc"]), ("upcs", index, "upc")
-        yield SKU, upc["sku"], ("upcs", index, "sku")
-    for index, member in _items(product, "members", sound):
-        yield PRODUCT_NAMED, member, ("members", index)
-
-
-def _of_review(review: Mapping[str, Any], sound: Sound) -> Iterator[ColumnValue]:
-    if sound(("id",)):
-        yield REVIEW, review["id"], ("id",)
-    if sound(("product",)):
-        yield PRODUCT_NAMED, review["product"], ("product",)
-
-
-def _of_recommendation(
-    recommendation: Mapping[str, Any], sound: Sound
-) -> Iterator[ColumnValue]:
-    if sound(("product",)):
-        product = recommendation["product"]
-        yield RECOMMENDATION, product, ("product",)
-        yield PRODUCT_NAMED, product, ("product",)
-    for index, other in _items(recommendation, "products", sound):
-        yield PRODUCT_NAMED, other, ("products", index)
-
-
-def _of_inventory(inventory: Mapping[str, Any], sound: Sound) -> Iterator[ColumnValue]:
-    if sound(("upc",)):
-        yield INVENTORY, int(inventory["upc"]), ("upc",)
-
-
-_VALUES: Mapping[str, Callable[[Mapping[str, Any], Sound], Iterator[ColumnValue]]] = {
-    "product": _of_product,
-    "review": _of_review,
-    "recommendation": _of_recommendation,
-    "inventory": _of_inventory,
-}

@@ -14,7 +14,6 @@ from shopwindow.catalog.feeds.entries import (
     repeated,
 )
 from shopwindow.catalog.feeds.record_check import RecordCheck
-from shopwindow.catalog.feeds.rules import Referable
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.check.records import FeedBlock, FeedLines
 from shopwindow.content.documents.finding import Finding
@@ -22,15 +21,15 @@ from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Json
 from shopwindow.problems import Pointer
 
-_NOTHING_REFERABLE = Referable(None, None, None)
-"""Records of these kinds refer to nothing but each other, which is checked later."""
-
 
 def small_of(
     sources: Sequence[Source], around: Unstreamed, report: FeedReport
 ) -> list[RecordEntry]:
-    """Return all records of some files, each checked by itself."""
-    check = RecordCheck(around, _NOTHING_REFERABLE)
+    """Return all records of some files, each checked by itself.
+
+    They refer to nothing but each other, which is checked later.
+    """
+    check = RecordCheck(around, {})
     entries: list[RecordEntry] = []
     for block in map(FeedBlock, sources):
         lines = FeedLines(around.folder, block)

@@ -23,20 +23,9 @@ class Category(NamedTuple):
 
 
 def categories(documents: Iterable[Json]) -> dict[int, Category]:
-    """Return all categories by id, in their order, from trees and from lists with
-    `parent`.
-    """
-    flat: dict[int, Json] = {}
-    parents: dict[int, int | None] = {}
-
-    def enter(document: Json, parent: int | None) -> None:
-        id = document["id"]
-        flat[id], parents[id] = document, document.get("parent", parent)
-        for child in document.get("categories", ()):
-            enter(child, id)
-
-    for document in documents:
-        enter(document, None)
+    """Return all categories by id, in their order, from a list with `parent`."""
+    flat = {document["id"]: document for document in documents}
+    parents = {id: document.get("parent") for id, document in flat.items()}
     children: dict[int, list[int]] = {id: [] for id in flat}
     for id, parent in parents.items():
         if parent is not None:
@@ -48,12 +37,11 @@ def categories(documents: Iterable[Json]) -> dict[int, Category]:
         line = [id]
         while (parent := parents[line[-1]]) is not None and parent not in line:
             line.append(parent)
-        own = {key: value for key, value in document.items() if key != "categories"}
         computed = {
             "parent": parents[id],
             "depth": len(line),
             "children": children[id],
         }
         of_line = " ".join(words[above] for above in line)
-        by_id[id] = Category(own | computed, tuple(line), of_line)
+        by_id[id] = Category(document | computed, tuple(line), of_line)
     return by_id

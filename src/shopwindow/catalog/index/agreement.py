@@ -40,9 +40,9 @@ def agree(out: sqlite3.Connection, referable: Referable, case: Case) -> bool:
         return False
     categories = _named(out, "categories") | named_by_promotions(case, "categoryIds")
     promotions = _named(out, "promotions")
-    if not categories <= (referable.categories or frozenset()):
+    if not categories <= (referable["category"] or frozenset()):
         return False
-    if not promotions <= (referable.promotions or frozenset()):
+    if not promotions <= (referable["promotion"] or frozenset()):
         return False
     product = "SELECT id FROM product WHERE id = ?"
     for id in named_by_promotions(case, "products"):

@@ -8,7 +8,7 @@ where something is wrong in one of them, all are read for everything that is
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
@@ -27,10 +27,10 @@ from shopwindow.catalog.kinds import CATEGORY, KINDS
 from shopwindow.content.check import gone, records
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.check.memory import state_of
-from shopwindow.content.check.records import FeedBlock
 from shopwindow.content.documents.finding import Finding, shown
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Json
+from shopwindow.content.rules.case import Case
 from shopwindow.problems import nearest
 
 SMALL = ("category", "brand", "synonym")
@@ -44,41 +44,23 @@ READ_AT_ONCE = 1 << 20
 class CheckedCatalog:
     """A catalog without problems, from which the index is built.
 
-    Attributes:
-        folder: the content folder.
-        sources: its files.
-        names: those that expressions in YAML files may use.
-        categories: flat, in their order: each has its `parent`, and not those within it.
-        stores: the location numbers of all stores.
-        lines: the rows of all lines of the other files.
-        digests: of what the documents of each kind follow from (`digests_of`).
+    ``lines``: the rows of all lines of the files with products, stock, reviews and
+    recommendations. Categories are in ``lines.feeds``.
     """
 
-    folder: Path
-    sources: tuple[Source, ...]
-    names: Mapping[str, str | None]
-    categories: list[Json]
     brands: list[Json]
     synonyms: list[list[str]]
-    stores: frozenset[int]
     lines: KnownLines
-    digests: Callable[[], Mapping[str, str]]
-
-    def documents(self, kind: str) -> Iterator[Json]:
-        """Yield the documents of a kind, as the files have them now."""
-        for source in self.sources:
-            if source.kind.name == kind:
-                for document, _ in records.streamed(self.folder, source, self.names):
-                    yield document.value
 
     def digest(self) -> str:
         """Return a digest of what all documents follow from, the same on any machine."""
-        follows_from = [sorted(self.digests().items()), sorted(self.stores)]
+        feeds = self.lines.feeds
+        follows_from = [sorted(feeds.digests().items()), feeds.numbered_stores()]
         return sha256(orjson.dumps(follows_from)).hexdigest()
 
 
 def digests_of(
-    folder: Path, sources: Iterable[Source], names: Mapping[str, str | None]
+    folder: Path, sources: Iterable[Source], names: Json
 ) -> Mapping[str, str]:
     """Return a digest of what the documents of each kind follow from, by the kind's name:
     its files, and the names that expressions may use where one of them is YAML. It is
@@ -89,7 +71,7 @@ def digests_of(
     0.05 s, for the file with the products is another one.
     """
     digests = {kind.name: sha256() for kind in KINDS}
-    used = orjson.dumps(sorted(names.items()))
+    used = orjson.dumps(names)
     for source in sources:
         digest = digests[source.kind.name]
         if not source.is_feed:
@@ -125,14 +107,28 @@ def check(
     _check_site(sources, around, report)
     _check_names_of_categories(categories, around, report)
 
-    referable = _referable(categories, around)
-    digests = cache(partial(digests_of, around.folder, sources, around.names or {}))
+    referable = {
+        "category": categories.ids,
+        "promotion": around.ids("promotion", "promoId"),
+        "store": _stores(around),
+    }
     parts = {
         kind.name: records.blocks(sources_of[kind.name])
         for kind in KINDS
         if kind.name not in SMALL
     }
-    lines = _known_lines(parts, categories.flat, digests, around, referable, sources)
+    names = sorted((around.names or {}).items())
+    feeds = Feeds(
+        parts,
+        CheckedLines(around, referable),
+        categories.flat,
+        frozenset(map(int, referable["store"] or ())),
+        _limited(around),
+        cache(partial(digests_of, around.folder, sources, names)),
+        [around.memory.program, around.schemas.digest, names],
+    )
+    state = _state(sources, feeds, around.case, referable)
+    lines = KnownLines(feeds, around, referable, state)
     if not sources or not _is_good(lines, report, referable, around):
         large = [block for blocks in parts.values() for block in blocks]
         LargeCheck(large, around, referable, report).run()
@@ -140,43 +136,9 @@ def check(
     if not sources or _has_problems(report) or around.names is None:
         return None, report
     catalog = CheckedCatalog(
-        around.folder,
-        tuple(sources),
-        around.names,
-        categories.flat,
-        [entry.value for entry in brands],
-        [entry.value for entry in synonyms],
-        frozenset(map(int, referable.stores or ())),
-        lines,
-        digests,
+        [entry.value for entry in brands], [entry.value for entry in synonyms], lines
     )
     return catalog, report
-
-
-def _known_lines(
-    parts: Mapping[str, Sequence[FeedBlock]],
-    categories: Sequence[Json],
-    digests: Callable[[], Mapping[str, str]],
-    around: Unstreamed,
-    referable: Referable,
-    sources: Sequence[Source],
-) -> KnownLines:
-    """Return the lines of the large kinds, to be checked."""
-
-    def feeds() -> Feeds:
-        names = sorted((around.names or {}).items())
-        return Feeds(
-            parts,
-            CheckedLines(around, referable),
-            categories,
-            frozenset(map(int, referable.stores or ())),
-            _limited(around),
-            digests(),
-            [around.memory.program, around.schemas.digest, names],
-        )
-
-    state = _state(sources, around, referable)
-    return KnownLines(feeds, around, referable, state)
 
 
 def _is_good(
@@ -187,8 +149,8 @@ def _is_good(
     False: something may be. What they refer to may not be known, or no disk takes their
     rows.
     """
-    ids = (referable.categories, referable.promotions, referable.stores)
-    if None in ids or around.names is None or _has_problems(report):
+    are_all_ids_known = None not in referable.values()
+    if not are_all_ids_known or around.names is None or _has_problems(report):
         return False
     try:
         return lines.check()
@@ -303,28 +265,26 @@ def _renamed(categories: Categories, folder: Path) -> dict[str, tuple[int, str]]
     }
 
 
-def _referable(categories: Categories, around: Unstreamed) -> Referable:
+def _stores(around: Unstreamed) -> frozenset[str] | None:
+    """Return the numbers of stores as inventory has them: as the keys of an object."""
     stores = around.ids("store", "locationNumber")
-    return Referable(
-        categories.ids,
-        around.ids("promotion", "promoId"),
-        # inventory has them as the keys of an object, which are text
-        None if stores is None else frozenset(map(str, stores)),
-    )
+    return None if stores is None else frozenset(map(str, stores))
 
 
-def _state(sources: Sequence[Source], around: Unstreamed, referable: Referable) -> str:
+def _state(
+    sources: Sequence[Source], feeds: Feeds, case: Case, referable: Referable
+) -> str:
     """Return a digest of everything that the check of the large kinds reads.
 
     It is empty where a file was changed just now.
     """
     promotions = [
         [document.value.get(part) for part in ("products", "categoryIds")]
-        for document in around.case.having("promotion")
+        for document in case.having("promotion")
         if isinstance(document.value, dict)  # a faulty one may be anything
     ]
-    id_sets = (referable.categories, referable.promotions, referable.stores)
-    ids = [None if part is None else sorted(map(str, part)) for part in id_sets]
-    program = [around.memory.program, around.schemas.digest, _limited(around)]
-    names = sorted((around.names or {}).items())
-    return state_of(sources, time.time_ns(), promotions, ids, program, names)
+    ids = [
+        None if part is None else sorted(map(str, part)) for part in referable.values()
+    ]
+    beside = [promotions, ids, feeds.checked_by, feeds.limited]
+    return state_of(sources, time.time_ns(), beside)

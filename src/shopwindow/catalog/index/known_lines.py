@@ -6,9 +6,8 @@ has its digest. Where it is gone, damaged or another one, all lines are checked 
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
 from hashlib import file_digest
 from io import BufferedReader
 from pathlib import Path
@@ -80,19 +79,15 @@ class KnownLines:
 
     def __init__(
         self,
-        feeds: Callable[[], Feeds],
+        feeds: Feeds,
         around: Unstreamed,
         referable: Referable,
         state: str,
     ) -> None:
-        self._feeds_of, self._around, self._referable = feeds, around, referable
+        self.feeds, self._around, self._referable = feeds, around, referable
         self._state, self._digest = state, ""
         # It stays what it is, whatever another check writes in its place.
         self._file: BufferedReader | None = None
-
-    @cached_property
-    def feeds(self) -> Feeds:
-        return self._feeds_of()
 
     def check(self) -> bool:
         """Check the lines that are not known, and all of them together.

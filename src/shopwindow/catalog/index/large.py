@@ -206,9 +206,10 @@ class LargeCheck:
                 if said.execute(FIRST, (rules.PRODUCT, id)).fetchone() is None
             }
             self._add_unknown("products", "product", missing)
-        if self.referable.categories is not None:
+        categories = self.referable["category"]
+        if categories is not None:
             named = named_by_promotions(self.around.case, "categoryIds")
-            missing = named - self.referable.categories
+            missing = named - categories
             self._add_unknown("categoryIds", "category", missing)
 
     def _add_unknown(self, part: str, kind: str, missing: set[int]) -> None:

@@ -1,8 +1,8 @@
 """The lines of feeds: each is a document in JSON, and is known by its digest."""
 
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b, sha256
 from typing import Any, NamedTuple, Protocol
@@ -50,11 +50,11 @@ class Feeds:
     Attributes:
         parts: of the feeds of each kind, in their order.
         reader: reads the parts.
-        categories: trees, or a list of which each names its `parent`.
+        categories: a list, of which each names its `parent`.
         stores: the location numbers of all stores that may have stock.
         limited: stock up to which a store has few.
-        digests: of the files of a kind, by its name: equal ones mean equal lines. A kind
-            that is not among them is read.
+        digests: returns those of the files of a kind, by its name: equal ones mean equal
+            lines. A kind that is not among them is read.
         checked_by: what the check of a line reads beside it, as JSON.
     """
 
@@ -63,7 +63,7 @@ class Feeds:
     categories: Sequence[Json] = ()
     stores: Collection[int] = ()
     limited: int = LIMITED_QUANTITY
-    digests: Mapping[str, str] = field(default_factory=dict)
+    digests: Callable[[], Mapping[str, str]] = dict
     checked_by: Json = None
 
     def basis(self, kind: str) -> str:

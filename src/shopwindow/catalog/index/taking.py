@@ -102,7 +102,7 @@ class _Pass:
         """Give all lines the rows that they have now."""
         digests_before = self._stored("fed")
         basis_before = self._stored("basis")
-        digests = self.feeds.digests
+        digests = self.feeds.digests()
         basis = {kind: self.feeds.basis(kind) for kind in KINDS}
         changed = {
             kind: self.feeds.parts.get(kind, ())
