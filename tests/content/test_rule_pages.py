@@ -13,7 +13,7 @@ from shopwindow.content.reading import yaml
 from shopwindow.content.reading.yaml import Malformed
 from shopwindow.content.rules import rule_pages
 from shopwindow.content.rules.engine_rules import ENGINE_RULES
-from shopwindow.content.rules.rule_pages import RulePage
+from shopwindow.content.rules.rule_pages import RulePage, by_name
 from shopwindow.interface.declaring.loading import load
 from shopwindow.shop import INTERFACE
 
@@ -22,7 +22,7 @@ LIBRARY = load("library.interface:INTERFACE")
 sys.path.pop(0)
 
 MINIMAL = ROOT / "src/shopwindow/starter/minimal"
-ALL = library.rule_pages(INTERFACE)
+ALL = by_name(INTERFACE.pages)
 OF_ENGINE = rule_pages.pages_of(rule_pages.ENGINE_PAGES)
 OF_FAMILIES = [page for file in INTERFACE.pages for page in rule_pages.pages_of(file)]
 IN_NOTICES = [page for page in OF_ENGINE if page.path]
@@ -83,12 +83,12 @@ def test_a_yaml_mistake_is_refused_by_its_rule_and_the_fix_is_read(page: RulePag
 def test_every_rule_has_a_page(interface: Interface) -> None:
     of_kinds = [rule for kind in interface.kinds for rule in kind.rules]
     rules = (*ENGINE_RULES, *interface.rules, *of_kinds)
-    assert {name for rule in rules for name in rule.names} - library.rule_pages(interface).keys() == set()
+    assert {name for rule in rules for name in rule.names} - by_name(interface.pages).keys() == set()
 
 
 def test_an_interface_without_pages_has_those_of_the_engine() -> None:
     assert LIBRARY.pages == ()
-    pages = library.rule_pages(LIBRARY)
+    pages = by_name(LIBRARY.pages)
     assert list(pages) == sorted(names(page) for page in OF_ENGINE)
     assert [name for name in pages if not pages[name].title] == []
 
@@ -117,7 +117,7 @@ templates.
 def test_a_page_has_an_example_or_says_what_to_do() -> None:
     assert {page.name for page in ALL.values() if not page.has_example} == WITHOUT_EXAMPLE
     for interface in (INTERFACE, LIBRARY):
-        pages = library.rule_pages(interface).values()
+        pages = by_name(interface.pages).values()
         assert [page.name for page in pages if not page.has_example and not page.advice] == []
 
 

@@ -17,6 +17,7 @@ from shopwindow.content.documents.documents import Content, Document, Documents,
 from shopwindow.content.documents.documents import live as live_documents
 from shopwindow.content.documents.schedule import NEVER, PUBLISHED
 from shopwindow.content.reading.listing import scan
+from shopwindow.content.rules.rule_pages import by_name
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.interface.declaring.collections import declared
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = library.rule_pages(INTERFACE)
+PAGES = by_name(INTERFACE.pages)
 """Each rule has one: a check that reports another ends its test."""
 
 

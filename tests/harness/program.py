@@ -26,6 +26,7 @@ from harness.inside import can_run_inside, inside
 from shopwindow import library
 from shopwindow.content.check.folder import Checked
 from shopwindow.content.documents.documents import Content
+from shopwindow.content.rules.rule_pages import by_name
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits
 from shopwindow.interface.declaring.interface import Interface
@@ -102,7 +103,7 @@ def checked(folder: Path, interface: Interface = INTERFACE, **options: Any) -> C
     """A check of a content folder in this process. ``options`` are the library's."""
     outcome = library.check(interface, folder, **{"jobs": 1, **options})
     rules = {problem.rule for problem in (*outcome.problems, *outcome.warnings)}
-    assert rules <= library.rule_pages(interface).keys()
+    assert rules <= by_name(interface.pages).keys()
     return outcome
 
 

@@ -499,7 +499,7 @@ def release(work: Path, name: str = "First", out: str = "dist") -> str:
     (work / out / "current").unlink()
     (work / out / "current").symlink_to(f"releases/{ids[name]}")
     now = datetime.now(UTC)
-    record_build(work / out, now, now, "SUCCESS", release=ids[name])
+    record_build(work / out, now, "SUCCESS", release=ids[name])
     return ids[name]
 
 

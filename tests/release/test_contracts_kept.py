@@ -15,6 +15,7 @@ from shopwindow.cli.steps import cache_of
 from shopwindow.interface.answering.contracts import CONTRACT
 from shopwindow.interface.declaring.operation import Call, FromContent
 from shopwindow.problems import Failure, Misuse, sentence
+from shopwindow.release.changes import opened
 from shopwindow.release.contracts import RECORDS
 from shopwindow.release.touched import touched
 from shopwindow.shop import INTERFACE
@@ -169,7 +170,7 @@ def test_where_a_program_lacks_what_a_contract_asks_for_the_difference_has_the_r
     second = built(write(content, layout(files, "bag", "shop")), out)
     others = tuple(each for each in INTERFACE.operations if each.name != "promotions_v3")
     bare = replace(INTERFACE, operations=others)
-    (only,) = touched(out / "releases" / first, out / "releases" / second, bare)
+    (only,) = touched(*(opened(out / "releases" / id, bare) for id in (first, second)))
     assert (only.request, only.paths) == ("v2/utility/mobileapp", ("appLayout[]",))
 
 

@@ -44,7 +44,9 @@ def foreseen(content: Path, out: Path, most: int = ANSWERS_RENDERED) -> Purge:
     prepared = library.declared(INTERFACE, content)
     checked, moment = documents(content), datetime.fromisoformat(AT)
     program = program_digest(prepared.interface, content / COLLECTIONS, without=(content, out))
-    order = BuildOrder(prepared.interface, checked, prepared.schemas, moment, lambda live: "", program, {})
+    order = BuildOrder(
+        interface=prepared.interface, documents=checked, schemas=prepared.schemas, moment=moment, program=program
+    )
     published = live(checked, moment, prepared.interface.kinds, prepared.interface.clocks)
     return urls_to_purge(order, published, Releases(out), most)
 

@@ -16,7 +16,7 @@ import pytest
 from harness.content import AT, SAMPLE, app, coupon, promotion, site, small, store, write
 from harness.program import Releases, aged, build, built, copied, current, history, manifest, point, shopwindow, verify
 from shopwindow.problems import Failure
-from shopwindow.release.changes import ValueChange, changes, longest_lifetime, purged
+from shopwindow.release.changes import ValueChange, changes, longest_lifetime, opened, purged
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -648,18 +648,22 @@ def another(content: Path, out: Path, documents: Mapping[str, Json | None], at: 
     return old, out / "releases" / built(content, out, at=at)
 
 
+def changed(old: Path, new: Path) -> list[ValueChange]:
+    return changes(opened(old, INTERFACE), opened(new, INTERFACE))
+
+
 @pytest.mark.usefixtures("one")
 @pytest.mark.parametrize(("documents", "found"), DIFFERENCES.values(), ids=DIFFERENCES.keys())
 def test_each_change_is_told_with_both_values_and_the_urls_to_purge(
     content: Path, out: Path, documents: Mapping[str, Json | None], found: list[ValueChange]
 ) -> None:
     old, new = another(content, out, documents)
-    told = changes(old, new, INTERFACE)
+    told = changed(old, new)
     assert (told, [repr(change.new) for change in told]) == (found, [repr(change.new) for change in found])
     back = [
         ValueChange(change.kind, change.id, change.pointer, change.new, change.old, change.urls) for change in found
     ]
-    assert changes(new, old, INTERFACE) == back
+    assert changed(new, old) == back
     assert purged(old, new) == sorted({url for change in found for url in change.urls})
 
 
@@ -669,8 +673,8 @@ def test_another_base_url_purges_every_address(content: Path, out: Path) -> None
     old, new = another(content, out, {"site.yaml": site(base_url=base)})
     urls = tuple(sorted({entry["url"] for release in (old, new) for entry in manifest(release)["files"]}))
     assert {url.replace(BASE, each) for url in ALL for each in (BASE, base)} <= set(urls)
-    assert changes(old, new, INTERFACE) == [ValueChange("site", "site.yaml", ("base_url",), BASE, base, urls)]
-    assert changes(new, old, INTERFACE) == [ValueChange("site", "site.yaml", ("base_url",), base, BASE, urls)]
+    assert changed(old, new) == [ValueChange("site", "site.yaml", ("base_url",), BASE, base, urls)]
+    assert changed(new, old) == [ValueChange("site", "site.yaml", ("base_url",), base, BASE, urls)]
     assert purged(old, new) == list(urls)
 
 
@@ -678,7 +682,7 @@ def test_another_base_url_purges_every_address(content: Path, out: Path) -> None
 def test_another_week_changes_the_opening_hours(content: Path, out: Path) -> None:
     old, new = another(content, out, {}, "2026-12-01T12:00:00-05:00")
     stores = (*STORE_1, f"{BASE}/store/v2/stores/2002")
-    assert changes(old, new, INTERFACE) == [
+    assert changed(old, new) == [
         ValueChange("site", "site.yaml", ("opening hours from",), "2026-11-23", "2026-11-30", stores)
     ]
 
@@ -687,9 +691,7 @@ def test_another_week_changes_the_opening_hours(content: Path, out: Path) -> Non
 def test_another_publish_boundary_is_a_change_though_nothing_comes_or_goes(content: Path, out: Path) -> None:
     old, new = another(content, out, {"events/first.yaml": {**FIRST, "publish": {"from": "2026-11-24"}}})
     never, then = "1970-01-01T00:00:00.000+00:00", "2026-11-24T05:00:00.000+00:00"
-    assert changes(old, new, INTERFACE) == [
-        ValueChange("site", "site.yaml", ("latest publish boundary",), never, then, ())
-    ]
+    assert changed(old, new) == [ValueChange("site", "site.yaml", ("latest publish boundary",), never, then, ())]
 
 
 @pytest.mark.usefixtures("one")
@@ -701,7 +703,7 @@ def test_changes_stand_by_kind_and_id(content: Path, out: Path) -> None:
         "promotions/plain.yaml": promotion(7, description="Renamed"),
         "apps/tablet.yaml": app("tablet", configVersion="3"),
     }
-    found = [(change.kind, change.id) for change in changes(*another(content, out, documents), INTERFACE)]
+    found = [(change.kind, change.id) for change in changed(*another(content, out, documents))]
     assert found == [("app", "tablet"), ("store", "2002"), ("event", "10"), ("event", "20"), ("promotion", "7")]
 
 
@@ -787,7 +789,7 @@ def test_without_arguments_the_current_release_is_compared_with_the_one_before_i
 def test_the_longest_lifetime_is_that_of_any_operation_that_is_kept(content: Path, out: Path) -> None:
     lifetimes = {"default": {"maxAge": 60}, "stores": {"maxAge": 600}, "search": {"maxAge": 7200}}
     write(content, {"site.yaml": {**small()["site.yaml"], "lifetimes": lifetimes}})
-    assert longest_lifetime(out / "releases" / built(content, out), INTERFACE) == 7200
+    assert longest_lifetime(opened(out / "releases" / built(content, out), INTERFACE)) == 7200
 
 
 @pytest.mark.usefixtures("one")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from shopwindow import library
 from shopwindow.cli import PROBLEMS, audit
 from shopwindow.cli.database import opened, require
 from shopwindow.cli.options import DATABASE_URL, OUT, format_option, interface
@@ -244,11 +245,8 @@ def _promotions(ids: Sequence[int], out: str, chosen: int | None) -> dict[int, s
     from pathlib import Path
 
     from shopwindow.problems import Failure
-    from shopwindow.release.changes import content_of
-    from shopwindow.release.releases import Releases
 
-    releases = Releases(Path(out))
-    content = content_of(releases.path(releases.find("current")), interface())
+    content = library.released_content(interface(), Path(out))
     promotions = content.documents("promotion")
     single_use = [str(each["promoId"]) for each in promotions if each.get("singleUse")]
     there_are = "none has single-use codes"

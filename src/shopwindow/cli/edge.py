@@ -92,6 +92,7 @@ def edge(
     only, and takes none of nginx's options.
     """
     from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
+    from shopwindow.release.edge_notes import record_edge
 
     folder = Path(templates) if templates else None
     where = (interface(), Path(content), Path(out))
@@ -113,7 +114,7 @@ def edge(
     else:
         write(Path(target), text, mode)
         click.echo(f"{target}: written; {load}")
-    library.edge_configured(Path(out), kind, Path(target) if target else None)
+    record_edge(Path(out), kind, Path(target) if target else None)
 
 
 def _nginx(

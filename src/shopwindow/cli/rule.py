@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shopwindow import library
 from shopwindow.cli.options import format_option, interface
 from shopwindow.problems import Misuse, suggestion
 
@@ -37,7 +36,7 @@ def rule(name: str | None, form: str) -> None:
     """
     from shopwindow.content.rules import rule_pages
 
-    pages = library.rule_pages(interface())
+    pages = rule_pages.by_name(interface().pages)
     if name is None:
         shown = rule_pages.document(pages) if form == "markdown" else _list(pages)
     elif name in pages:

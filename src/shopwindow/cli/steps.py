@@ -18,6 +18,7 @@ from shopwindow.cli.report import ProblemReport
 from shopwindow.content.check.folder import Checked
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.reading.processes import Progress
+from shopwindow.content.rules.rule_pages import by_name
 from shopwindow.library import ContentAtFault, OpenedContent
 from shopwindow.problems import Problem, number_of, place_words
 
@@ -102,7 +103,7 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
     from shopwindow.content.editing.mending import fixes_of  # for problems alone
 
     fixes = fixes_of(root, checked)
-    pages = library.rule_pages(interface())
+    pages = by_name(interface().pages)
     print_as = report.REPORT_FORMATS[form]
     if _is_laid_out(form):
         print_as = terminal.layout
@@ -137,7 +138,7 @@ def _is_laid_out(form: str) -> bool:
 
 def _print_rules(checked: Checked) -> None:
     """Name the rules that were broken, which the command `rule` explains."""
-    pages = library.rule_pages(interface())
+    pages = by_name(interface().pages)
     problems, _ = _reported(checked)
     broken = dict.fromkeys(one.rule for one in problems if one.rule in pages)
     if not broken:

@@ -31,16 +31,12 @@ if TYPE_CHECKING:
     from shopwindow.library.checking import check
     from shopwindow.library.edges import (
         NewKey,
-        edge_configured,
         new_key,
         nginx_configuration,
         openapi_document,
         worker_module,
     )
     from shopwindow.library.editing import (
-        ATTRIBUTE,
-        MAX_CHECKED_AGAIN,
-        SETTING,
         fixes,
         retire,
         uses,
@@ -51,8 +47,8 @@ if TYPE_CHECKING:
         ContentAtFault,
         OpenedContent,
         declared,
+        live_at,
         memory_of,
-        moment_of,
         opened,
         schemas,
     )
@@ -75,12 +71,8 @@ if TYPE_CHECKING:
     )
     from shopwindow.library.serving import application
     from shopwindow.library.showing import (
-        CALENDAR_DAYS,
         calendar,
-        live_at,
         record_contract,
-        require_format,
-        rule_pages,
         show,
     )
 
@@ -95,16 +87,12 @@ _CHAPTERS = {
     "checking": ("check",),
     "edges": (
         "NewKey",
-        "edge_configured",
         "new_key",
         "nginx_configuration",
         "openapi_document",
         "worker_module",
     ),
     "editing": (
-        "ATTRIBUTE",
-        "MAX_CHECKED_AGAIN",
-        "SETTING",
         "fixes",
         "retire",
         "uses",
@@ -115,8 +103,8 @@ _CHAPTERS = {
         "ContentAtFault",
         "OpenedContent",
         "declared",
+        "live_at",
         "memory_of",
-        "moment_of",
         "opened",
         "schemas",
     ),
@@ -139,12 +127,8 @@ _CHAPTERS = {
     ),
     "serving": ("application",),
     "showing": (
-        "CALENDAR_DAYS",
         "calendar",
-        "live_at",
         "record_contract",
-        "require_format",
-        "rule_pages",
         "show",
     ),
 }

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from shopwindow.content.check.places import Files
-from shopwindow.content.documents.documents import Document, Documents, live
+from shopwindow.content.documents.documents import Document, Documents
 from shopwindow.content.kinds import SITE
 from shopwindow.content.lookup.shelf import Held, pointer_in
 from shopwindow.content.lookup.why import Explanation, explanation
 from shopwindow.content.reading.yaml import Json, at
 from shopwindow.interface.answering.answer import refused
 from shopwindow.interface.declaring.interface import Interface
-from shopwindow.library.opening import OpenedContent, moment_of
+from shopwindow.library.opening import OpenedContent, live_at
 from shopwindow.problems import Misuse, Refusal
 from shopwindow.release.answer_origins import answer_origins
 from shopwindow.release.documents_read import Named
@@ -53,8 +53,7 @@ def why_answered(content: OpenedContent, request: str, pointer: str) -> Answered
     answers, and for a place that the answer has not.
     """
     interface, shelf, documents = content.interface, content.shelf, content.documents
-    moment = moment_of(None, documents)
-    published = live(documents, moment, interface.kinds, interface.clocks)
+    published = live_at(interface, documents, None)
     application = next(iter(interface.application_names(published)), None)
     below = below_base_url(request, interface, documents.site.value)
     try:

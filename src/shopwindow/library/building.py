@@ -8,28 +8,26 @@ from pathlib import Path
 
 from shopwindow.content.check.folder import Checked, CheckOptions
 from shopwindow.content.check.memory import Memory
-from shopwindow.content.documents.documents import Content, Documents
+from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import SITE
 from shopwindow.content.reading.listing import COLLECTIONS, Source
 from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.edge.rules import digest, rules
-from shopwindow.interface.declaring.collections import Declared
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.operation import Operation
-from shopwindow.library.holding import refused_by_contracts
+from shopwindow.library.holding import ordered, refused_by_contracts
 from shopwindow.library.opening import (
     OpenedContent,
     checked_content,
     declared,
     first_problem,
-    moment_of,
+    live_at,
 )
-from shopwindow.library.showing import live_at
 from shopwindow.problems import Failure, Level, Misuse, failures
 from shopwindow.release import activation, build_notes
 from shopwindow.release.ahead import build_chain
 from shopwindow.release.build import Built
-from shopwindow.release.contracts import ContractsBroken, hold
+from shopwindow.release.contracts import ContractsBroken
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
 from shopwindow.release.indexes import on_demand
 from shopwindow.release.order import BuildOrder
@@ -81,7 +79,7 @@ def build(
     `current` is pinned.
 
     ``site`` is a file that is laid over site.yaml, wherever it is. ``at`` is the instant
-    whose content counts, as `moment_of` reads it. ``ahead``: the releases of the instants
+    whose content counts, as `live_at` reads it. ``ahead``: the releases of the instants
     within this time after it, at which content changes by itself, are written as well, and
     follow the first one at their instants. A ``fresh`` build reads and writes everything
     again; the release is the same. The other arguments are those of `check`; without a
@@ -105,17 +103,32 @@ def build(
         overlays=[_overlay(site)] if site else (),
         at=at,
     )
-    work = _BuildWork(
-        interface, content, out, options, program, fresh, steps, started, ahead
-    )
-    with build_notes.at_work(out, started):
+    with build_notes.at_work(out, started), _failure_recorded(out, started):
+        prepared = declared(interface, content)
+        with failures(out):
+            checked = checked_content(prepared, content, options)
+        if checked.documents is None:
+            return _refused(checked, out, started)
+
+        # Nothing reads the sources any more, and every process of the build would have
+        # them.
+        checked.sources.clear()
+        extended, schemas = prepared.interface, prepared.schemas
+        order = replace(
+            ordered(prepared, content, checked.documents, options, steps),
+            edge=lambda live: digest(rules(extended, live, schemas)),
+            program=program,
+            note={
+                "built": datetime.now(UTC).isoformat(timespec="microseconds"),
+                **origin(content),
+                "started": started.isoformat(timespec="milliseconds"),
+            },
+            fresh=fresh,
+        )
         try:
-            return work.done()
-        except OutputBusy:
-            raise  # another build is at work, and records its own end
-        except (Failure, OSError) as failure:
-            work.record("FAILED", str(failure))
-            raise
+            return _released(checked, order, Releases(out), ahead, started)
+        except ContractsBroken as broken:
+            return _refused(refused_by_contracts(checked, broken), out, started)
 
 
 def _overlay(path: Path) -> Source:
@@ -126,101 +139,53 @@ def _overlay(path: Path) -> Source:
     return Source(str(path.absolute()), SITE, len(data), changed, status.st_ino, data)
 
 
-@dataclass(frozen=True)
-class _BuildWork:
-    """The work of one build: check, render, activate, and record how it went.
+@contextmanager
+def _failure_recorded(out: Path, started: datetime) -> Iterator[None]:
+    """Record in last-build.json what a build fails of."""
+    try:
+        yield
+    except OutputBusy:
+        raise  # another build is at work, and records its own end
+    except (Failure, OSError) as failure:
+        build_notes.record_build(out, started, "FAILED", str(failure))
+        raise
 
-    ``options``: those of the check, which the build shares. The rest is as in `build`.
-    """
 
-    interface: Interface
-    content: Path
-    out: Path
-    options: CheckOptions
-    program: str
-    fresh: bool
-    steps: Steps
-    started: datetime
-    ahead: timedelta
+def _refused(checked: Checked, out: Path, started: datetime) -> Build:
+    """Record that the content is at fault, and return what is wrong with it."""
+    fault, cause = first_problem(checked), build_notes.CONTENT_AT_FAULT
+    build_notes.record_build(out, started, "FAILED", fault, cause)
+    return Build(checked)
 
-    def done(self) -> Build:
-        """Check the content, build a release of it and activate that."""
-        prepared = declared(self.interface, self.content)
-        with failures(self.out):
-            checked = checked_content(prepared, self.content, self.options)
-        if checked.documents is None:
-            return self._refused(checked)
 
-        # Nothing reads the sources any more, and every process of the build would have
-        # them.
-        checked.sources.clear()
-        try:
-            return self._released(checked, checked.documents, prepared)
-        except ContractsBroken as broken:
-            return self._refused(refused_by_contracts(checked, broken))
-
-    def _refused(self, checked: Checked) -> Build:
-        """Record that the content is at fault, and return what is wrong with it."""
-        self.record("FAILED", first_problem(checked), build_notes.CONTENT_AT_FAULT)
-        return Build(checked)
-
-    def _released(
-        self, checked: Checked, documents: Documents, declared: Declared
-    ) -> Build:
-        """Build a release, activate it and record that."""
-        releases = Releases(self.out)
-        with releases.lock(make=True):
-            releases.reconcile()
-            previous = releases.current()
-            built = build_chain(self._order(documents, declared), releases, self.ahead)
-            moment = datetime.now(UTC)
-            activated = activation.activate_chain(releases, built.chain, moment)
-            self.record("SUCCESS", built.cut, release=built.id)
-            current = releases.current()
-            later = built.broken.problems if built.broken else ()
-            warnings = [replace(problem, level=Level.WARNING) for problem in later]
-            return Build(
-                replace(checked, warnings=[*checked.warnings, *warnings]),
-                built,
-                activated,
-                current,
-                releases.pinned(),
-                previous,
-                stale_edges(releases, current) if current else (),
-            )
-
-    def _order(self, documents: Documents, declared: Declared) -> BuildOrder:
-        """Return what to build of checked documents."""
-        interface, schemas = declared.interface, declared.schemas
-        note = {
-            "built": datetime.now(UTC).isoformat(timespec="microseconds"),
-            **origin(self.content),
-            "started": self.started.isoformat(timespec="milliseconds"),
-        }
-        return BuildOrder(
-            interface,
-            documents,
-            schemas,
-            moment_of(self.options.at, documents),
-            lambda live: digest(rules(interface, live, schemas)),
-            self.program,
-            note,
-            self.options.jobs,
-            self.fresh,
-            self.steps,
-            lambda: datetime.now(UTC),
-            lambda asking, digests: hold(
-                asking, digests, declared, self.content, self.options
-            ),
-        )
-
-    def record(
-        self, status: str, description: str = "", cause: str = "", release: str = ""
-    ) -> None:
-        """Record in last-build.json how the build ended."""
-        ended = datetime.now(UTC)
+def _released(
+    checked: Checked,
+    order: BuildOrder,
+    releases: Releases,
+    ahead: timedelta,
+    started: datetime,
+) -> Build:
+    """Build a release and those ahead, activate the chain and record that."""
+    with releases.lock(make=True):
+        releases.reconcile()
+        previous = releases.current()
+        built = build_chain(order, releases, ahead)
+        moment = datetime.now(UTC)
+        activated = activation.activate_chain(releases, built.chain, moment)
         build_notes.record_build(
-            self.out, self.started, ended, status, description, cause, release
+            releases.out, started, "SUCCESS", built.cut, release=built.id
+        )
+        current = releases.current()
+        later = built.broken.problems if built.broken else ()
+        warnings = [replace(problem, level=Level.WARNING) for problem in later]
+        return Build(
+            checked=replace(checked, warnings=[*checked.warnings, *warnings]),
+            built=built,
+            activated=activated,
+            current=current,
+            pinned=releases.pinned(),
+            previous=previous,
+            edges=stale_edges(releases, current) if current else (),
         )
 
 

@@ -40,7 +40,7 @@ def check(
 
     ``against`` is a release, a .tar of one, or a git revision of the folder: what
     changed since is held to the rules for revisions. Windows that are past at the
-    instant ``at``, as `moment_of` reads it, are warnings. ``ahead``: the releases of this
+    instant ``at``, as `live_at` reads it, are warnings. ``ahead``: the releases of this
     instant, and of those within this time after it at which content changes, are built
     into a temporary folder, as `build` does; what it cannot build is a problem. ``jobs``
     is the number of processes, by default one a processor. At most ``most`` problems are

@@ -17,17 +17,12 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.loading import template_folders
 from shopwindow.library.checking import check
 from shopwindow.library.opening import schemas
-from shopwindow.library.operating import folder_of_release
+from shopwindow.library.operating import opened_release
 from shopwindow.library.showing import require_application
 from shopwindow.problems import (
     Failure,
     Misuse,
 )
-from shopwindow.release.changes import (
-    content_of,
-)
-from shopwindow.release.edge_notes import record_edge
-from shopwindow.release.stored import interface_of
 
 
 @dataclass(frozen=True)
@@ -135,16 +130,6 @@ def _edge_templates(
     return template_folders(interface, *([templates] if templates else []))
 
 
-def edge_configured(out: Path, edge: str, file: Path | None = None) -> None:
-    """Note that an edge was configured for the current release.
-
-    ``edge``: nginx or worker. ``file``: where its configuration was written;
-    None: it was printed. Builds and activations then say when it must be written again.
-    Raises nothing.
-    """
-    record_edge(out, edge, file)
-
-
 def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str, Any]:
     """Return the interface as an OpenAPI 3.1 document, with examples from the current
     release.
@@ -164,7 +149,6 @@ def _current_release(
 
     Schemas of the folder ``content``, where it is there, come before the program's own.
     """
-    release = folder_of_release(out, "current")
-    extended = interface_of(release, interface)
-    extended_schemas = schemas_with(schemas(interface, content), extended)
-    return extended, content_of(release, extended), extended_schemas
+    current = opened_release(interface, out, "current")
+    extended_schemas = schemas_with(schemas(interface, content), current.interface)
+    return current.interface, current.content, extended_schemas

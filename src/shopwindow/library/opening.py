@@ -1,14 +1,13 @@
 """Opening a content folder: its collections, its memory, and its checked documents."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 
 from shopwindow.content.check.folder import Checked, CheckOptions
 from shopwindow.content.check.folder import check as check_folder
 from shopwindow.content.check.memory import SOUND, Memory
 from shopwindow.content.documents import schedule
-from shopwindow.content.documents.documents import Documents
+from shopwindow.content.documents.documents import Content, Documents, live
 from shopwindow.content.lookup.shelf import Shelf
 from shopwindow.content.reading.listing import COLLECTIONS
 from shopwindow.content.reading.steps import Steps, no_steps
@@ -142,13 +141,14 @@ def require_folder(content: Path) -> None:
         raise Misuse("content", f"{content}: there is no such folder")
 
 
-def moment_of(at: str | None, documents: Documents, option: str = "at") -> datetime:
-    """Return the instant that the text of an option names, in the content's time zone.
+def live_at(interface: Interface, documents: Documents, at: str | None) -> Content:
+    """Return the documents that are live at an instant, without their indexes.
 
-    ``at`` is RFC 3339, or a local time or a day; None is now. Raises Misuse for any
-    other text.
+    ``at`` is RFC 3339, or a local time or a day in the content's time zone; None is now.
+    Raises Misuse for any other text.
     """
-    return schedule.moment_of(at, documents.zone, option)
+    moment = schedule.moment_of(at, documents.zone)
+    return live(documents, moment, interface.kinds, interface.clocks)
 
 
 def first_problem(checked: Checked) -> str:

@@ -10,15 +10,15 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.release import activation
 from shopwindow.release.activation import Activated
 from shopwindow.release.changes import (
+    OpenedRelease,
     ValueChange,
     changes,
-    content_of,
     longest_lifetime,
+    opened,
     purged,
 )
 from shopwindow.release.damage import remedy as remedy_of_release
 from shopwindow.release.releases import Release, Releases
-from shopwindow.release.stored import interface_of
 from shopwindow.release.touched import TouchedContract, touched
 from shopwindow.release.verify import verify as verify_release
 
@@ -70,12 +70,12 @@ def difference(
     ``old`` and ``new`` are beginnings of ids, of 8 digits or more, "current", or
     "previous": the release that was current before.
     """
-    before, after = folder_of_release(out, old), folder_of_release(out, new)
+    before, after = (opened_release(interface, out, id) for id in (old, new))
     return ReleaseDifference(
-        changes(before, after, interface),
-        purged(before, after),
-        longest_lifetime(before, interface),
-        touched(before, after, interface),
+        changes(before, after),
+        purged(before.folder, after.folder),
+        longest_lifetime(before),
+        touched(before, after),
     )
 
 
@@ -135,5 +135,9 @@ def released_content(interface: Interface, out: Path, id: str = "current") -> Co
 
     ``id`` is as for `difference`. Raises Failure.
     """
-    folder = folder_of_release(out, id)
-    return content_of(folder, interface_of(folder, interface))
+    return opened_release(interface, out, id).content
+
+
+def opened_release(interface: Interface, out: Path, id: str) -> OpenedRelease:
+    """Return the release whose id begins so, with its content. Raises Failure."""
+    return opened(folder_of_release(out, id), interface)

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from shopwindow.content.documents.documents import Content, Documents, boundaries, live
+from shopwindow.content.documents import schedule
+from shopwindow.content.documents.documents import boundaries, live
 from shopwindow.content.lookup.calendar import Calendar
 from shopwindow.content.lookup.calendar import calendar as calendar_of
-from shopwindow.content.rules.rule_pages import Pages, by_name
 from shopwindow.interface.answering.answer import Response
-from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format
-from shopwindow.library.opening import OpenedContent, moment_of
+from shopwindow.library.opening import OpenedContent, live_at
 from shopwindow.problems import (
     Misuse,
     suggestion,
@@ -33,14 +32,6 @@ season of a department store, and a few seconds.
 """
 
 
-def live_at(interface: Interface, documents: Documents, at: str | None) -> Content:
-    """Return the documents that are live at an instant, without their indexes.
-
-    ``at`` is what `moment_of` reads.
-    """
-    return live(documents, moment_of(at, documents), interface.kinds, interface.clocks)
-
-
 def show(
     content: OpenedContent,
     request: str,
@@ -53,7 +44,7 @@ def show(
     release.
 
     ``request`` is a path and query below the base URL, or the whole URL. ``at`` is what
-    `moment_of` reads.
+    `live_at` reads.
     ``app`` names the application that asks, by default the first; ``form`` the format:
     json or xml. A Refusal becomes the response that a client would get.
 
@@ -92,7 +83,7 @@ def record_contract(
     that cannot be meant, and Failure where the file is there.
     """
     interface, documents = content.interface, content.documents
-    moment = moment_of(at, documents)
+    moment = schedule.moment_of(at, documents.zone)
     later = [each for each in boundaries(documents, interface.kinds) if each > moment]
     moments = (moment, *later[:MOST_INSTANTS], *later[-1:])
     published = [
@@ -121,22 +112,17 @@ def calendar(
 ) -> Calendar:
     """Return what goes live, ends, starts and expires in a content folder.
 
-    ``start`` and ``end`` are instants, as `moment_of` reads them; by default now, and
+    ``start`` and ``end`` are instants, as `live_at` reads them; by default now, and
     CALENDAR_DAYS after the start. Raises Misuse where the end is not after the start.
     """
     documents = content.documents
-    first = moment_of(start, documents, "from")
+    first = schedule.moment_of(start, documents.zone, "from")
     last = first + timedelta(days=CALENDAR_DAYS)
     if end is not None:
-        last = moment_of(end, documents, "to")
+        last = schedule.moment_of(end, documents.zone, "to")
     if last <= first:
         raise Misuse("to", f"{end}: must be after {start or 'now'}")
     return calendar_of(documents, content.interface.kinds, first, last)
-
-
-def rule_pages(interface: Interface) -> Pages:
-    """Return what there is to know about each rule, by its name."""
-    return by_name(interface.pages)
 
 
 def require_format(name: str) -> Format:

@@ -39,12 +39,11 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library import ContentAtFault
 from shopwindow.preview.index_builds import IndexBuilds
 from shopwindow.problems import Failure, Misuse, Problem
-from shopwindow.release.changes import content_of
+from shopwindow.release.changes import opened
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.program import program_digest
 from shopwindow.release.purging import Purge, urls_to_purge
 from shopwindow.release.releases import Releases
-from shopwindow.release.stored import interface_of
 
 CONTENTS_KEPT = 8
 """Contents that stay in memory, one for an instant of a Snapshot: as many instants as a
@@ -289,7 +288,7 @@ class Workspace:
             return None
         if self._released is None or self._released.id != release_id:
             folder = releases.path(release_id)
-            content = content_of(folder, interface_of(folder, self.interface))
+            content = opened(folder, self.interface).content
             self._released = Released(release_id, content)
         return self._released
 
@@ -342,13 +341,11 @@ class Workspace:
         if snapshot.documents is None or content is None or not releases.current():
             return None
         order = BuildOrder(
-            snapshot.interface,
-            snapshot.documents,
-            snapshot.declared.schemas,
-            moment,
-            lambda live: "",  # the edge's configuration has no URL
-            self.program,
-            {},
+            interface=snapshot.interface,
+            documents=snapshot.documents,
+            schemas=snapshot.declared.schemas,
+            moment=moment,
+            program=self.program,
         )
         return urls_to_purge(order, content, releases)
 

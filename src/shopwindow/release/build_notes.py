@@ -13,7 +13,7 @@ it went.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +99,12 @@ def killed_build(out: Path) -> dict[str, Any]:
 def record_build(
     out: Path,
     started: datetime,
-    ended: datetime,
     status: str,
     description: str = "",
     cause: str = "",
     release: str = "",
 ) -> None:
-    """Write to last-build.json how the last build ended.
+    """Write to last-build.json that the last build ended now, and how.
 
     ``status``: SUCCESS or FAILED. ``description``: why it failed, or why the releases
     that it built ahead end before an instant. ``cause``:
@@ -119,7 +118,7 @@ def record_build(
     note = {
         "format": NOTE_FORMAT,
         "started": started.isoformat(timespec="milliseconds"),
-        "ended": ended.isoformat(timespec="milliseconds"),
+        "ended": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "status": status,
     }
     note |= {name: text for name, text in details.items() if text}

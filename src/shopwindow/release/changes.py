@@ -63,6 +63,21 @@ class ValueChange:
     urls: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class OpenedRelease:
+    """A release: its folder, its content, and the Interface with its collections."""
+
+    folder: Path
+    content: Content
+    interface: Interface
+
+
+def opened(release: Path, interface: Interface) -> OpenedRelease:
+    """Return a release with what is needed to answer from it. Raises Failure."""
+    its_interface = interface_of(release, interface)
+    return OpenedRelease(release, content_of(release, its_interface), its_interface)
+
+
 def content_of(release: Path, interface: Interface) -> Content:
     """Return the content of a release, which answers from its indexes. Raises Failure.
 
@@ -94,15 +109,14 @@ def _indexes(release: Path, interface: Interface) -> list[Index]:
     return indexes
 
 
-def changes(old: Path, new: Path, interface: Interface) -> list[ValueChange]:
+def changes(old: OpenedRelease, new: OpenedRelease) -> list[ValueChange]:
     """Return every change from one release to another, by kind and identity, with its
     URLs.
 
     Raises Failure.
     """
-    old_release, new_release = opened(old, interface), opened(new, interface)
-    urls = _urls(old_release, new_release)
-    contents = old_release.content, new_release.content
+    urls, interface = _urls(old, new), new.interface
+    contents = old.content, new.content
     leaves = [*differences(*contents, interface), *_in_indexes(*contents, interface)]
     return [
         ValueChange(kind, id, pointer, before, after, tuple(sorted(urls[kind, id])))
@@ -118,23 +132,16 @@ def purged(old: Path, new: Path) -> list[str]:
     return sorted(manifest.differing_urls(_lines(old), _lines(new)))
 
 
-def longest_lifetime(release: Path, interface: Interface) -> int:
+def longest_lifetime(release: OpenedRelease) -> int:
     """Return the seconds after which no cache holds an answer of a release, without any
     purge.
-
-    Raises Failure.
     """
-    interface = interface_of(release, interface)
-    content = content_of(release, interface)
-    reads = [
-        operation
-        for operation in interface.operations
+    lifetimes = (
+        release.content.lifetime(operation.name, operation.lifetime)
+        for operation in release.interface.operations
         if isinstance(operation.source, FromContent)
-    ]
-    return max(
-        (content.lifetime(operation.name, operation.lifetime) for operation in reads),
-        default=0,
     )
+    return max(lifetimes, default=0)
 
 
 def _lines(release: Path) -> Mapping[str, bytes]:
@@ -263,21 +270,6 @@ def documents_changed(
 
 
 # -- which answers read which documents ------------------------------------------------
-
-
-@dataclass(frozen=True)
-class OpenedRelease:
-    """A release: its folder, its content, and the Interface with its collections."""
-
-    folder: Path
-    content: Content
-    interface: Interface
-
-
-def opened(release: Path, interface: Interface) -> OpenedRelease:
-    """Return a release with what is needed to answer from it. Raises Failure."""
-    its_interface = interface_of(release, interface)
-    return OpenedRelease(release, content_of(release, its_interface), its_interface)
 
 
 def _urls(old: OpenedRelease, new: OpenedRelease) -> Mapping[Named, set[str]]:

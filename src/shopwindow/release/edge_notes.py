@@ -47,7 +47,11 @@ class ConfiguredEdge:
 
 
 def record_edge(out: Path, name: str, file: Path | None) -> None:
-    """Note that an edge was configured for the current release. Raises nothing."""
+    """Note that an edge was configured for the current release. Raises nothing.
+
+    ``name``: nginx or worker. ``file``: where its configuration was written; None: it
+    was printed. Builds and activations then say when it must be written again.
+    """
     releases = Releases(out)
     with suppress(OSError, Failure):
         digest = releases.lines(releases.find("current")).edge

@@ -1,7 +1,7 @@
 """A BuildOrder says what to build: every step of a build takes what it needs from it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -59,16 +59,15 @@ class Asking:
     opened: OpenIndexes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BuildOrder:
     """What to build, and from what.
 
-    ``moment``: the instant at which documents must be live. ``edge`` returns the digest
-    of the edge's configuration. ``program``: a digest of this program. ``note``: what
+    ``moment``: the instant at which documents must be live. ``program``: a digest of
+    this program. ``edge`` returns the digest of the edge's configuration. ``note``: what
     else build.json shall say. ``jobs``: how many processes share the work; None: one a
     processor. ``fresh``: take nothing over from the previous release. ``steps``
     follows the build: "indexing" counts products, "rendering" answers and reused files.
-    ``clock`` returns the time when the build ends; None: build.json does not say it.
     ``accept`` looks at what answers would be rendered from, and at the digests of its
     indexes, before any is, and raises what ends the build.
     """
@@ -77,13 +76,12 @@ class BuildOrder:
     documents: Documents
     schemas: Schemas
     moment: datetime
-    edge: Callable[[Content], str]
     program: str
-    note: Mapping[str, Any]
+    edge: Callable[[Content], str] = lambda live: ""
+    note: Mapping[str, Any] = field(default_factory=dict)
     jobs: int | None = None
     fresh: bool = False
     steps: Steps = no_steps
-    clock: Callable[[], datetime] | None = None
     accept: Callable[[Asking, Mapping[str, str]], None] | None = None
 
     @property

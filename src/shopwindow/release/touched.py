@@ -6,7 +6,6 @@ contract, or the release would not have been built; it is worth a look on such a
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import orjson
 
@@ -18,9 +17,8 @@ from shopwindow.interface.answering.contracts import (
     read_requests,
     title_of,
 )
-from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Refusal
-from shopwindow.release.changes import OpenedRelease, opened
+from shopwindow.release.changes import OpenedRelease
 
 
 @dataclass(frozen=True)
@@ -36,9 +34,8 @@ class TouchedContract:
     paths: tuple[str, ...]
 
 
-def touched(old: Path, new: Path, interface: Interface) -> list[TouchedContract]:
+def touched(before: OpenedRelease, after: OpenedRelease) -> list[TouchedContract]:
     """Return what differs that the contracts of the newer release read. Raises Failure."""
-    before, after = opened(old, interface), opened(new, interface)
     if CONTRACT not in after.interface.kind:
         return []
     found = []

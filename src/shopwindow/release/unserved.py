@@ -8,6 +8,7 @@ later builds read (sources.json, build.json).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -97,11 +98,10 @@ def stage_notes(
         **indexes.notes,
         "at": order.moment.isoformat(),
         "program": order.program,
+        "ended": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "schemas": order.schemas.digest,
+        NOTE: hidden,
     }
-    if order.clock:
-        note["ended"] = order.clock().isoformat(timespec="milliseconds")
-    note["schemas"] = order.schemas.digest
-    note[NOTE] = hidden
     stage.add("build.json", orjson.dumps(note))
 
 
