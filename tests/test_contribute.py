@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.commands import SOURCES
 from harness.program import Ran, shopwindow
-from harness.servers import SOURCES
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "library"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.commands import SOURCES
 from harness.databases import forget, open_database
 from harness.program import Request, answered, manifest, served, shopwindow
-from harness.servers import SOURCES
 from shopwindow.interface.declaring.loading import load as load_interface
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "library"

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.commands import ends_with_us
+from harness.commands import SOURCES, ends_with_us
 from harness.content import edit
 from harness.program import shopwindow
-from harness.servers import AS_INSTALLED, SOURCES, environment
+from harness.servers import AS_INSTALLED, environment
 from harness.waits import PATIENCE, awaited
 from shopwindow import library
 from shopwindow.problems import Failure

@@ -27,8 +27,8 @@ from lsprotocol import types
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 from pygls.lsp.client import LanguageClient
 
-from harness.commands import ends_with_us
-from harness.servers import AS_INSTALLED, SOURCES, environment
+from harness.commands import SOURCES, ends_with_us
+from harness.servers import AS_INSTALLED, environment
 from harness.waits import PATIENCE, T, awaited
 
 # -- a preview that runs, and a real browser that looks at it ----------------------------------------------------------

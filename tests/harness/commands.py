@@ -39,6 +39,10 @@ def ends_with_us() -> None:
 
 SET_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "TZ")
 """How names of variables begin that the interpreter reads when it starts, and never again."""
+PATHS = "PYTHONPATH"
+"""The one of them that a forked process can still follow: where an interface of a test's own lies."""
+SOURCES = Path(__file__).parents[2] / "src"
+"""Where the program lies that a forked process has imported already."""
 NOT_NEEDED = ("shopwindow.__main__",)
 """Modules that are imported when they are wanted."""
 
@@ -98,7 +102,14 @@ _starter: Starter | None = None
 
 def can_fork(more: Mapping[str, str]) -> bool:
     """Whether a fork serves where the environment has ``more`` than that of the tests."""
-    return Path("/proc/self/fd").is_dir() and not any(name.startswith(SET_AT_START) for name in more)
+    set_at_start = [name for name in more if name.startswith(SET_AT_START) and name != PATHS]
+    programs = {path / "shopwindow" for path in map(Path, _paths(more)) if (path / "shopwindow").is_dir()}
+    return Path("/proc/self/fd").is_dir() and not set_at_start and programs <= {SOURCES / "shopwindow"}
+
+
+def _paths(environment: Mapping[str, str]) -> list[str]:
+    """The folders that are searched for modules before those of the interpreter."""
+    return [path for path in environment.get(PATHS, "").split(os.pathsep) if path]
 
 
 def forked(arguments: list[str], folder: str, environment: Mapping[str, str]) -> Ended:
@@ -149,6 +160,8 @@ def _become(arguments: list[str], folder: str, environment: dict[str, str], mask
     os.umask(mask)
     os.environ.clear()
     os.environ.update(environment)
+    sys.path[:0] = _paths(environment)
+    sys.dont_write_bytecode = True  # a test may edit a module within the second, and keep its size
     sys.argv = ["shopwindow", *arguments]
     status = 1
     try:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
 
-from harness.commands import Ended, can_fork, main_of_command, mask
+from harness.commands import PATHS, Ended, can_fork, main_of_command, mask
 from harness.waits import awaited
 
 GO_ON = {"serve", "preview", "--watch", "--follow"}
@@ -24,8 +24,10 @@ GO_ON = {"serve", "preview", "--watch", "--follow"}
 
 
 def can_run_inside(arguments: list[str], more: Mapping[str, str]) -> bool:
-    """Whether a command may run in this process: it ends by itself, starts no processes, and no thread runs here."""
-    is_apart = GO_ON.intersection(arguments) or "--jobs" in arguments
+    """Whether a command may run in this process: it ends by itself, starts no processes, imports nothing of a test, and
+    no thread runs here.
+    """
+    is_apart = GO_ON.intersection(arguments) or "--jobs" in arguments or PATHS in more
     return can_fork(more) and not is_apart and _threads() == [threading.current_thread()]
 
 

@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from harness.commands import ends_with_us
+from harness.commands import SOURCES, ends_with_us
 from harness.program import BESIDE_THE_POINT, JSON, PHONE, Answer
 from harness.run import SERVICES, made_by
 from harness.waits import PATIENCE, awaited
@@ -226,7 +226,6 @@ def _take(server: socket.socket, said: bytes | None, held: list[socket.socket]) 
 # -- real servers of a release on loopback, and how they are asked -----------------------------------------------------
 
 
-SOURCES = Path(__file__).parent.parent.parent / "src"
 INTERFACES = Path(__file__).parent.parent / "interfaces"
 AS_INSTALLED = {"SHOPWINDOW_INTERFACE": ""}
 """For a server that is to load all that it loads for a customer before it is ready (see ``unprepared``)."""

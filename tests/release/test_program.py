@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.commands import SOURCES
 from harness.content import AT, ROOT, write
-from harness.servers import SOURCES
+from harness.program import Ran, shopwindow
 
 COMPANY = {
     "company/__init__.py": "",
@@ -59,20 +60,21 @@ INTERFACE = replace(SHOP, operations=(*SHOP.operations, hello), schemas=Path(__f
 """An interface of a company's own: the shop's, and a greeting. Its schemas lie beside its package."""
 
 CHOSEN = ("--interface", "company.offer:INTERFACE")
+UNCOMPILED = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""For a program that is edited within the second, and keeps its size: Python would take what it compiled before."""
 
 
-def ran(folder: Path, source: Path, *chosen: str, within: str = "") -> subprocess.CompletedProcess[str]:
+def ran(folder: Path, source: Path, *chosen: str, within: str = "", **environment: str) -> Ran:
     """Build the content in a folder, or ``within`` it, with the packages in ``source``, in a process of its own."""
     places = ["--content", f"{within}content", "--out", f"{within}dist"]
-    command = [sys.executable, "-B", "-m", "shopwindow", *chosen, "build", "--at", AT, "--jobs", "1", *places]
-    environment = {**os.environ, "PYTHONPATH": f"{source}:{SOURCES}"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    paths = {"PYTHONPATH": f"{source}{os.pathsep}{SOURCES}", **environment}
+    return shopwindow(*chosen, "build", "--at", AT, "--jobs", "1", *places, cwd=folder, env=paths)
 
 
-def build(folder: Path, source: Path, *chosen: str, within: str = "") -> None:
+def build(folder: Path, source: Path, *chosen: str, within: str = "", **environment: str) -> None:
     """Build a folder's content, which must succeed."""
-    done = ran(folder, source, *chosen, within=within)
-    assert done.returncode == 0, done.stderr
+    done = ran(folder, source, *chosen, within=within, **environment)
+    assert done.status == 0, done.err
 
 
 def rewrite(path: Path, old: str, new: str) -> None:
@@ -89,12 +91,12 @@ def test_an_edited_view_of_the_shop_is_rendered_by_the_next_build(minimal: Path,
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("schemas", "templates"):
         (tmp_path / name).symlink_to(ROOT / name)
-    build(tmp_path, tmp_path / "src")
+    build(tmp_path, tmp_path / "src", **UNCOMPILED)
     before = {path: path.read_bytes() for path in (tmp_path / "dist/current/files").rglob("*.json")}
     assert any(b"storeEvents" in data for data in before.values())
     views = tmp_path / "src/shopwindow/retail/events/operations.py"
     rewrite(views, '{"storeEvents": events, "success": True}', '{"success": True, "storeEvents": events}')
-    build(tmp_path, tmp_path / "src")
+    build(tmp_path, tmp_path / "src", **UNCOMPILED)
     changed = [path for path in before if path.read_bytes() != before[path]]
     assert changed == [path for path, data in before.items() if b'"storeEvents"' in data]
     assert {path.read_bytes()[:16] for path in changed} == {b'{"success":true,'}
@@ -145,8 +147,8 @@ def test_an_edited_schema_is_held_against_answers_by_the_next_build(company: Pat
     edited = company / schemas / "responses" / "hello.json"
     rewrite(edited, '"closing": {"type": "string"', '"closing": {"type": "string", "maxLength": 7')
     done = ran(company, company, *CHOSEN)
-    assert done.returncode != 0
-    assert "'Good bye' is too long" in done.stdout + done.stderr
+    assert done.status != 0
+    assert "'Good bye' is too long" in done.out + done.err
 
 
 def test_an_edited_collection_is_rendered_by_the_next_build(company: Path) -> None:

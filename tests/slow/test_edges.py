@@ -28,9 +28,10 @@ import zstandard
 from facts import conformance, conformance_catalog
 from facts.negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
 from harness import servers
+from harness.commands import SOURCES
 from harness.content import ROOT, write_files
 from harness.program import Answer, Content, Interface, built, manifest, program_schemas, shopwindow
-from harness.servers import ADDRESS, AS_INSTALLED, SOURCES, Server, ask, free_port, own_server
+from harness.servers import ADDRESS, AS_INSTALLED, Server, ask, free_port, own_server
 from harness.stores import PublishOptions, chained, outgoing, publish
 from harness.stores import folder as in_folder
 from harness.waits import PATIENCE, awaited

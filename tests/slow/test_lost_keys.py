@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tuf.api.metadata import Metadata
 
+from harness.commands import SOURCES
 from harness.program import Releases, shopwindow
-from harness.servers import SOURCES
 from harness.stores import KeySource, PublishOptions, Signing, folder, outgoing, release, signed_publish
 from shopwindow.delivery import roots
 

@@ -21,8 +21,8 @@ from urllib.parse import parse_qs
 import pytest
 import yaml
 
+from harness.commands import SOURCES
 from harness.program import history, shopwindow
-from harness.servers import SOURCES
 from shopwindow.starter.begin import PIPELINES
 
 WHEEL = f"https://files.example/shopwindow-0.3.0-py3-none-any.whl#sha256={'0123456789abcdef' * 4}"
