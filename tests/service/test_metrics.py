@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,14 +69,6 @@ def answered(admin: Admin, path: str) -> tuple[int, Any]:
     return response.status, json.loads(response.body)
 
 
-def test_a_note_that_says_no_time_costs_the_age_alone(tmp_path: Path, out: Path) -> None:
-    kept = Path(shutil.copytree(out, tmp_path / "dist", symlinks=True))
-    id = current(kept)
-    (kept / "releases" / id / "build.json").write_text('{"format":1,"built":"x"}')
-    admin = Admin(served(kept), 0, kept, tmp_path)
-    assert answered(admin, "/readyz") == (200, {"ready": True, "id": id, "age": None})
-
-
 def test_a_link_to_no_release_costs_what_is_said_of_the_release_alone(tmp_path: Path) -> None:
     point(tmp_path, "0" * 64)
     said: list[str] = []
@@ -86,7 +77,9 @@ def test_a_link_to_no_release_costs_what_is_said_of_the_release_alone(tmp_path: 
     admin = Admin(front, 0, tmp_path, tmp_path)
     path = tmp_path / "releases" / ("0" * 64) / "manifest.json"
     fault = f"{path}: cannot be read as a manifest: [Errno 2] No such file or directory: '{path}'"
-    assert answered(admin, "/readyz") == (503, {"ready": False, "release": fault})
+    assert answered(admin, "/readyz") == (503, {"ready": False, "id": ""})
+    behind = {"ok": False, "current": "0" * 64, "id": "", "fault": fault}
+    assert answered(admin, "/checks/release") == (503, behind)
     metrics = admin.answer("/metrics").response
     assert (metrics.status, b"shopwindow_disk_free_bytes" in metrics.body) == (200, True)
     stays = "the release that current leads to cannot be served, there is none yet"

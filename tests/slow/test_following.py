@@ -208,9 +208,9 @@ def test_a_new_host_becomes_ready_from_nothing_and_says_what_is_wrong(
         data = (tmp_path / "target" / POINTER).read_bytes()
         target.overwrite(POINTER, data.replace(b'"format":2', b'"format":3'), POINTER_HEADERS)
         awaited(lambda: server.told("/checks/pull").status == 503)
-        ready = server.told("/readyz")
-        pulls = json.loads(ready.body)["pull"]
-        assert (ready.status, pulls["kind"], pulls["source"]) == (200, "newer", target.where)
+        pulls = json.loads(server.told("/checks/pull").body)
+        assert (pulls["ok"], pulls["kind"], pulls["source"]) == (False, "newer", target.where)
+        assert server.told("/readyz").status == 200
         assert "current.json has format 3; this program reads up to 2: update it" in pulls["fault"]
         assert metric(server, "shopwindow_pull_success") == 0
         assert (metric(server, "shopwindow_pull_faults_total", kind="newer") or 0) > 0

@@ -30,17 +30,10 @@ from shopwindow.interface.answering.answer import Response
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.moving import behind
-from shopwindow.release.pull_notes import PullNote
 from shopwindow.release.releases import Releases
 from shopwindow.service.database.database import Load
 from shopwindow.service.figures import Figures
-from shopwindow.service.readiness import (
-    HEALTH,
-    READY,
-    read_fault,
-    readiness,
-    uncached,
-)
+from shopwindow.service.readiness import PATHS, read_fault, uncached
 from shopwindow.service.serving import Exchange
 from shopwindow.service.wsgi import Front
 
@@ -49,8 +42,8 @@ QUEUE_SECONDS = 5.0
 (database.database).
 """
 
-CheckResult = tuple[bool, dict[str, Any]]
-"""Whether all is well, and the details as JSON."""
+CheckResult = dict[str, Any]
+"""The details as JSON; ``ok``: whether all is well."""
 
 
 @dataclass(frozen=True)
@@ -101,49 +94,26 @@ class Admin:
 
     def answer(self, path: str) -> Exchange:
         """Answer a request by its path alone."""
+        if path in PATHS:
+            return self._front.readiness(path)
         checks = self._checks()
-        name = path.removeprefix("/checks/")
-        if path == HEALTH:
-            response = readiness(path, None)
-        elif path == READY:
-            response = self._ready()
-        elif path == "/metrics":
+        check = checks.get(path.removeprefix("/checks/"))
+        if path == "/metrics":
             response = uncached(
                 200, CONTENT_TYPE_LATEST, generate_latest(self._registry)
             )
         elif path == "/checks":
             results = {name: check() for name, check in checks.items()}
-            is_well = all(well for well, _ in results.values())
-            details = {name: details for name, (_, details) in results.items()}
-            response = _json(is_well, details)
-        elif name in checks and name != path:
-            response = _json(*checks[name]())
+            is_well = all(result["ok"] for result in results.values())
+            response = _json(is_well, results)
+        elif check:
+            result = check()
+            response = _json(result["ok"], result)
         else:
-            paths = (HEALTH, READY, "/checks", *(f"/checks/{name}" for name in checks))
+            paths = (*PATHS, "/checks", *(f"/checks/{name}" for name in checks))
             text = f"{', '.join(paths)} or /metrics\n"
             response = uncached(404, "text/plain", text.encode())
         return Exchange(response)
-
-    def _ready(self) -> Response:
-        """Respond whether this worker answers reads.
-
-        Also returned are the release's id and its age in seconds; where nothing newer
-        can be served, the reason; and how the last pull went, which is no part of
-        readiness, since what was pulled before is served.
-        """
-        serving = self._front.serving({})
-        fault = read_fault(serving)
-        value: dict[str, Any] = {"ready": not fault}
-        if serving:
-            age = _age(self._releases.built(serving.id))
-            value |= {"id": serving.id, "age": age}
-            if fault:
-                value["reads"] = fault
-        if newer := self._front.fault():
-            value["release"] = newer
-        if note := pull_notes.read(self._releases.out):
-            value["pull"] = _pull_details(note)
-        return _json(not fault, value)
 
     def _checks(self) -> dict[str, Callable[[], CheckResult]]:
         checks = {
@@ -156,7 +126,9 @@ class Admin:
         return checks
 
     def _check_release(self) -> CheckResult:
-        """Check that this worker serves the current release, and that it is in force."""
+        """Check that this worker serves the current release, that reads of it succeed,
+        and that it is in force.
+        """
         current = None
         try:
             current = self._releases.current()
@@ -165,51 +137,34 @@ class Admin:
             late = str(failure)
         serving = self._front.serving({})
         id = serving.id if serving else ""
-        well = id == current and not late
-        fault = self._front.fault() or late
-        return well, {"ok": well, "current": current, "id": id, "fault": fault}
+        fault = self._front.fault() or read_fault(serving) or late
+        well = id == current and not fault
+        return {"ok": well, "current": current, "id": id, "fault": fault}
 
     def _check_pull(self) -> CheckResult:
         """Check that the last attempt to pull a release succeeded."""
         note = pull_notes.read(self._releases.out)
         if note is None:
-            return False, {"ok": False, "fault": f"{pull_notes.PULLED} cannot be read"}
-        return not note.fault, {"ok": not note.fault, **_pull_details(note)}
+            return {"ok": False, "fault": f"{pull_notes.PULLED} cannot be read"}
+        names = ("source", "release", "succeeded", "kind", "fault", "since")
+        details = {name: getattr(note, name) for name in names}
+        known = {name: text for name, text in details.items() if text}
+        return {"ok": not note.fault, **known}
 
     def _check_database(self) -> CheckResult:
         """Check that the database can be reached, by asking it now."""
-        if self._database is None:
-            return True, {"ok": True, "fault": "", "database": False}
-        fault = self._database.fault()
-        return not fault, {"ok": not fault, "fault": fault, "database": True}
+        fault = self._database.fault() if self._database else ""
+        has_one = self._database is not None
+        return {"ok": not fault, "fault": fault, "database": has_one}
 
     def _check_queue(self) -> CheckResult:
         """Check that this worker's writes do not wait longer than QUEUE_SECONDS."""
         load = self._database.load() if self._database else Load()
         well = load.oldest <= QUEUE_SECONDS
-        return well, {"ok": well, "waiting": load.waiting, "oldest": load.oldest}
-
-
-def _pull_details(note: PullNote) -> dict[str, Any]:
-    """Return how the last attempt to pull went."""
-    names = ("source", "release", "succeeded", "kind", "fault", "since")
-    details = {name: getattr(note, name) for name in names}
-    return {name: text for name, text in details.items() if text}
+        return {"ok": well, "waiting": load.waiting, "oldest": load.oldest}
 
 
 def _json(is_well: bool, value: Mapping[str, Any]) -> Response:
     status = 200 if is_well else 503
     body = orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
     return uncached(status, "application/json", body)
-
-
-def _age(built: str) -> float | None:
-    """Return the seconds since a release was built; None where its note has no such
-    time.
-    """
-    try:
-        return round(
-            (datetime.now(UTC) - datetime.fromisoformat(built)).total_seconds(), 1
-        )
-    except (ValueError, TypeError):
-        return None
