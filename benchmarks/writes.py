@@ -173,7 +173,7 @@ class Unstored(Database):
 def make_unstored(threads: int) -> Intake:
     """The service whose requests are checked and not stored."""
     watch = Watch(Path(os.environ["SHOPWINDOW_OUT"]), INTERFACE)
-    front = Front(lambda environ: watch(), Metrics(), Backstage(Unstored()))
+    front = Front(watch, Metrics(), Backstage(Unstored()))
     return Intake(front, threads)
 
 

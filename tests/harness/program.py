@@ -138,7 +138,7 @@ def served(
     loaded = current_loaded(release, interface)
     loaded = replace(loaded, content=content or loaded.content, describe=describe, clock=clock)
     backstage = Backstage(database, LogFile(logs) if logs else None, secret)
-    return Front(lambda request: loaded, backstage=backstage)
+    return Front(lambda: loaded, backstage=backstage)
 
 
 def answered(release: Path | Application, request: Request | str) -> Answer:

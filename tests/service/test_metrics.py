@@ -2,7 +2,6 @@
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +72,7 @@ def test_a_link_to_no_release_costs_what_is_said_of_the_release_alone(tmp_path: 
     point(tmp_path, "0" * 64)
     said: list[str] = []
     watch = Watch(tmp_path, INTERFACE, report=said.append)
-    front = replace(Front(lambda request: watch()), fault=watch.fault)
+    front = Front(watch, fault=watch.fault)
     admin = Admin(front, 0, tmp_path, tmp_path)
     path = tmp_path / "releases" / ("0" * 64) / "manifest.json"
     fault = f"{path}: cannot be read as a manifest: [Errno 2] No such file or directory: '{path}'"
@@ -89,7 +88,7 @@ def test_a_link_to_no_release_costs_what_is_said_of_the_release_alone(tmp_path: 
 def test_a_file_of_counts_in_which_nothing_stands_yet_counts_nothing(tmp_path: Path) -> None:
     """prometheus_client creates it empty; a worker that is killed then leaves it so."""
     (tmp_path / f"counter_{os.getpid()}.db").touch()
-    front = Front(lambda request: None)
+    front = Front(lambda: None)
     assert Admin(front, 0, tmp_path, tmp_path).answer("/metrics").response.status == 200
 
 
@@ -97,6 +96,6 @@ def test_any_server_that_calls_the_service_can_ask_whether_it_is_ready(tmp_path:
     ready = called(served(out), "/readyz", {})
     assert (ready.status, json.loads(ready.body)) == (200, {"ready": True, "id": current(out)})
     assert called(served(out), "/healthz", {}).body == b"ok\n"
-    none = called(Front(lambda request: None), "/readyz", {})
+    none = called(Front(lambda: None), "/readyz", {})
     assert (none.status, json.loads(none.body)) == (503, {"ready": False, "id": ""})
     assert called(served(out), "/readyz", {"X-Forwarded-For": "192.0.2.1"}).status == 401

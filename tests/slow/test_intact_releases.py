@@ -169,7 +169,7 @@ def test_a_catalog_that_turns_out_to_be_damaged_is_a_503_until_it_is_mended(
     with open(path, "r+b") as file:  # in its place, as a failing disk does: the mapped pages change
         file.seek(16384)
         file.write(b"\xff" * (len(data) - 16384))
-    service = Front(lambda environ: watch())
+    service = Front(watch)
     key = {"x-svc-webservice-client-id": PHONE}
 
     def statuses() -> set[int]:

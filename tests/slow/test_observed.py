@@ -171,8 +171,8 @@ NOT_SANE = [
 
 
 def test_a_sane_id_comes_back_and_any_other_is_replaced() -> None:
-    assert [requestid.of(given) for given in SANE] == SANE
-    fresh = [requestid.of(given) for given in (None, *NOT_SANE)]
+    assert [requestid.begin({"x-request-id": given}) for given in SANE] == SANE
+    fresh = [requestid.begin(headers) for headers in ({}, *({"x-request-id": given} for given in NOT_SANE))]
     assert [re.fullmatch("[0-9a-f]{32}", id) is not None for id in fresh] == [True] * len(fresh)
     assert len(set(fresh)) == len(fresh)
 

@@ -49,4 +49,4 @@ def application(
     )
     watch = Watch(out, interface, describe=openapi.document if docs else None)
     interface.prepare_process()
-    return Front(lambda request: watch(), backstage=backstage)
+    return Front(watch, backstage=backstage)

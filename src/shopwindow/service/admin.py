@@ -135,7 +135,7 @@ class Admin:
             late = behind(self._releases, datetime.now(UTC))
         except Failure as failure:
             late = str(failure)
-        serving = self._front.serving({})
+        serving = self._front.serving()
         id = serving.id if serving else ""
         fault = self._front.fault() or read_fault(serving) or late
         well = id == current and not fault

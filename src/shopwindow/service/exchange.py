@@ -23,14 +23,15 @@ The steps, and why in this order:
 
 The steps up to 8 need only the head of a request. ``at_once`` takes these, so that a
 server that has not yet received the body can refuse the request without waiting for it.
-``exchange`` takes all of them. Both go through ``_exchange``, so they cannot disagree
-about the order.
+``finish`` takes the others with what ``at_once`` has learned.
 
 Every response is compressed by what the client accepts (codings), a cached one before
 it is stored: so the cache holds what was sent, and each form by itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from shopwindow.interface.answering.answer import (
@@ -52,6 +53,7 @@ from shopwindow.interface.declaring.routes import (
     no_mapping,
     wrong_method,
 )
+from shopwindow.interface.declaring.table import Result
 from shopwindow.interface.formats import JSON, AcceptedFormats, Format, accepted_formats
 from shopwindow.interface.request import Request
 from shopwindow.interface.requests.bind import admit, bind, callback_of
@@ -80,43 +82,89 @@ AWAITED_SECONDS = 60.0
 becomes current within a second, and large ones take some more to be loaded.
 """
 
+NO_RELEASE = Refusal("unavailable", (Fault(SERVICE, "no release is being served yet"),))
+"""Of a service that has no release yet."""
+
 DOCUMENTATION = "documentation"
 """What the log and the metrics call a request for a page of the documentation."""
 
 
-def exchange(
-    request: Request, serving: Serving | None, backstage: Backstage
-) -> Exchange:
-    """Return the response to a request whose body has been received, with all headers.
+@dataclass(slots=True)
+class Arrival:
+    """A request whose head is in order, and what the head says.
 
-    ``serving`` is the release being served, or None before there is one. A Refusal
-    becomes a response; so does any other exception, with status 500.
+    Its first fields are there whatever its path is, the others from step 6 on.
     """
-    result = _exchange(request, serving, backstage)
-    if result is None:
-        raise TypeError("a request is answered or refused once its body is there")
-    return result
+
+    request: Request
+    """As it came."""
+    serving: Serving
+    """What it is answered from, to the end."""
+    formats: AcceptedFormats
+    """What Accept gets."""
+    codings: Accepted
+    """What Accept-Encoding gets."""
+    application: str | None
+    """Whose API key was sent; None: no valid one was."""
+    is_admitted: bool
+    """Whether the client has a key, or needs none."""
+    cache_key: CacheKey | None
+    """Of its response; None: the cache has no response for such a request."""
+    path: str = ""
+    """Its path below its base URL."""
+    documentation: Documentation | None = None
+    """Has the page that was requested; None: an operation was."""
+    owner: Operation | None = None
+    """An operation of this path: its form of failures holds for other methods as well."""
+    routed: Routed | None = None
+    """The operation, and the texts of its path's parameters."""
+    format: Format | None = None
+    """Of the answer."""
 
 
-def at_once(request: Request, serving: Serving | None) -> Exchange | None:
-    """Return the response to a request of which only the head is there; ``body`` is
+def at_once(request: Request, serving: Serving | None) -> "Exchange | Arrival":
+    """Return the response to a request, where its head is enough; ``body`` may still be
     empty.
 
-    It is a refusal for what the head says, a cached response, or the one to OPTIONS.
-    That is the same response that ``exchange`` returns, whatever the body holds.
-    Returns None where the body, or work that takes time, decides.
+    That is a refusal for what the head says, a cached response, or the one to OPTIONS.
+    Where the body, or work that takes time, decides, an Arrival is returned for
+    ``finish``. ``serving`` is the release being served, or None before there is one.
     """
-    return _exchange(request, serving, None)
+    if request.malformed:
+        malformed = Refusal("invalid", (request.malformed,))
+        return refuse_arrival(malformed, request, serving)
+    if serving is None:
+        return refuse_arrival(NO_RELEASE, request, None)
+    if request.method == "OPTIONS":
+        allowed = _methods_to_tell(request, serving)
+        return Exchange(with_cors(options(allowed), request, serving), "options")
+
+    arrival = _arrival(request, serving)
+    result = _cached(arrival) or _attempted(arrival, partial(_route, arrival))
+    return _adapted(result, arrival) if result else arrival
+
+
+def finish(arrival: Arrival, request: Request, backstage: Backstage) -> Exchange:
+    """Return the response to a request whose body has been received, with all headers.
+
+    A Refusal becomes a response; so does any other exception, with status 500.
+    """
+    # an equal request may have been answered since this one came
+    result = _cached(arrival)
+    if result is None:
+        answered = partial(_answered, arrival, request, backstage)
+        result = _attempted(arrival, answered)
+    return _adapted(result, arrival)
 
 
 def refuse_arrival(
-    code: str, fault: Fault, request: Request, serving: Serving | None
+    refusal: Refusal, request: Request, serving: Serving | None
 ) -> Exchange:
-    """Refuse a request for how it arrives (malformed, slow, cut off), whatever it asks
-    for.
+    """Refuse a request whatever it asks for, such as one that is malformed or slow.
+
+    ``serving``: None where nothing is to be believed of a release.
     """
     format = accepted_formats(request.headers.get("accept")).refusal
-    refusal = Refusal(code, (fault,))
     varies = serving.vary if serving else VARY
     schemas = serving.schemas if serving else shipped_schemas()
     response = _with_common_headers(refuse(refusal, format, schemas), varies)
@@ -126,57 +174,7 @@ def refuse_arrival(
 # -- the order of a request ------------------------------------------------------------
 
 
-def _exchange(
-    request: Request, serving: Serving | None, backstage: Backstage | None
-) -> Exchange | None:
-    """Take all steps, the first five and the last one here.
-
-    Returns None where body or database decide and ``backstage`` is None.
-    """
-    if request.malformed:
-        return refuse_arrival("invalid", request.malformed, request, serving)
-    if serving is None:
-        return Exchange(_no_release(request))
-    if request.method == "OPTIONS":
-        allowed = _methods_to_tell(request, serving)
-        return Exchange(with_cors(options(allowed), request, serving), "options")
-
-    arrival = _arrival(request, serving)
-    key = arrival.cache_key
-    result = serving.cache.get(key) if key else None
-    if result is None:
-        result = _admit_and_answer(arrival, _place(request, serving), backstage)
-    if result is None:
-        return None
-
-    response = _not_beyond(serving.next_change - serving.clock(), result.response)
-    response = with_cors(_not_modified(response, request), request, serving)
-    return result if response is result.response else result._replace(response=response)
-
-
-class _Arrival(NamedTuple):
-    """A request, and what its headers say whatever its path is.
-
-    Attributes:
-        request: as it came.
-        serving: what it is answered from.
-        formats: what Accept gets.
-        codings: what Accept-Encoding gets.
-        application: whose API key was sent; None: no valid one was.
-        is_admitted: whether the client has a key, or needs none.
-        cache_key: of its response; None: the cache has no response for such a request.
-    """
-
-    request: Request
-    serving: Serving
-    formats: AcceptedFormats
-    codings: Accepted
-    application: str | None
-    is_admitted: bool
-    cache_key: CacheKey | None
-
-
-def _arrival(request: Request, serving: Serving) -> _Arrival:
+def _arrival(request: Request, serving: Serving) -> Arrival:
     headers = request.headers
     formats = accepted_formats(headers.get("accept"))
     application = serving.clients.application(headers.get(API_KEY_HEADER))
@@ -190,92 +188,79 @@ def _arrival(request: Request, serving: Serving) -> _Arrival:
         cache_key = CacheKey(
             request.path, request.query, formats.name, application, codings
         )
-    return _Arrival(
+    return Arrival(
         request, serving, formats, codings, application, is_admitted, cache_key
     )
 
 
-class _Place(NamedTuple):
-    """Where a request lies.
-
-    Attributes:
-        path: below its base URL.
-        order_host: whether that is the order host's.
-        documentation: has this page; None: an operation is asked for.
-    """
-
-    path: str
-    order_host: bool
-    documentation: Documentation | None
+def _cached(arrival: Arrival) -> Exchange | None:
+    key = arrival.cache_key
+    return arrival.serving.cache.get(key) if key else None
 
 
-def _admit_and_answer(
-    arrival: _Arrival, place: _Place | None, backstage: Backstage | None
-) -> Exchange | None:
-    """Take the steps from 5 to 10: from the path to the response, or to the refusal.
-
-    The response does not depend on If-None-Match and Origin yet, so it can be cached.
-    Returns None where the head is in order and ``backstage`` is None.
-    """
+def _attempted(arrival: Arrival, steps: Callable[[], Result]) -> Result | Exchange:
+    """Return what ``steps`` return, or the response for what they raise."""
     request, serving = arrival.request, arrival.serving
-    routes = serving.interface.routes
-    operation: Operation | None = None
-    # An operation of this path: its form of failures holds for other methods as well.
-    owner: Operation | None = None
-    pages = place.documentation if place else None
     try:
-        if place is None:
-            raise no_mapping()
-        if pages:
-            if request.method not in ("GET", "HEAD"):
-                raise wrong_method(DOCUMENTATION_METHODS, request.method)
-            if backstage is None:
-                return None
-            response = pages.response(place.path, arrival.codings)
-            return Exchange(response, DOCUMENTATION)
-
-        inner = request._replace(path=place.path)
-        owner = routes.owner(inner, True) if place.order_host else None
-        operation, texts = routes.route(inner, order_host=place.order_host)
-        if not arrival.is_admitted:
-            raise no_key()
-        check_sizes(request)
-        format = admit(inner, operation, arrival.formats)
-        if backstage is None:
-            return None
-
-        check_body_complete(request)
-        arrival = arrival._replace(request=inner)
-        return _answered(arrival, (operation, texts), format, backstage)
+        return steps()
     except Refusal as raised:
         # Without a key nobody learns whether a path exists, or what is wrong with it.
-        refusal = raised if arrival.is_admitted or pages else no_key()
+        is_open = arrival.is_admitted or arrival.documentation
+        refusal = raised if is_open else no_key()
         if refusal.code == "no_mapping":
             refusal = _unmapped(request, serving)
     except Exception as error:
         # Our own fault: the log gets all of it, and the client no details.
         refusal = _refusal_for(error, serving)
-    result = _refused(refusal, arrival, operation, owner)
-    return result._replace(operation=DOCUMENTATION) if pages else result
+    return _refused(refusal, arrival)
 
 
-def _answered(
-    arrival: _Arrival, routed: Routed, format: Format, backstage: Backstage
-) -> Exchange:
+def _route(arrival: Arrival) -> None:
+    """Take the steps from 5 to 8: note in the arrival where its request goes. Raises
+    Refusal.
+    """
+    request, routes = arrival.request, arrival.serving.interface.routes
+    place = _place(request, arrival.serving)
+    if place is None:
+        raise no_mapping()
+    arrival.path, order_host, arrival.documentation = place
+    if arrival.documentation:
+        if request.method not in ("GET", "HEAD"):
+            raise wrong_method(DOCUMENTATION_METHODS, request.method)
+        return
+
+    inner = request._replace(path=arrival.path)
+    arrival.owner = routes.owner(inner, True) if order_host else None
+    arrival.routed = routes.route(inner, order_host=order_host)
+    arrival.owner = operation = arrival.routed[0]
+    if not arrival.is_admitted:
+        raise no_key()
+    check_sizes(request)
+    arrival.format = admit(inner, operation, arrival.formats)
+
+
+def _answered(arrival: Arrival, request: Request, backstage: Backstage) -> Exchange:
     """Take the steps 9 and 10 with a complete body: bind the request, then answer the
     Call from content, or perform its action.
 
-    ``arrival`` has the request below its base URL. Raises Refusal.
+    The response does not depend on If-None-Match and Origin yet, so it can be cached.
+    Raises Refusal.
     """
-    request, serving = arrival.request, arrival.serving
+    serving = arrival.serving
+    if arrival.documentation:
+        page = arrival.documentation.response(arrival.path, arrival.codings)
+        return Exchange(page, DOCUMENTATION)
+    check_sizes(request)  # of a chunked body, which its head does not say
+    check_body_complete(request)
+    request = request._replace(path=arrival.path)
     call = bind(
         request,
         arrival.application,
         serving.interface,
-        routed,
+        arrival.routed,
         Bodies(serving.schemas, serving.content),
         serving.content,
-        format,
+        arrival.format,
     )
     is_from_content = isinstance(call.operation.source, FromContent)
     if is_from_content:
@@ -294,56 +279,43 @@ def _answered(
     return result
 
 
-def _refused(
-    refusal: Refusal,
-    arrival: _Arrival,
-    operation: Operation | None,
-    owner: Operation | None,
-) -> Exchange:
-    """Return the response that says a Refusal, in the form that the operation has for
-    it.
+def _adapted(result: Exchange, arrival: Arrival) -> Exchange:
+    """Take the last step: what depends on when and who asks."""
+    request, serving = arrival.request, arrival.serving
+    response = _not_beyond(serving.next_change - serving.clock(), result.response)
+    response = with_cors(_not_modified(response, request), request, serving)
+    return result if response is result.response else result._replace(response=response)
 
-    ``operation`` is the one that was reached, and ``owner`` the one whose form holds if
-    none was. A client without a key does not learn which one it reached.
+
+def _refused(refusal: Refusal, arrival: Arrival) -> Exchange:
+    """Return the response that says a Refusal, in the form that the operation has for
+    it. A client without a key does not learn which one it reached.
     """
-    reached = operation if arrival.is_admitted else None
-    callback = _callback_for_refusal(arrival, reached) if reached else None
+    is_reached = arrival.routed and arrival.is_admitted
+    operation = arrival.owner if is_reached else None
+    # a page waits for the refusal, and Accept admits a script: one that asks for XML
+    # gets the refusal in XML
+    callback = None
+    if operation and arrival.formats.script is JSON:
+        callback = callback_of(operation, arrival.request.query)
     refused = refuse(
         refusal,
         JSON if callback else arrival.formats.refusal,
         arrival.serving.schemas,
-        operation or owner,
+        arrival.owner,
         callback,
     )
     response = _with_common_headers(refused, arrival.serving.vary)
+    name = DOCUMENTATION if arrival.documentation else "none"
     return Exchange(
         encoded(response, arrival.codings),
-        reached.name if reached else "none",
+        operation.name if operation else name,
         arrival.application,
         refused=ERROR_CODES[refusal.code].status if callback else None,
     )
 
 
-def _callback_for_refusal(arrival: _Arrival, operation: Operation) -> str | None:
-    """Return the function that gets a refusal, because a page waits for it.
-
-    Its name must be valid, and Accept must admit a script; a client that asks for XML
-    gets the refusal in XML.
-    """
-    if arrival.formats.script is not JSON:
-        return None
-    return callback_of(operation, arrival.request.query)
-
-
 # -- faults of ours --------------------------------------------------------------------
-
-
-def _no_release(request: Request) -> Response:
-    """Return the 503 of a service that has no release yet."""
-    format = accepted_formats(request.headers.get("accept")).refusal
-    fault = Fault(SERVICE, "no release is being served yet")
-    refused = refuse(Refusal("unavailable", (fault,)), format, shipped_schemas())
-    return _with_common_headers(refused, VARY)
 
 
 def _refusal_for(error: Exception, serving: Serving) -> Refusal:
@@ -364,6 +336,20 @@ def _refusal_for(error: Exception, serving: Serving) -> Refusal:
 
 
 # -- the path --------------------------------------------------------------------------
+
+
+class _Place(NamedTuple):
+    """Where a request lies.
+
+    Attributes:
+        path: below its base URL.
+        order_host: whether that is the order host's.
+        documentation: has this page; None: an operation is asked for.
+    """
+
+    path: str
+    order_host: bool
+    documentation: Documentation | None
 
 
 def _place(request: Request, serving: Serving) -> _Place | None:

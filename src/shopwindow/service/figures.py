@@ -81,7 +81,7 @@ class Figures:
             )
             info.add_metric((current,), 1)
             yield info
-        if serving := self._serving({}):
+        if serving := self._serving():
             help = "Seconds since the content should have changed by itself (nextChange); 0 until then."
             seconds = max(0.0, time.time() - serving.next_change)
             yield GaugeMetricFamily("shopwindow_release_overdue_seconds", help, seconds)

@@ -20,6 +20,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
+from contextvars import copy_context
 from functools import cache, partial
 from http import HTTPStatus
 from queue import SimpleQueue
@@ -27,10 +28,11 @@ from typing import Any
 
 from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.request import Request
-from shopwindow.problems import Fault
-from shopwindow.service import journal, requestid
+from shopwindow.problems import Fault, Refusal
+from shopwindow.service import requestid
 from shopwindow.service.admin import Admin
 from shopwindow.service.connection import CUT_OFF
+from shopwindow.service.exchange import Arrival
 from shopwindow.service.headers import believed
 from shopwindow.service.message import MAX_BODY, head
 from shopwindow.service.proxies import Proxies
@@ -67,8 +69,10 @@ LARGE_HELD = 48
 one is answered 503.
 """
 
-RETRY_SECONDS_WHEN_FULL = 2
-"""Retry-After of that 503. 48 bodies of 1 MiB are worked through in less time."""
+RETRY_WHEN_FULL = "2"
+"""Retry-After of that 503, in seconds. 48 bodies of 1 MiB are worked through in less
+time.
+"""
 
 RequestWork = Callable[[], Exchange]
 """What a thread does for a request."""
@@ -113,11 +117,8 @@ class Intake:
         started = time.perf_counter()
         front = self._front
         request, unread = _head(scope, front.backstage.trusted)
-        id = requestid.of(request.headers.get(_REQUEST_ID))
         # for this request alone: uvicorn runs each request in a task of its own
-        journal.request_id.set(id)
-        trace = requestid.trace_of(request.headers.get(requestid.TRACEPARENT))
-        journal.traceparent.set(trace)
+        id = requestid.begin(request.headers)
         answer = self._for_operators(scope, request)
         if answer:
             response = (await self._in_thread(answer)).response
@@ -125,10 +126,11 @@ class Intake:
             return
 
         result = front.at_once(request)
-        if result is None and unread and request.method in BODY_METHODS:
-            result, unread = await self._with_body(scope, request, id, trace, receive)
-        elif result is None:
-            result = await self._in_thread(partial(front.answer, request, id, trace))
+        if isinstance(result, Arrival):
+            if unread and request.method in BODY_METHODS:
+                result, unread = await self._with_body(scope, result, receive)
+            else:
+                result = await self._in_thread(partial(front.finish, result, request))
 
         headers = headers_of(result.response, id)
         is_late = result.response.status == HTTPStatus.REQUEST_TIMEOUT
@@ -154,17 +156,13 @@ class Intake:
         return None
 
     async def _with_body(
-        self,
-        scope: Scope,
-        request: Request,
-        id: str,
-        trace: str | None,
-        receive: Receive,
+        self, scope: Scope, arrival: Arrival, receive: Receive
     ) -> tuple[Exchange, bool]:
         """Receive the body of a request and answer it.
 
         Returns the response, and whether a part of the body has not been received.
         """
+        request = arrival.request
         body = bytearray()
         is_large = False
         try:
@@ -180,7 +178,7 @@ class Intake:
                     is_last = not message.get("more_body", False)
                     if len(body) > MAX_BODY:
                         too_large = request._replace(length=len(body))
-                        refusal = partial(self._front.answer, too_large, id, trace)
+                        refusal = partial(self._front.finish, arrival, too_large)
                         return await self._in_thread(refusal), not is_last
                     if len(body) > LARGE and not is_large:
                         if self._large_held >= LARGE_HELD:
@@ -189,7 +187,7 @@ class Intake:
                         self._large_held += 1
 
             complete = request._replace(length=len(body), body=bytes(body))
-            work = partial(self._front.answer, complete, id, trace)
+            work = partial(self._front.finish, arrival, complete)
             del body  # or a large body would be in memory twice
             if not is_large:
                 return await self._in_thread(work), False
@@ -197,7 +195,8 @@ class Intake:
                 return await self._in_thread(work), False
         except TimeoutError:
             why = f"did not arrive within {BODY_SECONDS:g} s; it may be sent again"
-            return self._front.refuse_arrival("slow", Fault("body", why), request), True
+            slow = Refusal("slow", (Fault("body", why),))
+            return self._front.refuse(slow, request), True
         finally:
             if is_large:
                 self._release_large()
@@ -209,17 +208,13 @@ class Intake:
         """
         expected = f" of {request.length}" if request.length else ""
         fault = Fault("body", f"ended after {size}{expected} bytes")
-        return self._front.refuse_arrival("invalid", fault, request)
+        return self._front.refuse(Refusal("invalid", (fault,)), request)
 
     def _full(self, request: Request) -> Exchange:
         """Refuse a large body while LARGE_HELD others are there."""
         why = f"more than {LARGE_HELD} bodies above {LARGE} bytes are being received; it may be sent again"
-        result = self._front.refuse_arrival("unavailable", Fault("body", why), request)
-        headers = (
-            *result.response.headers,
-            ("Retry-After", str(RETRY_SECONDS_WHEN_FULL)),
-        )
-        return result._replace(response=result.response._replace(headers=headers))
+        fault, headers = Fault("body", why), (("Retry-After", RETRY_WHEN_FULL),)
+        return self._front.refuse(Refusal("unavailable", (fault,), headers), request)
 
     def _release_large(self) -> None:
         """Count a large body as answered.
@@ -231,12 +226,12 @@ class Intake:
             self._work.put(None)
 
     async def _in_thread(self, work: RequestWork) -> Exchange:
-        """Have a thread do ``work``, and return its result. Raises what ``work``
-        raises.
+        """Have a thread do ``work``, for the same request in the log, and return its
+        result. Raises what ``work`` raises.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Exchange] = loop.create_future()
-        self._work.put((work, loop, future))
+        self._work.put((partial(copy_context().run, work), loop, future))
         return await future
 
     def _run(self) -> None:
@@ -298,9 +293,6 @@ def _trim() -> None:
 
 
 _malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-
-
-_REQUEST_ID = requestid.HEADER.lower()
 
 
 def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:

@@ -3,10 +3,12 @@ trace that it is a part of.
 """
 
 import re
+from collections.abc import Mapping
 from random import randbytes
 
-HEADER, ENVIRON = "X-Request-Id", "HTTP_X_REQUEST_ID"
-"""The header's name, and its name in the WSGI environment."""
+from shopwindow.service import journal
+
+HEADER = "X-Request-Id"
 
 ACCEPTED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:=+/@-]{0,127}")
 """An id that is taken from a client. Any other value is replaced by a new id.
@@ -17,8 +19,8 @@ a header, a line of JSON, a shell or a search, and none separates fields. nginx'
 configuration has the same expression.
 """
 
-TRACEPARENT, TRACEPARENT_ENVIRON = "traceparent", "HTTP_TRACEPARENT"
-"""The header of W3C Trace Context, and its name in the WSGI environment."""
+TRACEPARENT = "traceparent"
+"""The header of W3C Trace Context."""
 
 _TRACEPARENT = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
@@ -28,20 +30,20 @@ may have more after these; then we do not know what the line says.
 """
 
 
-def of(header: str | None) -> str:
-    """Return the id in a request's header, or a new one of 32 hexadecimal digits.
+def begin(headers: Mapping[str, str]) -> str:
+    """Have the log name a request in each line from now on; return the request's id.
 
-    An id is no secret, so `random` is good enough. os.urandom would give up the
-    interpreter's lock at each request, and the event loop then waits behind a thread
-    that computes.
+    Without one in its headers, whose names are in lower case, it gets a new one of 32
+    hexadecimal digits. An id is no secret, so `random` is good enough. os.urandom would
+    give up the interpreter's lock at each request, and the event loop then waits behind
+    a thread that computes.
     """
-    if header is not None and ACCEPTED_ID.fullmatch(header):
-        return header
-    return randbytes(16).hex()
+    sent = headers.get(_ID, "")
+    id = sent if ACCEPTED_ID.fullmatch(sent) else randbytes(16).hex()
+    trace = headers.get(TRACEPARENT, "")
+    journal.request_id.set(id)
+    journal.traceparent.set(trace if _TRACEPARENT.fullmatch(trace) else None)
+    return id
 
 
-def trace_of(header: str | None) -> str | None:
-    """Return a request's traceparent; None where it has none, or a malformed one."""
-    if header is not None and _TRACEPARENT.fullmatch(header):
-        return header
-    return None
+_ID = HEADER.lower()

@@ -15,33 +15,28 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shopwindow.interface.answering.answer import Response, refuse
-from shopwindow.interface.formats import accepted_formats
+from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.request import Request
-from shopwindow.problems import Fault, Refusal
+from shopwindow.problems import Refusal
 from shopwindow.service import journal, requestid
 from shopwindow.service import metrics as metric_counts
 from shopwindow.service.codings import BODILESS_STATUSES
 from shopwindow.service.database.database import Load, open_database
 from shopwindow.service.documentation import Describe
-from shopwindow.service.exchange import (
-    at_once,
-    exchange,
-    refuse_arrival,
-)
+from shopwindow.service.exchange import Arrival, at_once, finish, refuse_arrival
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.message import MAX_BODY, head
 from shopwindow.service.metrics import DatabaseMeter, Metrics
 from shopwindow.service.proxies import Proxies
-from shopwindow.service.readiness import PATHS, readiness
+from shopwindow.service.readiness import is_asked, readiness
 from shopwindow.service.running import Backstage
-from shopwindow.service.serving import Exchange, Serving, shipped_schemas
+from shopwindow.service.serving import Exchange, Serving
 from shopwindow.service.settings import Settings
 from shopwindow.service.watch import Watch
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
-FindServing = Callable[[Environ], Serving | None]
+FindServing = Callable[[], Serving | None]
 """Returns what a request is answered from: usually the release that a Watch serves."""
 
 _CONTENT = ("CONTENT_TYPE", "CONTENT_LENGTH")
@@ -67,9 +62,8 @@ class Front:
     """The WSGI callable, and its steps for a server with another interface
     (service.intake).
 
-    ``serving`` is called with the WSGI environment, or with an empty one by
-    service.intake. None of the steps raises: an error becomes a response with status
-    500. Each line that a step writes to the log has the request's id.
+    None of the steps raises: an error becomes a response with status 500. Each line
+    that a step writes to the log has the request's id.
     """
 
     serving: FindServing
@@ -84,58 +78,46 @@ class Front:
     ) -> Iterable[bytes]:
         """Answer a request as PEP 3333 asks a callable to."""
         started = time.perf_counter()
-        id = requestid.of(environ.get(requestid.ENVIRON))
-        journal.request_id.set(id)
-        trace = requestid.trace_of(environ.get(requestid.TRACEPARENT_ENVIRON))
-        journal.traceparent.set(trace)
-        method = environ["REQUEST_METHOD"]
+        request = _request(environ, self.backstage.trusted)
+        id = requestid.begin(request.headers)
         path = environ.get("PATH_INFO", "")
-        if path in PATHS and "HTTP_X_FORWARDED_FOR" not in environ:
-            response = self.readiness(path).response
-            start_response(_STATUS_LINES[response.status], headers_of(response, id))
-            return [] if method == "HEAD" else [response.body]
-        try:
-            request = _request(environ, self.backstage.trusted)
-            result = exchange(request, self.serving(environ), self.backstage)
-            if request.length and not request.body:
-                _drain(environ, request.length)
-        except Exception as error:
-            result = _internal_error(error, environ.get("HTTP_ACCEPT"))
+        is_probe = is_asked(path, request.headers)
+        result = self.readiness(path) if is_probe else self.at_once(request)
+        if isinstance(result, Arrival):
+            result = self.finish(result, request)
+        if request.length and not request.body:
+            _drain(environ, request.length)
         start_response(
             _STATUS_LINES[result.response.status], headers_of(result.response, id)
         )
-        self.note(result, method, started)
-        return [] if method == "HEAD" else [result.response.body]
+        if not is_probe:
+            self.note(result, request.method, started)
+        return [] if request.method == "HEAD" else [result.response.body]
 
-    def at_once(self, request: Request) -> Exchange | None:
+    def at_once(self, request: Request) -> Exchange | Arrival:
         """Answer a request by its head, where that is enough (exchange.at_once)."""
         try:
-            return at_once(request, self.serving({}))
+            return at_once(request, self.serving())
         except Exception as error:
-            return _internal_error(error, request.headers.get("accept"))
+            return _internal_error(error, request)
 
-    def refuse_arrival(self, code: str, fault: Fault, request: Request) -> Exchange:
-        """Refuse a request for how it arrived (exchange.refuse_arrival)."""
-        return refuse_arrival(code, fault, request, self.serving({}))
-
-    def answer(self, request: Request, id: str, trace: str | None) -> Exchange:
-        """Answer a request whose body has been received, in the current thread.
-
-        ``id`` and ``trace`` are as in service.requestid.
-        """
-        journal.request_id.set(id)
-        journal.traceparent.set(trace)
+    def finish(self, arrival: Arrival, request: Request) -> Exchange:
+        """Answer a request whose body has been received (exchange.finish)."""
         try:
-            return exchange(request, self.serving({}), self.backstage)
+            return finish(arrival, request, self.backstage)
         except Exception as error:
-            return _internal_error(error, request.headers.get("accept"))
+            return _internal_error(error, request)
+
+    def refuse(self, refusal: Refusal, request: Request) -> Exchange:
+        """Refuse a request for how it arrived (exchange.refuse_arrival)."""
+        return refuse_arrival(refusal, request, self.serving())
 
     def readiness(self, path: str) -> Exchange:
         """Answer /healthz or /readyz (service.readiness).
 
         Neither the metrics nor the access log have such a request.
         """
-        return Exchange(readiness(path, self.serving({})))
+        return Exchange(readiness(path, self.serving()))
 
     def note(self, result: Exchange, method: str, started: float) -> None:
         """Count a response and write its line of the access log.
@@ -179,7 +161,7 @@ def make(settings: Settings, describe: Describe) -> Front:
     log = LogFile(Path(settings.log_dir)) if settings.log_dir else None
     backstage = Backstage(database, log, settings.secret, settings.trusted)
     interface.prepare_process()
-    return Front(lambda request: watch(), metrics, backstage, watch.fault)
+    return Front(watch, metrics, backstage, watch.fault)
 
 
 def _request(environ: Environ, trusted: Proxies) -> Request:
@@ -240,12 +222,9 @@ def _text(native: str) -> str:
     )
 
 
-def _internal_error(error: Exception, accept: str | None) -> Exchange:
+def _internal_error(error: Exception, request: Request) -> Exchange:
     """Return the response to a fault of ours: the log gets all of it, the client no
     details.
     """
     journal.failure(error)
-    format = accepted_formats(accept).refusal
-    response = refuse(Refusal("internal"), format, shipped_schemas())
-    headers = (("Content-Type", response.media_type), ("Cache-Control", "no-store"))
-    return Exchange(response._replace(headers=headers))
+    return refuse_arrival(Refusal("internal"), request, None)
