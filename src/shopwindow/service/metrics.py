@@ -222,15 +222,8 @@ class Note(NamedTuple):
 
     at: float
     """When the response was sent, in seconds since 1970."""
+    result: Exchange
     method: str
-    operation: str
-    application: str | None
-    status: int
-    refused: int | None
-    ignored: tuple[str, ...]
-    """These five are as Exchange has them."""
-    size: int
-    """Bytes of the body that was sent."""
     seconds: float
     request_id: str | None
     traceparent: str | None
@@ -262,21 +255,8 @@ class Metrics:
 
     def note(self, result: Exchange, method: str, seconds: float) -> None:
         """Note a request that was answered in so many seconds."""
-        response = result.response
-        note = Note(
-            time.time(),
-            method,
-            result.operation,
-            result.application,
-            response.status,
-            result.refused,
-            result.ignored,
-            len(response.body),
-            seconds,
-            journal.request_id.get(),
-            journal.traceparent.get(),
-        )
-        self._notes.append(note)
+        id, trace = journal.request_id.get(), journal.traceparent.get()
+        self._notes.append(Note(time.time(), result, method, seconds, id, trace))
         if len(self._notes) >= FLUSH_NOTES:
             self.flush()
 
@@ -333,25 +313,25 @@ class Metrics:
 
     @staticmethod
     def _line(note: Note) -> bytes:
-        method = note.method
+        method, result = note.method, note.result
         line: dict[str, Any] = {
             "time": journal.instant(datetime.fromtimestamp(note.at, UTC)),
             "level": "info",
             "event": "request",
             "requestId": note.request_id,
             "method": method if len(method) < 16 and method.isascii() else "other",
-            "operation": note.operation,
-            "application": note.application,
-            "status": note.status,
-            "bytes": note.size,
+            "operation": result.operation,
+            "application": result.application,
+            "status": result.response.status,
+            "bytes": len(result.response.body),
             "ms": round(note.seconds * 1_000_000) / 1000,
         }
         if note.traceparent:
             line["traceparent"] = note.traceparent
-        if note.ignored:
-            line["ignored"] = note.ignored[:MAX_IGNORED]
-        if note.refused:
-            line["refused"] = note.refused
+        if result.ignored:
+            line["ignored"] = result.ignored[:MAX_IGNORED]
+        if result.refused:
+            line["refused"] = result.refused
         return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
 
@@ -371,10 +351,11 @@ def _count(notes: Iterable[Note]) -> None:
     counts: Tally[tuple[str, int]] = Tally()
     durations: dict[str, list[float]] = {}
     for note in notes:
+        result = note.result
         # a refusal is one, though a callback gets it with 200
-        status = note.refused or note.status
-        counts[note.operation, status] += 1
-        durations.setdefault(note.operation, []).append(note.seconds)
+        status = result.refused or result.response.status
+        counts[result.operation, status] += 1
+        durations.setdefault(result.operation, []).append(note.seconds)
     for (operation, status), number in counts.items():
         REQUESTS.labels(operation, str(status)).inc(number)
     for operation, values in durations.items():

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -150,34 +150,41 @@ class Serving:
     describe: Describe | None = None
     """Prints the OpenAPI document; None: the service has no documentation."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "clients", Clients(self.interface, self.content))
-        base = urlsplit(self.content.setting("base_url"))
-        order = urlsplit(self.content.setting("order_base_url"))
-        object.__setattr__(self, "base_path", unquote(base.path).strip("/"))
-        object.__setattr__(self, "order_path", unquote(order.path).strip("/"))
+    @cached_property
+    def clients(self) -> Clients:
+        """The API keys that are valid."""
+        return Clients(self.interface, self.content)
 
-        base_host, order_host = _host(base.netloc), _host(order.netloc)
-        object.__setattr__(
-            self, "order_host", order_host if order_host != base_host else ""
-        )
-        varies = vary(self.content, self.interface.applications)
-        object.__setattr__(self, "vary", varies)
-        object.__setattr__(
-            self, "origins", frozenset(self.content.setting("origins") or ())
-        )
-        object.__setattr__(self, "documentation", self._documentation())
+    @cached_property
+    def base_path(self) -> str:
+        """The path of ``base_url``, unquoted, without slashes around it."""
+        return _path(self.content.setting("base_url"))
 
-    clients: Clients = field(init=False)
-    base_path: str = field(init=False)
-    order_path: str = field(init=False)
-    order_host: str = field(init=False)
-    """The host of ``order_base_url``; empty where ``base_url`` has the same host."""
-    vary: str = field(init=False)
-    origins: frozenset[str] = field(init=False)
-    documentation: Documentation | None = field(init=False)
+    @cached_property
+    def order_path(self) -> str:
+        """The path of ``order_base_url``, likewise."""
+        return _path(self.content.setting("order_base_url"))
 
-    def _documentation(self) -> Documentation | None:
+    @cached_property
+    def order_host(self) -> str:
+        """The host of ``order_base_url``; empty where ``base_url`` has the same host."""
+        urls = self.content.setting("base_url"), self.content.setting("order_base_url")
+        base, order = (_host(urlsplit(url).netloc) for url in urls)
+        return order if order != base else ""
+
+    @cached_property
+    def vary(self) -> str:
+        """The names of the headers on which responses depend."""
+        return vary(self.content, self.interface.applications)
+
+    @cached_property
+    def origins(self) -> frozenset[str]:
+        """The origins whose pages may read responses."""
+        return frozenset(self.content.setting("origins") or ())
+
+    @cached_property
+    def documentation(self) -> Documentation | None:
+        """The pages that describe the interface; None where the service has none."""
         if self.describe is None:
             return None
         describe = partial(self.describe, self.interface, self.content, self.schemas)
@@ -186,11 +193,7 @@ class Serving:
 
     def on_order_host(self, host: str | None) -> bool:
         """Return whether a Host header names the order host and not the base host."""
-        return (
-            host is not None
-            and self.order_host != ""
-            and _host(host) == self.order_host
-        )
+        return bool(host and self.order_host) and _host(host) == self.order_host
 
     def urls(self, host: str | None) -> tuple[tuple[bool, str], ...]:
         """Return the URLs that a request may have come to: (is it the order URL, its
@@ -204,6 +207,10 @@ class Serving:
         if not self.order_host:
             return base, order
         return (order,) if self.on_order_host(host) else (base,)
+
+
+def _path(url: str) -> str:
+    return unquote(urlsplit(url).path).strip("/")
 
 
 @lru_cache(maxsize=256)

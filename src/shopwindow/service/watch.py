@@ -24,7 +24,7 @@ from shopwindow.interface.declaring.loading import program_schemas
 from shopwindow.problems import Failure
 from shopwindow.release.releases import Releases
 from shopwindow.release.verify import require_intact
-from shopwindow.service import journal
+from shopwindow.service import journal, metrics
 from shopwindow.service.documentation import Describe
 from shopwindow.service.serving import Serving, load_release
 
@@ -53,10 +53,9 @@ class Watch:
     that is not is looked at again until it is.
 
     ``report`` takes a sentence for the log when no release, or not the current one, can
-    be served. ``on_change`` takes the release being served and the reason why nothing
-    newer is (or an empty text), when either of them changes. ``on_failure`` is called
-    for each release that could not be loaded or is damaged. ``describe`` prints the
-    OpenAPI document of a release; None: there is no documentation.
+    be served. ``describe`` prints the OpenAPI document of a release; None: there is no
+    documentation. The metrics have what is served, and count each release that could
+    not be loaded or is damaged.
     """
 
     def __init__(
@@ -64,15 +63,11 @@ class Watch:
         out: Path,
         interface: Interface,
         report: Callable[[str], None] | None = None,
-        on_change: Callable[[Serving | None, str], None] | None = None,
-        on_failure: Callable[[], None] | None = None,
         describe: Describe | None = None,
     ) -> None:
         self._releases = Releases(out)
         self._interface = interface
         self._report = report or partial(journal.error, "release_not_served")
-        self._on_change = on_change or (lambda serving, fault: None)
-        self._on_failure = on_failure or (lambda: None)
         self._describe = describe
         self._schemas = program_schemas(interface)
         self._serving: Serving | None = None
@@ -129,7 +124,7 @@ class Watch:
             words = str(error) if is_ours else f"{type(error).__name__}: {error}"
             fault = fault or words
             if (id, fault) != self._failed:
-                self._on_failure()
+                metrics.count_load_failure()
             self._failed = id, fault
             if self._serving is None and id:
                 self._serve_earlier(id)
@@ -183,7 +178,7 @@ class Watch:
         if self._serving and self._serving.id == id and not self._damage:
             self._damage = f"an index of release {id[:12]} is damaged: {reason}"
             self._failed = id, self._damage
-            self._on_failure()
+            metrics.count_load_failure()
             self._wake.set()
 
     def _announce(self, fault: str) -> None:
@@ -195,7 +190,7 @@ class Watch:
             return
 
         self._announced = news
-        self._on_change(self._serving, fault)
+        metrics.record_release(self._serving, fault)
         if fault and fault == self._damage:
             self._report(f"{fault}; what it answers is a 503 until it is replaced")
         elif fault:

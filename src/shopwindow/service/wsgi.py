@@ -147,13 +147,7 @@ def make(settings: Settings, describe: Describe) -> Front:
     metric_counts.open_files()
 
     interface = settings.interface
-    watch = Watch(
-        settings.out,
-        interface,
-        on_change=metric_counts.record_release,
-        on_failure=metric_counts.count_load_failure,
-        describe=describe if settings.docs else None,
-    )
+    watch = Watch(settings.out, interface, describe=describe if settings.docs else None)
     database = None
     if settings.database:
         database = open_database(settings.database, interface.tables, DatabaseMeter())
