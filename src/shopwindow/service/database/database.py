@@ -202,7 +202,6 @@ class Database:
         try:
             with self._turn(until) as session:
                 started = time.perf_counter()
-                self._bring_to_form(session)
                 batch = self._turns.take()
                 tables = Tables(session, self.tables)
                 rates = tables[RATES]
@@ -220,7 +219,6 @@ class Database:
             if any(waiting.repeatable for waiting in batch):
                 raise Lost(error, passes=True) from error
         else:
-            self._has_form = True
             self._meter.wrote(len(batch), time.perf_counter() - started)
 
     @contextmanager
@@ -272,8 +270,6 @@ class Database:
             raise unavailable("the service is stopping")
 
         def attempt(until: float) -> Result:
-            if not self._has_form:
-                self._prepare(until)
             with self._engine.reading(until) as session:
                 return work(Tables(session, self.tables))
 
@@ -303,7 +299,7 @@ class Database:
         """Return why the database cannot be used now, in words; empty where it can."""
         try:
             self._prepare(time.monotonic() + self._patience)
-        except (Lost, Failure, OutcomeUnknown) as error:
+        except (Lost, Failure) as error:
             return f"{self._engine}: {error}"
         return ""
 
@@ -316,16 +312,18 @@ class Database:
         Raises Failure, also where the database is newer than this program.
         """
         try:
-            with self._turn(time.monotonic() + self._patience) as session:
-                return self._migrated(session)
-        except (Lost, OutcomeUnknown) as error:
+            return self._migrated(time.monotonic() + self._patience)
+        except Lost as error:
             raise Failure(f"{self._engine} cannot be migrated: {error}") from None
 
-    def _migrated(self, session: Session) -> list[str]:
+    def _migrated(self, until: float) -> list[str]:
         try:
-            return self._engine.act(session, partial(migrate, session, self.tables))
+            with self._turn(until) as session:
+                return migrate(session, self.tables)
         except (Lost, Failure):
             raise
+        except OutcomeUnknown as error:  # steps that were taken are not taken again
+            raise Lost(error, passes=True) from error
         except Exception as error:  # such as a right that the database's user lacks
             raise Failure(f"{self._engine} cannot be migrated: {error}") from error
 
@@ -335,24 +333,13 @@ class Database:
         program uses.
         """
         with self._engine.reading(until) as session:
-            self._has_form = not self._lacks_steps(session)
-        if not self._has_form:
-            with self._turn(until) as session:
-                self._bring_to_form(session)
-            self._has_form = True
-
-    def _bring_to_form(self, session: Session) -> None:
-        if not self._has_form and self._lacks_steps(session):
-            self._migrated(session)
-
-    def _lacks_steps(self, session: Session) -> bool:
-        try:
-            steps = self._engine.act(session, partial(reached, session))
-        except Lost:
-            raise
-        except Exception:  # each engine has its own for a table that is not there
-            steps = {}
-        return lacks_steps(steps, self.tables)
+            try:
+                steps = reached(session)
+            except Exception:  # each engine has its own for a table that is not there
+                steps = {}
+        if lacks_steps(steps, self.tables):
+            self._migrated(until)
+        self._has_form = True
 
     # -- the rest ----------------------------------------------------------------------
 
@@ -372,13 +359,15 @@ class Database:
 
     def _tried(self, attempt: Callable[[float], Result]) -> Result:
         """Return what ``attempt`` returns, which is called until it is not Lost, or the
-        time is over that it is handed.
+        time is over that it is handed. The database has the form of its tables then.
         """
         now = time.monotonic()
         is_away = now < self._away_until
         until = now + (OUTAGE_WAIT_SECONDS if is_away else self._patience)
         while True:
             try:
+                if not self._has_form:
+                    self._prepare(until)
                 result = attempt(until)
             except Lost as lost:
                 now = time.monotonic()
