@@ -130,7 +130,7 @@ def forget(database: str, device: str | None, user: str | None) -> None:
 
     from shopwindow.service.database.address import sqlite_path
     from shopwindow.service.database.forget import forget as remove
-    from shopwindow.service.database.sqlite_log import empty
+    from shopwindow.service.database.sqlite_file import empty_log
 
     if (device is None) == (user is None):
         raise click.UsageError("name either a --device or a --user")
@@ -139,7 +139,7 @@ def forget(database: str, device: str | None, user: str | None) -> None:
     path = sqlite_path(database)
     with opened(database) as data:
         removed = remove(data, by, person, data.now(), os.urandom(16).hex())
-        overwritten = path is None or empty(path)
+        overwritten = path is None or empty_log(path)
     audit.record("optins forget", by=by, removed=removed)
     *counts, last = (f"{number:,} {called}" for called, number in removed.items())
     click.echo(

@@ -1,8 +1,7 @@
 """Addresses of databases: how one is read, and how messages speak of one.
 
 How this works. An address may hold a password in several places, and people mistype
-addresses. So what cannot be read for certain is never shown, not even in part: a
-message quotes the scheme, the host and the name of a database, and nothing else.
+addresses. So a message quotes the scheme of one that cannot be read, and nothing else.
 libpq's own messages about an address quote all of it; they are replaced here before
 anybody sees them.
 """
@@ -33,13 +32,7 @@ _POSTGRESQL_URL = re.compile(
 accepts more, and there it may take for a host what is the end of a password.
 """
 
-_SHOWABLE = re.compile(
-    rf"(?P<scheme>(?:jdbc:)?[a-z][a-z0-9]{{0,20}})://(?P<place>{_HOST}(?:/[A-Za-z0-9_.-]*)?)",
-    re.I,
-)
-"""An address without its person and query, where nothing of it could be part of a
-password.
-"""
+_SCHEME = re.compile("(?:jdbc:)?[a-z][a-z0-9]{0,20}://", re.IGNORECASE)
 
 _SQLITE_URL = re.compile(r"sqlite:///(?P<path>.*)", re.IGNORECASE | re.DOTALL)
 
@@ -115,26 +108,13 @@ def server_address(address: str) -> str:
 
 
 def shown(address: str) -> str:
-    """Return an address for a message: its scheme, host and name.
-
-    It is `…` where a password cannot be separated from these for certain.
-    """
-    before_query = re.split(r"[?#]", address, maxsplit=1)[0]
-    scheme, separator, rest = before_query.partition("://")
-    place = _SHOWABLE.fullmatch(f"{scheme}{separator}{rest.rpartition('@')[2]}")
-    is_ambiguous = address.count("@") > 1 or (
-        "@" in address and "@" not in before_query
-    )
-    return "…" if place is None or is_ambiguous else place[0]
-
-
-_QUOTES = (('"', '"'), ("'", "'"), ("»", "«"), ("„", "“"), ("“", "”"), ("«", "»"))
-"""How PostgreSQL quotes a name, in the languages that its messages come in."""
+    """Return an address for a message: its scheme, since the rest may be a password."""
+    scheme = _SCHEME.match(address)
+    return f"{scheme[0]}…" if scheme else "…"
 
 
 def without_secrets(message: str, address: str) -> str:
-    """Return a message of libpq or of a server without the user and password of an
-    address.
+    """Return a message of libpq or of a server without the passwords of an address.
 
     ``message`` is about a connection to ``address``, a PostgreSQL server's.
     """
@@ -145,11 +125,4 @@ def without_secrets(message: str, address: str) -> str:
         secret = str(parts.get(name) or "")
         if len(secret) >= MIN_HIDDEN_SECRET:
             message = message.replace(secret, "…")
-
-    user = str(parts.get("user") or "")
-    if user and user not in (parts.get("dbname"), parts.get("host")):
-        for opening, closing in _QUOTES:
-            message = message.replace(
-                f"{opening}{user}{closing}", f"{opening}…{closing}"
-            )
-    return re.sub(r'\b(user|role) "[^"]*"', r'\1 "…"', message)
+    return message

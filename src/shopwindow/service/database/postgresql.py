@@ -229,7 +229,7 @@ class PostgreSQL:
         return Lost(self._words(error), passes=passes)
 
     def _words(self, error: Exception) -> str:
-        """Return an error's text in one line that shows neither user nor password."""
+        """Return an error's text in one line that shows no password."""
         return without_secrets(one_line(error), self._url)
 
 

@@ -261,7 +261,7 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
     try:
         with alone(path), _draft(path) as part:
             _copy(copy, part)
-            _empty_log(path)
+            _remove_log(path)
             if path.exists():
                 now = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
                 former = path.with_name(f"{path.name}.before-restore-{now}")
@@ -326,15 +326,29 @@ def _copy(path: Path, part: Path) -> None:
     synchronize(part)
 
 
-def _empty_log(path: Path) -> None:
+def empty_log(path: Path) -> bool:
+    """Write the log of a database into its file, and cut the log off.
+
+    The log holds pages as they were before rows were removed from them, so a person's
+    rows are gone from the disk only now.
+
+    Returns whether that could be done; a reader that takes more than 5 s prevents it.
+    Writers wait for as long.
+    """
+    with closing(sqlite3.connect(path, timeout=5, isolation_level=None)) as connection:
+        ((is_busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return not is_busy
+
+
+def _remove_log(path: Path) -> None:
     """Write a database's log into its file, and remove what lies beside it.
 
     SQLite would take that for the log of the database that comes in this one's place.
     """
     if path.exists():
         # it may be damaged, and restored for that reason
-        with suppress(sqlite3.DatabaseError), closing(_connect(path)) as old:
-            old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with suppress(sqlite3.DatabaseError):
+            empty_log(path)
     for ending in ("-wal", "-shm"):
         Path(f"{path}{ending}").unlink(missing_ok=True)
 
