@@ -17,7 +17,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,10 +39,6 @@ NETWORK = re.compile(
 not reach across hosts (sqlite.org/wal.html: WAL does not work over a network file
 system).
 """
-
-SIBLING_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".next", ".held")
-"""How the names of the files end that SQLite and this program put beside a database."""
-
 
 TURN_PAUSE_SECONDS = 0.0005
 """How often a process looks whether another one's turn is over: a few times during a
@@ -231,13 +227,16 @@ def backup(path: Path, target: Path, tables: TablesByName) -> int:
     """Write a consistent copy of a database, which may be in use, to a file; return its
     bytes.
 
-    The copy takes the place of a file of that name. Raises Failure.
+    The copy takes the place of a file of that name, which nobody may have open. Raises
+    Failure.
     """
-    if not path.exists():
-        raise Failure(f"{path} is not there")
-    target = Path(os.path.realpath(target))
+    log = Path(f"{target}-wal")
+    if log.exists():  # SQLite would take it for the copy's
+        raise Failure(
+            f"{target} is open, or was not closed: there is {log}; move both away"
+        )
     try:
-        with _replaceable(target, path), _draft(target) as part:
+        with _draft(target) as part:
             _copy(path, part)
             _check(part, tables)
             _put(part, target)
@@ -254,7 +253,8 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
     there in any case: the old one or the new one.
     """
     _check(copy, tables)
-    _refuse_special(path)
+    if path.exists() and not path.is_file():
+        raise Failure(f"{path} is no file that a copy could replace")
     path.parent.mkdir(parents=True, exist_ok=True)
     refuse_network(path)
     former: Path | None = None
@@ -270,34 +270,6 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
     except (sqlite3.Error, OSError) as error:
         raise Failure(f"{copy} cannot be restored: {error}") from None
     return former
-
-
-@contextmanager
-def _replaceable(target: Path, path: Path) -> Iterator[None]:
-    """Hold a target in whose place a copy of a database may be put.
-
-    Raises Failure where the target belongs to the database, or is a database in use
-    itself.
-    """
-    siblings = [Path(f"{path}{ending}") for ending in SIBLING_ENDINGS]
-    is_database = target.exists() and target.samefile(path)
-    if target in siblings or is_database:
-        raise Failure(
-            f"{target} belongs to the database itself; a backup needs a file of its own"
-        )
-    _refuse_special(target)
-    with alone(target) if Path(f"{target}.held").exists() else nullcontext():
-        if Path(f"{target}-wal").exists():  # SQLite would take it for the copy's
-            raise Failure(
-                f"{target} is in use, or was not closed: there is {target}-wal; name another file"
-            )
-        yield
-
-
-def _refuse_special(path: Path) -> None:
-    """Raise Failure for a folder, a device or a pipe."""
-    if path.exists() and not path.is_file():
-        raise Failure(f"{path} is no file that a copy could replace")
 
 
 @contextmanager
