@@ -251,7 +251,7 @@ def test_an_application_may_send_so_many(shop: Service) -> None:
     for number in range(8):
         assert shop.post(PATH, to(f"r{number}@mail.example", sender=f"s{number}@mail.example")).status == 200
     refused = shop.post(PATH, to("r@mail.example", sender="s@mail.example"))
-    assert reasons(refused) == (429, ["at most 8 mails in 60 minutes for one application"])
+    assert reasons(refused) == (429, ["rate: at most 8 mails in 60 minutes for one application"])
     assert shop.post(PATH, to("r@mail.example"), x_svc_webservice_client_id=TABLET).status == 200
 
 

@@ -45,7 +45,7 @@ def share(shop: Service, number: int, address: str = "192.0.2.1", recipients: in
 def test_an_address_sends_ten_mails_an_hour_whatever_sender_it_names(shop: Service) -> None:
     answers = [share(shop, number) for number in range(12)]
     assert [answer.status for answer in answers] == [200] * 10 + [429] * 2
-    assert reasons(answers[-1]) == (429, ["at most 10 mails in 60 minutes for one address"])
+    assert reasons(answers[-1]) == (429, ["rate: at most 10 mails in 60 minutes for one address"])
     assert 3500 < int(answers[-1].headers["retry-after"]) <= 3600
     assert share(shop, 20, "192.0.2.2").status == 200
 
@@ -60,7 +60,8 @@ def test_one_client_cannot_switch_the_feature_off_for_others(tmp_path: Path, dat
     shop = Service(release_of_writes(tmp_path, share={"limits": limits}), database)
     assert Counter(share(shop, number).status for number in range(60)) == {200: 10, 429: 50}
     assert [share(shop, 100 + number, f"192.0.2.{10 + number}").status for number in range(20)] == [200] * 20
-    assert reasons(share(shop, 200, "192.0.2.99")) == (429, ["at most 30 mails in 60 minutes for one application"])
+    words = "rate: at most 30 mails in 60 minutes for one application"
+    assert reasons(share(shop, 200, "192.0.2.99")) == (429, [words])
 
 
 def test_a_site_of_ipv6_sends_eight_times_as_many(shop: Service) -> None:

@@ -152,5 +152,5 @@ def test_without_the_extra_a_sentence_says_what_to_install(tmp_path: Path) -> No
     assert (ran.returncode, ran.stderr) == (
         4,
         "shopwindow: obstore is not installed, and publishing needs it: "
-        "install shopwindow with the extra delivery, as the README says\n",
+        "`pip install -e '.[delivery]'` in a checkout installs it\n",
     )

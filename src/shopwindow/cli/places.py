@@ -196,7 +196,7 @@ def require_delivery(what: str, module: str = "targets") -> None:
     try:
         import_module(f"shopwindow.delivery.{module}")
     except ModuleNotFoundError as error:
-        install = "install shopwindow with the extra delivery, as the README says"
+        install = "`pip install -e '.[delivery]'` in a checkout installs it"
         raise Failure(
             f"{error.name} is not installed, and {what} needs it: {install}"
         ) from None

@@ -182,7 +182,7 @@ def _count_mails(
     """
     number = len(people.recipients)
     counts = [
-        _CountedMail("address", origin, "", times)
+        _CountedMail("address", origin, "rate", times)
         for origin, times in origins(moment.address)
     ] * number
     counts += [
@@ -192,7 +192,7 @@ def _count_mails(
         _CountedMail("recipient", recipient, "recipientEmailAddress")
         for recipient in sorted(map(str.lower, people.recipients))
     ]
-    counts += [_CountedMail("application", application, "")] * number
+    counts += [_CountedMail("application", application, "rate")] * number
 
     for kind, who, where, times in counts:
         most, minutes = limits[kind].most * times, limits[kind].minutes

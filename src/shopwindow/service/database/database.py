@@ -97,7 +97,7 @@ def _server(url: str) -> Engine:
     try:
         from shopwindow.service.database.postgresql import PostgreSQL
     except ModuleNotFoundError as error:
-        install = "install shopwindow with the extra postgresql, as the README says"
+        install = "`pip install -e '.[postgresql]'` in a checkout installs it"
         raise Failure(
             f"{error.name} is not installed, and PostgreSQL needs it: {install}"
         ) from None
