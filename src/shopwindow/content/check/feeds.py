@@ -104,17 +104,16 @@ class FeedReport:
         path: str,
         cause: LineCause,
         problems: Iterable[Problem | None] = (),
-        most: int = MAX_GROUPS,
         count: int = 1,
     ) -> None:
         """Count lines of a feed with what is wrong with them: one, or ``count``.
 
-        ``problems``: those of the line, if it is an example. Of more than ``most``
+        ``problems``: those of the line, if it is an example. Of more than MAX_GROUPS
         causes the further ones are only counted, as problems.
         """
         group = self.groups.get(cause)
         if group is None:
-            if len(self.groups) >= most:
+            if len(self.groups) >= MAX_GROUPS:
                 self.more += count
                 return
             group = self.groups[cause] = LineGroup()

@@ -36,6 +36,11 @@ _ENDINGS = (".yaml", ".yml", ".jsonl")
 TABLES = (".csv", ".tsv", ".xls", ".xlsx", ".ods")
 """Endings of what a spreadsheet saves, which people lay beside their documents."""
 
+_ROWS = (
+    "documents in YAML; write each row of the table as one, or as a line of JSON in a"
+    " .jsonl file"
+)
+
 COMPRESSED = (".jsonl.gz", ".jsonl.zst")
 """Endings of compressed feeds, which streamed kinds may have."""
 
@@ -253,49 +258,38 @@ class _Scan:
 
     def _unclaimed(self, path: str, kind: Kind | None, *, is_folder: bool) -> None:
         found = f"a {'folder' if is_folder else 'file'} that no kind of document claims"
-        top = path.partition("/")[0]
+        top, close = path.partition("/")[0], ""
         if not is_folder and path.endswith(TABLES):
-            self._report(
-                "tree.unclaimed",
-                path,
-                "a table, which no kind of document claims",
-                "documents in YAML; write each row of the table as one, or as a line"
-                " of JSON in a .jsonl file",
-            )
+            found, allowed = "a table, which no kind of document claims", _ROWS
         elif kind:
-            endings = ", ".join(_endings(kind))
-            allowed = (
-                "a folder's name does not end like a file's"
-                if is_folder
-                else "names that end in " + endings
-            )
-            self._report("tree.unclaimed", path, found, allowed)
+            allowed = "a folder's name does not end like a file's"
+            if not is_folder:
+                allowed = "names that end in " + ", ".join(_endings(kind))
         elif top in self.parents and path != top:
-            self._unclaimed_below(top, path, found, is_folder=is_folder)
+            allowed, close = self._claimed_below(top, path, is_folder=is_folder)
         else:
-            self._unclaimed_on_top(path, found, is_folder=is_folder)
-
-    def _unclaimed_on_top(self, path: str, found: str, *, is_folder: bool) -> None:
-        folders = dict.fromkeys(
-            kind.folder.partition("/")[0] + "/" for kind in self.kinds
-        )
-        if is_folder:
-            allowed = "site.yaml and the folders " + ", ".join(folders)
-            self._report(
-                "tree.unclaimed", path, found, allowed, nearest(path + "/", folders)
-            )
-            return
-        allowed = "site.yaml, and documents in the folders " + ", ".join(folders)
-        stem = path.rpartition(".")[0] or path
-        own_files = {"site": SITE_FILE, "collections": COLLECTIONS}
-        close = nearest(stem, [*(folder[:-1] for folder in folders), *own_files])
-        close = own_files.get(close, close + "/" * bool(close))
+            allowed, close = self._claimed_on_top(path, is_folder=is_folder)
         self._report("tree.unclaimed", path, found, allowed, close)
 
-    def _unclaimed_below(
-        self, parent: str, path: str, found: str, *, is_folder: bool
-    ) -> None:
-        """Report what stands in a folder of kinds' folders, such as `catalog`."""
+    def _claimed_on_top(self, path: str, *, is_folder: bool) -> tuple[str, str]:
+        """Return what may stand at the top of the folder, and what is near ``path``."""
+        tops = (kind.folder.partition("/")[0] for kind in self.kinds)
+        names = {name: f"{name}/" for name in tops}
+        folders = ", ".join(names.values())
+        if is_folder:
+            allowed = f"site.yaml and the folders {folders}"
+        else:
+            allowed = f"site.yaml, and documents in the folders {folders}"
+            names |= {"site": SITE_FILE, "collections": COLLECTIONS}
+        close = nearest(path.rpartition(".")[0] or path, names)
+        return allowed, names.get(close, "")
+
+    def _claimed_below(
+        self, parent: str, path: str, *, is_folder: bool
+    ) -> tuple[str, str]:
+        """Return what may stand in a folder of kinds' folders, such as `catalog`, and
+        what is near ``path``.
+        """
         names = [
             kind.folder.rpartition("/")[2]
             for kind in self.kinds
@@ -308,7 +302,7 @@ class _Scan:
             endings = (*_ENDINGS, *COMPRESSED)
             allowed += "; files end in " + ", ".join(endings)
             close = f"{close}.{ending}" if f".{ending}" in endings else ""
-        self._report("tree.unclaimed", path, found, allowed, close)
+        return allowed, close
 
     def _report(
         self, rule: str, path: str, found: str, allowed: str = "", close: str = ""

@@ -100,19 +100,18 @@ class Case:
         ]
         return sorted(valid + sound, key=_position) if sound else valid
 
-    def sound(self, document: Document, part: Pointer, *, keys: bool = False) -> bool:
+    def sound(self, document: Document, part: Pointer) -> bool:
         """Return whether the schema finds nothing wrong with a part of a document.
 
         Findings count that are about the part itself, about anything inside it, or
-        about an object or list that contains it. With ``keys``, those inside it count
-        only where they are about which keys the part has.
+        about an object or list that contains it.
         """
         findings = self.findings.get(id(document))
         if not findings:
             return True
         if id(document) not in self._unsound:
             self._unsound[id(document)] = _Unsound(findings)
-        return self._unsound[id(document)].allows(part, keys=keys)
+        return self._unsound[id(document)].allows(part)
 
     def at(self, document: Document, part: Pointer) -> Any:
         """Return a part of a document, or None where there is none."""
@@ -163,12 +162,11 @@ class Case:
         return [key for key in value if (*part, key) not in refused] + missing
 
 
-def sound(findings: Iterable[Finding], part: Pointer, *, keys: bool = False) -> bool:
-    """Return whether none of a document's findings is about a part.
-
-    The arguments and the result are those of `Case.sound`.
+def sound(findings: Iterable[Finding], part: Pointer) -> bool:
+    """Return whether none of a document's findings is about a part, as `Case.sound`
+    says it.
     """
-    return _Unsound(findings).allows(part, keys=keys)
+    return _Unsound(findings).allows(part)
 
 
 class _Unsound:
@@ -179,7 +177,6 @@ class _Unsound:
     def __init__(self, findings: Iterable[Finding]) -> None:
         self._faulty: set[Pointer] = set()
         self._around: set[Pointer] = set()
-        self._with_wrong_keys: set[Pointer] = set()
         for finding in findings:
             place = finding.pointer
             if finding.missing is not None:
@@ -188,15 +185,11 @@ class _Unsound:
             if finding.stands_for:
                 self._faulty.add((*place[:-1], finding.stands_for))
             self._around.update(place[:length] for length in range(len(place)))
-            if place and (finding.missing is not None or finding.on_key):
-                self._with_wrong_keys.add(place[:-1])
 
-    def allows(self, part: Pointer, *, keys: bool) -> bool:
+    def allows(self, part: Pointer) -> bool:
         """Return whether a part is sound, as `Case.sound` says it."""
         ways = (part[:length] for length in range(len(part) + 1))
-        if not self._faulty.isdisjoint(ways):
-            return False
-        return part not in (self._with_wrong_keys if keys else self._around)
+        return part not in self._around and self._faulty.isdisjoint(ways)
 
 
 def _position(document: Document) -> tuple[str, int]:

@@ -15,19 +15,6 @@ from pathlib import Path
 
 from shopwindow.content.reading import yaml
 
-__all__ = [
-    "ENGINE_PAGES",
-    "Pages",
-    "RulePage",
-    "by_name",
-    "document",
-    "folder_of_examples",
-    "markdown",
-    "pages_of",
-    "remark",
-    "texts",
-]
-
 
 @dataclass(frozen=True)
 class RulePage:
