@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from harness.content import (
     MINIMAL,
     SITE,
-    CheckOptions,
     check,
     declared,
     edit,
@@ -112,7 +111,7 @@ def small(tmp_path: Path) -> Path:
 def checked(folder: Path, schemas: Schemas, **options: Any) -> Checked:
     known = declared(folder, INTERFACE, program_schemas(INTERFACE, folder / "schemas"))
     chosen = known.schemas if known.interface.collections else schemas
-    return check(folder, chosen, known.interface, CheckOptions(**options))
+    return check(folder, chosen, known.interface, **options)
 
 
 def catalog(folder: Path, schemas: Schemas, **options: Any) -> CheckedCatalog:
@@ -428,7 +427,7 @@ def test_faults_deep_in_a_feed_have_their_lines(small: Path, schemas: Schemas, e
     (small / FILES["reviews"]).unlink()
     path = f"catalog/reviews.jsonl{ending}"
     write_files(small, {path: packed(data, ending)})
-    told = problems(small, schemas, CheckOptions(jobs=jobs))
+    told = problems(small, schemas, jobs=jobs)
     assert [(each.place and each.place.line, each.rule) for each in told] == [
         (4568, "schema.maximum"),
         (7001, "feed.syntax"),

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.content import EVENT, EVERYWHERE, MINIMAL, ROOT, CheckOptions, Memory, check, edit, scan, write_files
+from harness.content import EVENT, EVERYWHERE, MINIMAL, ROOT, Memory, check, edit, scan, write_files
 from harness.program import Schemas
 from shopwindow.content.check.memory import FILES
 from shopwindow.content.kinds import SITE
@@ -33,7 +33,7 @@ def remembered(tmp_path: Path) -> Path:
 
 def outcome(folder: Path, schemas: Schemas, remembered: Path | None = None, program: str = "1") -> tuple[Any, ...]:
     """A check by a process of its own, as far as its memory goes."""
-    checked = check(folder, schemas, INTERFACE, CheckOptions(memory=Memory(remembered, program)))
+    checked = check(folder, schemas, INTERFACE, memory=Memory(remembered, program))
     return checked.documents, checked.problems, checked.warnings, checked.placeholders, checked.sources
 
 

@@ -23,7 +23,6 @@ from harness.content import (
     MINIMAL,
     ROOT,
     STORE,
-    CheckOptions,
     Memory,
     check,
     declared,
@@ -122,8 +121,8 @@ def test_any_number_of_processes_finds_the_same(minimal: Path, schemas: Schemas,
     wrong = {f"stores/more/{number}.yaml": f"storeId: {number}\nname: {number}\n" for number in range(300)}
     write_files(minimal, wrong)
     counted: list[tuple[int, int]] = []
-    alone = check(minimal, schemas, INTERFACE, CheckOptions(jobs=1))
-    shared = check(minimal, schemas, INTERFACE, CheckOptions(jobs=jobs, progress=lambda *done: counted.append(done)))
+    alone = check(minimal, schemas, INTERFACE, jobs=1)
+    shared = check(minimal, schemas, INTERFACE, jobs=jobs, progress=lambda *done: counted.append(done))
     assert shared.problems == alone.problems
     assert shared.sources == alone.sources
     assert len(alone.problems) > 300
@@ -395,7 +394,7 @@ def test_a_long_text_is_no_reason_to_wait(minimal: Path, schemas: Schemas) -> No
         ("stores/one.yaml", "hours:", "features: [" + "a, 1, " * 2000 + "]\nhours:"),
     )
     started = time.process_time()
-    assert len(problems(minimal, schemas, CheckOptions(most=5000))) > 4000
+    assert len(problems(minimal, schemas, most=5000)) > 4000
     assert time.process_time() - started < 20
 
 
@@ -424,14 +423,14 @@ def put_back(folder: Path, path: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def unchanged(mutable: Path, schemas: Schemas, tmp_path_factory: pytest.TempPathFactory) -> CheckOptions:
+def unchanged(mutable: Path, schemas: Schemas, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """With this a check reads what an example changed, and remembers the other files: 15 times faster.
 
     The memory is believed here because `test_cache.py` compares what is found with it and without.
     """
-    options = CheckOptions(jobs=1, memory=Memory(tmp_path_factory.mktemp("memory")))
-    assert problems(mutable, schemas, options) == []
-    return options
+    how = {"jobs": 1, "memory": Memory(tmp_path_factory.mktemp("memory"))}
+    assert problems(mutable, schemas, **how) == []
+    return how
 
 
 ODD = [
@@ -472,10 +471,10 @@ def mutated(data: bytes, seed: int) -> bytes:
 @settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=st.sampled_from(sorted(FILES)), seed=st.integers(0, 2**32))
 def test_any_change_to_a_file_of_the_sample_is_checked(
-    mutable: Path, schemas: Schemas, unchanged: CheckOptions, path: str, seed: int
+    mutable: Path, schemas: Schemas, unchanged: dict[str, Any], path: str, seed: int
 ) -> None:
     (mutable / path).write_bytes(mutated(FILES[path], seed))
-    told = problems(mutable, schemas, unchanged)
+    told = problems(mutable, schemas, **unchanged)
     put_back(mutable, path)
     assert all(problem.place is not None for problem in told)
     assert terminal.layout(ProblemReport(told, mutable)).encode() or not told
@@ -487,11 +486,11 @@ def test_any_change_to_a_file_of_the_sample_is_checked(
     data=st.binary(max_size=200),
 )
 def test_any_bytes_are_checked(
-    mutable: Path, schemas: Schemas, unchanged: CheckOptions, name: str, data: bytes
+    mutable: Path, schemas: Schemas, unchanged: dict[str, Any], name: str, data: bytes
 ) -> None:
     (mutable / name).write_bytes(data)
     try:
-        problems(mutable, schemas, unchanged)
+        problems(mutable, schemas, **unchanged)
     finally:
         (mutable / name).unlink()
         put_back(mutable, "site.yaml")

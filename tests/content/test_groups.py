@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from harness.content import (
     AT,
-    CheckOptions,
     Document,
     Documents,
     Shape,
@@ -63,7 +62,7 @@ def at(stated: Json, id: int = 1, **more: Json) -> Json:
 
 
 def checked(folder: Path) -> Checked:
-    return check(folder, SCHEMAS, INTERFACE, CheckOptions(jobs=1))
+    return check(folder, SCHEMAS, INTERFACE, jobs=1)
 
 
 def documents(folder: Path) -> Documents:

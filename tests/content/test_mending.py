@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.content import EVENT, MINIMAL, STORE, CheckOptions, check, edit, examples, program_schemas, write_files
+from harness.content import EVENT, MINIMAL, STORE, check, edit, examples, program_schemas, scan, write_files
 from harness.program import Checked
 from shopwindow import library
 from shopwindow.content.editing.mending import Repair, repair
@@ -21,7 +21,9 @@ def repaired(folder: Path) -> Repair:
     """What mends a folder, by checks that share their schemas."""
 
     def again(unsaved: Mapping[str, bytes]) -> Checked:
-        return check(folder, SCHEMAS, INTERFACE, CheckOptions(jobs=1, unsaved=unsaved))
+        listed, _ = scan(folder, INTERFACE.kinds, ())
+        over = [each.with_unsaved(unsaved[each.path]) for each in listed if each.path in unsaved]
+        return check(folder, SCHEMAS, INTERFACE, jobs=1, over=over)
 
     return repair(folder, again({}), again)
 
@@ -29,7 +31,7 @@ def repaired(folder: Path) -> Repair:
 def left(folder: Path) -> list[Problem]:
     """What is wrong with a folder once it is mended."""
     library.write_edits(folder, repaired(folder))
-    return check(folder, SCHEMAS, INTERFACE, CheckOptions(jobs=1)).problems
+    return check(folder, SCHEMAS, INTERFACE, jobs=1).problems
 
 
 def titles(folder: Path) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.content import ROOT, CheckOptions, check, edit, write_files
+from harness.content import ROOT, check, edit, write_files
 from harness.program import Schemas
 from shopwindow.content.schemas.own_schemas import MAX_SCHEMA_BYTES, Own, WritingOut
 from shopwindow.problems import Problem, pointer_text
@@ -25,7 +25,7 @@ def own(folder: Path) -> Schemas:
 def schema_problems(folder: Path, text: str, name: str = "event.json") -> list[Problem]:
     """What a check of a content folder says that brings a schema."""
     write_files(folder, {f"schemas/{name}": text})
-    checked = check(folder, own(folder), INTERFACE, CheckOptions(jobs=1))
+    checked = check(folder, own(folder), INTERFACE, jobs=1)
     assert (checked.documents is None) == bool(checked.problems)
     return checked.problems
 

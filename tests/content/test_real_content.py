@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.content import ROOT, CheckOptions, check
+from harness.content import ROOT, check
 from harness.program import program_schemas
 from shopwindow.problems import Pointer, Problem
 from shopwindow.shop import INTERFACE
@@ -39,7 +39,7 @@ def raw(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def problems(folder: Path) -> list[Problem]:
-    return check(folder, program_schemas(), INTERFACE, CheckOptions(most=10_000)).problems
+    return check(folder, program_schemas(), INTERFACE, most=10_000).problems
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,6 @@ from harness.content import (
     EVENT,
     PROMOTION,
     STORE,
-    CheckOptions,
     Edit,
     check,
     edit,
@@ -697,21 +697,21 @@ def test_a_changed_configuration_needs_a_version_not_released_before(minimal: Pa
     documents = check(minimal, schemas, INTERFACE).documents
     assert documents is not None
     released = {"app": {"one": documents.of("app")[0].value, "gone": {}}}
-    against = CheckOptions(released=released)
-    assert warned(minimal, schemas, against) == []
+    against: dict[str, Any] = {"released": released}
+    assert warned(minimal, schemas, **against) == []
     (expected,) = edit(
         minimal,
         ("apps/one.yaml", LAYOUT, "appLayout: [bag]"),
         ("apps/one.yaml", 'configVersion: "1"', 'configVersion: ‸"1"'),
     )
-    assert warned(minimal, schemas, against) == [f"{expected} app.configVersion config/configVersion"]
-    assert warned(minimal, schemas, CheckOptions(released={"app": {"other": {}}})) == []
+    assert warned(minimal, schemas, **against) == [f"{expected} app.configVersion config/configVersion"]
+    assert warned(minimal, schemas, released={"app": {"other": {}}}) == []
     edit(minimal, ("apps/one.yaml", "platform: iPhone", "platform: iPhon"))
-    assert found(minimal, schemas, against) == ["apps/one.yaml:2:11 schema.enum platform"]
-    assert warned(minimal, schemas, against) == [f"{expected} app.configVersion config/configVersion"]
+    assert found(minimal, schemas, **against) == ["apps/one.yaml:2:11 schema.enum platform"]
+    assert warned(minimal, schemas, **against) == [f"{expected} app.configVersion config/configVersion"]
     edit(minimal, ("apps/one.yaml", "platform: iPhon", "platform: iPhone"))
     edit(minimal, ("apps/one.yaml", 'configVersion: "1"', 'configVersion: "2"'))
-    assert warned(minimal, schemas, against) == []
+    assert warned(minimal, schemas, **against) == []
 
 
 def test_the_order_of_keys_is_part_of_a_configuration(minimal: Path, schemas: Schemas) -> None:
@@ -721,7 +721,7 @@ def test_the_order_of_keys_is_part_of_a_configuration(minimal: Path, schemas: Sc
     poor = "    poorWifiMaxSecsLatency: 6\n    poorNonWifiMaxSecsLatency: 10\n"
     turned = "    poorNonWifiMaxSecsLatency: 10\n    poorWifiMaxSecsLatency: 6\n"
     edit(minimal, ("apps/one.yaml", poor, turned))
-    (problem,) = warnings(minimal, schemas, CheckOptions(released=released))
+    (problem,) = warnings(minimal, schemas, released=released)
     assert problem.rule == "app.configVersion"
 
 
@@ -731,7 +731,7 @@ def test_the_version_is_told_where_the_base_says_it(minimal: Path, schemas: Sche
     base = "config:" + config.replace('"1"', '‸"1"', 1)
     write_files(minimal, {"apps/_a.yaml": base, "apps/one.yaml": head + "extends: _a.yaml\n"})
     (expected,) = unmark(minimal, "apps/_a.yaml")
-    (problem,) = warnings(minimal, schemas, CheckOptions(released={"app": {"one": {"config": {"configVersion": "1"}}}}))
+    (problem,) = warnings(minimal, schemas, released={"app": {"one": {"config": {"configVersion": "1"}}}})
     assert (f"{problem.path}:{problem.place.line}:{problem.place.column}" if problem.place else "") == expected
     assert problem.used_by == ("apps/one.yaml",)
 
@@ -785,7 +785,7 @@ def test_a_coupon_is_displayed_between_instants_that_are_written_as_those_of_a_w
     minimal: Path, schemas: Schemas, start: str, end: str, shown: tuple[str, str]
 ) -> None:
     edit(minimal, ("promotions/one.yaml", "2026-11-01T00:00:00-04:00", start), ("promotions/one.yaml", SHOWN, end))
-    checked = check(minimal, schemas, INTERFACE, CheckOptions(jobs=1))
+    checked = check(minimal, schemas, INTERFACE, jobs=1)
     assert checked.problems == []
     assert checked.documents is not None
     (promotion,) = checked.documents.of("promotion")

@@ -19,7 +19,6 @@ from harness.content import (
     EVENT,
     ROOT,
     STORE,
-    CheckOptions,
     Document,
     Memory,
     check,
@@ -39,7 +38,7 @@ from shopwindow.content.rules import open_maps
 from shopwindow.problems import Level, sentence
 from shopwindow.shop import INTERFACE
 
-AT = CheckOptions(at="2026-11-24 12:00")
+AT: dict[str, Any] = {"at": "2026-11-24 12:00"}
 """Before the event and the promotion of the smallest tree."""
 
 ONE = {"site": "site.yaml", **{kind: f"{kind}s/one.yaml" for kind in ("app", "store", "event", "promotion")}}
@@ -176,8 +175,8 @@ def test_a_mistake_that_stops_nothing_is_a_warning(
     places = edit(minimal, (ONE[kind], old, new))
     elsewhere = [each[1:] for each in expected if each.startswith("@")]
     here = [f"{place} {each}" for place, each in zip(places, expected, strict=False) if each[0] != "@"]
-    assert found(minimal, schemas, AT) == []
-    assert warned(minimal, schemas, AT) == [*here, *elsewhere]
+    assert found(minimal, schemas, **AT) == []
+    assert warned(minimal, schemas, **AT) == [*here, *elsewhere]
 
 
 def test_a_slip_in_site_yaml_and_in_a_base_is_a_warning(minimal: Path, schemas: Schemas) -> None:
@@ -187,11 +186,11 @@ def test_a_slip_in_site_yaml_and_in_a_base_is_a_warning(minimal: Path, schemas: 
     write_files(minimal, {"apps/_a.yaml": base, "apps/one.yaml": f"{head}extends: _a.yaml\n"})
     places = unmark(minimal, "apps/_a.yaml")
     places += edit(minimal, ("site.yaml", "www: https://www.example", "www: https://www.example ‸#home"))
-    assert warned(minimal, schemas, AT) == [
+    assert warned(minimal, schemas, **AT) == [
         f"{places[0]} text.quotes config/errorMessages/noNetworkError",
         f"{places[1]} text.comment names/www",
     ]
-    assert warnings(minimal, schemas, AT)[0].used_by == ("apps/one.yaml",)
+    assert warnings(minimal, schemas, **AT)[0].used_by == ("apps/one.yaml",)
 
 
 def test_a_warning_says_what_is_left_and_what_was_meant(minimal: Path, schemas: Schemas) -> None:
@@ -200,7 +199,7 @@ def test_a_warning_says_what_is_left_and_what_was_meant(minimal: Path, schemas: 
         ("events/one.yaml", NAME, "name: Save $5 #1 deal\nattributes: {EVENT_DETAIL_ENABLE: [TRUE]}"),
         ("events/one.yaml", "The doors open.", "&doors"),
     )
-    comment, near, anchor = (sentence(warning) for warning in warnings(minimal, schemas, AT)[:3])
+    comment, near, anchor = (sentence(warning) for warning in warnings(minimal, schemas, **AT)[:3])
     assert comment.startswith("name: '#1 deal' is read as a comment: the value is 'Save $5' (Name of the event")
     assert near.startswith("attributes/EVENT_DETAIL_ENABLE: 'EVENT_DETAIL_ENABLE' is a name of your own, and nearly ")
     assert near.endswith("; did you mean EVENT_DETAIL_ENABLED?")
@@ -213,9 +212,9 @@ def test_a_property_of_a_schema_of_ones_own_is_known(minimal: Path) -> None:
     schema["properties"]["attributes"]["properties"]["SL_BRIDALS"] = {"description": "Salons.", "type": "array"}
     write_files(minimal, {"schemas/store.json": json.dumps(schema)})
     edit(minimal, ("stores/one.yaml", "\nhours:", f"\nnames: a{ATTRIBUTES}SL_BRIDALS: [TRUE]}}\nhours:"))
-    assert library.check(INTERFACE, minimal, at=AT.at).warnings == []
+    assert library.check(INTERFACE, minimal, at=AT["at"]).warnings == []
     edit(minimal, ("stores/one.yaml", "SL_BRIDALS", "SL_VISITORS"))
-    assert [warning.nearest for warning in library.check(INTERFACE, minimal, at=AT.at).warnings] == ["SL_VISITOR"]
+    assert [warning.nearest for warning in library.check(INTERFACE, minimal, at=AT["at"]).warnings] == ["SL_VISITOR"]
 
 
 # -- names that many documents use -------------------------------------------------------------------------------
@@ -246,7 +245,7 @@ def test_a_name_in_one_document_that_is_like_that_of_many_is_a_warning(
     minimal: Path, schemas: Schemas, common: str, count: int, odd: str, expected: bool
 ) -> None:
     write_files(minimal, {"stores/one.yaml": stores(count, common, odd)})
-    told = [warning for warning in warnings(minimal, schemas, AT) if warning.rule == "name.near"]
+    told = [warning for warning in warnings(minimal, schemas, **AT) if warning.rule == "name.near"]
     assert [(warning.nearest, warning.pointer) for warning in told] == (
         [(common, (count, "attributes", odd))] if expected else []
     )
@@ -276,14 +275,14 @@ def test_names_are_near_by_a_letter_or_two_of_long_ones(one: str, other: str, ne
 
 
 def test_a_category_of_a_promotion_has_a_name_of_the_catalog(minimal: Path, schemas: Schemas) -> None:
-    assert warned(minimal, schemas, AT) == []  # without a catalog
+    assert warned(minimal, schemas, **AT) == []  # without a catalog
     category = "{id: 2, name: Shoes, url: 'https://www.example/2'}"
     men = "- {id: 1, name: Men, url: 'https://www.example/1', categories: [" + category + "]}\n"
     write_files(minimal, {"catalog/categories.yaml": men})
-    assert (found(minimal, schemas, AT), warned(minimal, schemas, AT)) == ([], [])
+    assert (found(minimal, schemas, **AT), warned(minimal, schemas, **AT)) == ([], [])
     (place,) = edit(minimal, ("promotions/one.yaml", "[Men]", "[Men, ‸Mens, Shoes]"))
-    (warning,) = warnings(minimal, schemas, AT)
-    assert warned(minimal, schemas, AT) == [f"{place} promotion.category categories/1"]
+    (warning,) = warnings(minimal, schemas, **AT)
+    assert warned(minimal, schemas, **AT) == [f"{place} promotion.category categories/1"]
     assert warning.nearest == "Men"
 
 
@@ -302,14 +301,14 @@ def test_a_document_that_new_wrote_is_a_warning_until_its_line_is_deleted(minima
         if line.startswith("# Fill in what follows")
     ]
     assert len(marked) == 3
-    assert [line for line in warned(minimal, schemas, AT) if "skeleton" in line] == marked
+    assert [line for line in warned(minimal, schemas, **AT) if "skeleton" in line] == marked
     for path, text in lines.items():
         write_files(minimal, {path: "\n".join(line for line in text if not line.startswith("# Fill in")) + "\n"})
-    assert [line for line in warned(minimal, schemas, AT) if "skeleton" in line] == []
+    assert [line for line in warned(minimal, schemas, **AT) if "skeleton" in line] == []
 
 
 def test_a_promotion_of_which_only_the_day_has_come_is_expired_from_then_on(minimal: Path, schemas: Schemas) -> None:
-    at = {day: warned(minimal, schemas, replace(AT, at=day)) for day in ("2026-12-31 23:59", "2027-01-01")}
+    at = {day: warned(minimal, schemas, at=day) for day in ("2026-12-31 23:59", "2027-01-01")}
     assert at["2026-12-31 23:59"] == []
     assert at["2027-01-01"] == ["promotions/one.yaml:7:9 promotion.expired expiry"]
 
@@ -333,24 +332,24 @@ def test_a_comment_on_the_line_silences_the_rules_that_it_names(
 ) -> None:
     odd = "\u200b" if "invisible" in comment or len(left) == 2 else ""
     edit(minimal, ("events/one.yaml", NAME, f"name: “Open{odd}ing”  {comment}"))
-    assert [warning.rule for warning in warnings(minimal, schemas, AT)] == left
+    assert [warning.rule for warning in warnings(minimal, schemas, **AT)] == left
 
 
 def test_a_comment_silences_warnings_of_rules_too_and_no_problem(minimal: Path, schemas: Schemas) -> None:
     allowed = "until: 2026-11-23}  # shopwindow: allow window.past, schema.type"
     edit(minimal, ("events/one.yaml", NAME, f"{NAME}\npublish: {{{allowed}"))
-    assert (found(minimal, schemas, AT), warned(minimal, schemas, AT)) == ([], [])
+    assert (found(minimal, schemas, **AT), warned(minimal, schemas, **AT)) == ([], [])
     edit(minimal, ("events/one.yaml", NAME, "name: 5  # shopwindow: allow schema.type"))
-    assert found(minimal, schemas, AT) == ["events/one.yaml:4:7 schema.type name"]
+    assert found(minimal, schemas, **AT) == ["events/one.yaml:4:7 schema.type name"]
 
 
 def test_a_comment_that_silences_nothing_is_a_warning_where_that_is_certain(minimal: Path, schemas: Schemas) -> None:
     comment = "# shopwindow: allow {}"
     certain = ("text.quotes", "name.near")
     (place, *_) = edit(minimal, ("events/one.yaml", NAME, f"{NAME}  ‸{comment.format(', '.join(certain))}"))
-    assert warned(minimal, schemas, AT) == [f"{place} allow.unused"] * 2
+    assert warned(minimal, schemas, **AT) == [f"{place} allow.unused"] * 2
     edit(minimal, ("events/one.yaml", ", ".join(certain), "window.past, app.configVersion"))
-    assert warned(minimal, schemas, AT) == []
+    assert warned(minimal, schemas, **AT) == []
 
 
 # -- caches ------------------------------------------------------------------------------------------------------
@@ -371,14 +370,14 @@ def test_warnings_are_the_same_from_a_cold_and_a_warm_cache(
     then = time.time() - 10
     for file in minimal.rglob("*.yaml"):
         os.utime(file, (then, then))
-    cold = warned(minimal, schemas, replace(AT, jobs=jobs))
+    cold = warned(minimal, schemas, jobs=jobs, **AT)
     rules = ["text.quotes", "text.invisible", "text.comment", "text.anchor", "window.past"]
     assert [line.split(" ")[1] for line in cold] == rules
-    one_process = replace(AT, jobs=jobs, memory=Memory())
-    assert [warned(minimal, schemas, one_process) for _ in range(3)] == [cold] * 3
+    one_process = AT | {"jobs": jobs, "memory": Memory()}
+    assert [warned(minimal, schemas, **one_process) for _ in range(3)] == [cold] * 3
     for _ in range(3):
-        another = replace(AT, jobs=jobs, memory=Memory(tmp_path / "memory"))
-        assert warned(minimal, schemas, another) == cold
+        another = AT | {"jobs": jobs, "memory": Memory(tmp_path / "memory")}
+        assert warned(minimal, schemas, **another) == cold
 
 
 def test_a_warm_check_reads_no_file_without_slips(minimal: Path, schemas: Schemas, tmp_path: Path) -> None:
@@ -387,10 +386,10 @@ def test_a_warm_check_reads_no_file_without_slips(minimal: Path, schemas: Schema
     then = time.time() - 10
     for file in minimal.rglob("*.yaml"):
         os.utime(file, (then, then))
-    first, second = (replace(AT, jobs=1, memory=Memory(tmp_path / "memory")) for _ in range(2))
-    cold = warned(minimal, schemas, first)
+    first, second = (AT | {"jobs": 1, "memory": Memory(tmp_path / "memory")} for _ in range(2))
+    cold = warned(minimal, schemas, **first)
     with opened_files() as opened:
-        assert warned(minimal, schemas, second) == cold
+        assert warned(minimal, schemas, **second) == cold
     read = {os.path.relpath(path, minimal) for path in opened if path.endswith(".yaml")}
     assert read == {"site.yaml", "events/20.yaml", "apps/one.yaml"}  # of the app, where it says TBD
 
@@ -400,7 +399,7 @@ def test_a_warm_check_reads_no_file_without_slips(minimal: Path, schemas: Schema
 
 def test_no_more_warnings_are_listed_than_problems(minimal: Path, schemas: Schemas) -> None:
     write_files(minimal, {path: text.replace(NAME, "name: “Opening”") for path, text in MANY_FILES.items()})
-    outcome = check(minimal, schemas, INTERFACE, replace(AT, most=3))
+    outcome = check(minimal, schemas, INTERFACE, most=3, **AT)
     assert (len(outcome.warnings), outcome.more_warnings, outcome.problems) == (3, len(MANY_FILES) - 3, [])
     assert outcome.documents is not None
 
@@ -411,12 +410,12 @@ def test_an_interface_warns_by_rules_of_its_own(minimal: Path, schemas: Schemas)
             yield event, Finding("event.short", ("name",), "a short name", "a longer one")
 
     rule = Rule(("event.short",), short_names, Level.WARNING)
-    outcome = check(minimal, schemas, replace(INTERFACE, rules=(rule,)), AT)
+    outcome = check(minimal, schemas, replace(INTERFACE, rules=(rule,)), **AT)
     assert [(warning.rule, warning.level) for warning in outcome.warnings] == [("event.short", "warning")]
     assert [type(document) for document in outcome.documents.of("event")] == [Document] if outcome.documents else False
     misnamed = replace(INTERFACE, rules=(replace(rule, names=("event.late", "event.long")),))
     with pytest.raises(ValueError, match=r"^event\.short is none of event\.late, event\.long$"):
-        check(minimal, schemas, misnamed, AT)
+        check(minimal, schemas, misnamed, **AT)
 
 
 def test_a_window_is_past_by_now_unless_another_instant_is_named(sample: Path) -> None:

@@ -4,14 +4,13 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hypothesis import settings
 
 from shopwindow import library
-from shopwindow.content.check.folder import Checked, CheckOptions, check
+from shopwindow.content.check.folder import Check, Checked
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.documents.documents import Content, Document, Documents, Layer
 from shopwindow.content.documents.documents import live as live_documents
@@ -20,14 +19,14 @@ from shopwindow.content.reading.listing import scan
 from shopwindow.content.rules.rule_pages import by_name
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
-from shopwindow.interface.declaring.collections import declared
+from shopwindow.interface.declaring.collections import Declared, declared
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.loading import program_schemas
 from shopwindow.problems import Level, Problem, pointer_text
 from shopwindow.shop import INTERFACE
 
 # The room's own doors, for what the library does not take: other schemas, a cache, bytes that are not saved.
 __all__ = [
-    "CheckOptions",
     "Document",
     "Documents",
     "Layer",
@@ -400,25 +399,27 @@ def unmark(folder: Path, *paths: str) -> list[str]:
     return expected
 
 
-def problems(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> list[Problem]:
+def check(folder: Path, schemas: Schemas, interface: Interface, **how: Any) -> Checked:
+    """A check of a folder, whatever its collections.yaml says. ``how``: as `Check` has it."""
+    return Check(folder, Declared(interface, schemas), **how).run()
+
+
+def problems(folder: Path, schemas: Schemas, **how: Any) -> list[Problem]:
     """What a check of a folder finds; documents if and only if it finds nothing."""
-    return checked(folder, schemas, options).problems
+    return checked(folder, schemas, **how).problems
 
 
-def warnings(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> list[Problem]:
+def warnings(folder: Path, schemas: Schemas, **how: Any) -> list[Problem]:
     """What a check of a folder warns of."""
-    return checked(folder, schemas, options).warnings
+    return checked(folder, schemas, **how).warnings
 
 
-def checked(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> Checked:
+def checked(folder: Path, schemas: Schemas, **how: Any) -> Checked:
     """A check of a folder, with its collections; it has documents if and only if it has no problems."""
-    options = options or CheckOptions()
-    interface = INTERFACE
+    known = Declared(INTERFACE, schemas)
     if (folder / "collections.yaml").is_file():
         known = declared(folder, INTERFACE, program_schemas(INTERFACE, folder / "schemas"))
-        schemas, interface = known.schemas, known.interface
-        options = replace(options, problems=known.problems, unread=known.unread)
-    outcome = check(folder, schemas, interface, options)
+    outcome = Check(folder, known, **how).run()
     assert (outcome.documents is None) == bool(outcome.problems)
     assert {problem.level for problem in outcome.problems} <= {Level.ERROR}
     assert {warning.level for warning in outcome.warnings} <= {Level.WARNING}
@@ -432,14 +433,14 @@ def place(problem: Problem) -> str:
     return f"{problem.path}:{where.line}:{where.column}" if where else problem.path
 
 
-def found(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> list[str]:
+def found(folder: Path, schemas: Schemas, **how: Any) -> list[str]:
     """What a check of a folder finds, in short: `path:line:column rule pointer`."""
-    return short(problems(folder, schemas, options))
+    return short(problems(folder, schemas, **how))
 
 
-def warned(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> list[str]:
+def warned(folder: Path, schemas: Schemas, **how: Any) -> list[str]:
     """What a check of a folder warns of, in short."""
-    return short(warnings(folder, schemas, options))
+    return short(warnings(folder, schemas, **how))
 
 
 def short(told: Iterable[Problem]) -> list[str]:

@@ -48,7 +48,7 @@ def watch(
     def is_other() -> bool:
         try:
             declared = library.declared(interface, content)
-        except (Failure, OSError):
+        except (Failure, Misuse, OSError):
             return True
         kinds, unread = declared.interface.kinds, declared.unread
         sources = checked.sources if checked else ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from shopwindow.content.check.folder import Checked, CheckOptions
+from shopwindow.content.check.folder import Check, Checked
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import SITE
@@ -96,26 +96,38 @@ def build(
     program = program_digest(interface, content / COLLECTIONS, without=(content, out))
     if fresh or memory is None or memory.folder is None:
         memory = Memory(None if fresh else out / ".cache", program)
-    options = CheckOptions(
-        jobs=jobs,
-        progress=steps("checking"),
-        memory=memory,
-        overlays=[_overlay(site)] if site else (),
-        at=at,
-    )
+    over = [_overlay(site)] if site else []
     with build_notes.at_work(out, started), _failure_recorded(out, started):
         prepared = declared(interface, content)
         with failures(out):
-            checked = checked_content(prepared, content, options)
+            check = Check(
+                content,
+                prepared,
+                jobs=jobs,
+                progress=steps("checking"),
+                memory=memory,
+                over=over,
+                at=at,
+            )
+            checked = checked_content(prepared, check)
         if checked.documents is None:
             return _refused(checked, out, started)
 
         # Nothing reads the sources any more, and every process of the build would have
         # them.
+        del check
         checked.sources.clear()
         extended, schemas = prepared.interface, prepared.schemas
         order = replace(
-            ordered(prepared, content, checked.documents, options, steps),
+            ordered(
+                prepared,
+                content,
+                checked.documents,
+                memory,
+                at=at,
+                jobs=jobs,
+                steps=steps,
+            ),
             edge=lambda live: digest(rules(extended, live, schemas)),
             program=program,
             note={

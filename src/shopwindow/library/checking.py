@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content.check.folder import MAX_PROBLEMS, Checked, CheckOptions
+from shopwindow.content.check.folder import MAX_PROBLEMS, Check, Checked
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.reading.revision import commit_of, exported
 from shopwindow.content.reading.steps import Steps, no_steps
@@ -65,7 +65,10 @@ def check(
             found = f"nothing is compared with {against}: {failure}"
             warning = Problem("against.unread", "", found, level=Level.WARNING)
             incomparable.append(warning)
-    options = CheckOptions(
+    prepared = declared(interface, content)
+    work = Check(
+        content,
+        prepared,
         jobs=jobs,
         progress=steps("checking"),
         released=released,
@@ -73,14 +76,13 @@ def check(
         memory=memory or Memory(),
         at=at,
     )
-    prepared = declared(interface, content)
-    checked = checked_content(prepared, content, options)
+    checked = checked_content(prepared, work)
     documents = checked.documents
     if documents is not None and (ahead or documents.of(CONTRACT)):
         # Here, because few folders have contracts, and what builds takes 13 ms.
         from shopwindow.library.holding import held
 
-        checked = held(prepared, content, checked, documents, options, ahead, steps)
+        checked = held(prepared, work, checked, documents, ahead, steps)
     return replace(checked, warnings=[*incomparable, *checked.warnings])
 
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from shopwindow.content.check.folder import Checked, CheckOptions
-from shopwindow.content.check.folder import check as check_folder
+from shopwindow.content.check.folder import Check, Checked
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.editing.mending import Repair
 from shopwindow.content.editing.mending import repair as repair_of
@@ -24,7 +23,6 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library.opening import (
     OpenedContent,
     declared,
-    with_contract_rules,
 )
 from shopwindow.problems import (
     Misuse,
@@ -129,26 +127,26 @@ def fixes(
     collections.yaml, schemas and templates are left as they are.
     """
     prepared = declared(interface, content)
-    kinds = {source.path: source.kind.name for source in checked.sources}
+    sources = {source.path: source for source in checked.sources}
     again_memory = memory or Memory()
 
     def again(unsaved: Mapping[str, bytes]) -> Checked:
-        changed = {kinds[path] for path in unsaved}
+        over = [sources[path].with_unsaved(data) for path, data in unsaved.items()]
+        changed = {source.kind.name for source in over}
         indexes = tuple(
             index
             for index in prepared.interface.indexes
             if changed.intersection(kind.name for kind in index.kinds)
         )
-        options = CheckOptions(
+        without_feeds = replace(prepared.interface, indexes=indexes)
+        return Check(
+            content,
+            replace(prepared, interface=without_feeds),
             jobs=jobs,
             memory=again_memory,
             most=MAX_CHECKED_AGAIN,
-            problems=prepared.problems,
-            unread=prepared.unread,
-            unsaved=unsaved,
-        )
-        without_feeds = replace(with_contract_rules(prepared), indexes=indexes)
-        return check_folder(content, prepared.schemas, without_feeds, options)
+            over=over,
+        ).run()
 
     return repair_of(content, checked, again, only)
 

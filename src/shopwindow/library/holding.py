@@ -4,7 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from shopwindow.content.check.folder import Checked, CheckOptions
+from shopwindow.content.check.folder import MAX_PROBLEMS, Check, Checked
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Documents
 from shopwindow.content.reading.scratch import scratch
@@ -22,30 +23,33 @@ def ordered(
     declared: Declared,
     content: Path,
     documents: Documents,
-    options: CheckOptions,
+    memory: Memory,
+    *,
+    at: str | None,
+    jobs: int | None,
     steps: Steps,
+    most: int = MAX_PROBLEMS,
 ) -> BuildOrder:
     """Return the order to build checked documents that break no contract."""
     return BuildOrder(
         interface=declared.interface,
         documents=documents,
         schemas=declared.schemas,
-        moment=schedule.moment_of(options.at, documents.zone),
-        program=options.memory.program,
-        jobs=options.jobs,
+        moment=schedule.moment_of(at, documents.zone),
+        program=memory.program,
+        jobs=jobs,
         steps=steps,
         accept=lambda asking, digests: hold(
-            asking, digests, declared, content, options
+            asking, digests, declared, content, memory, most
         ),
     )
 
 
 def held(
     declared: Declared,
-    content: Path,
+    check: Check,
     checked: Checked,
     documents: Documents,
-    options: CheckOptions,
     ahead: timedelta,
     steps: Steps,
 ) -> Checked:
@@ -54,32 +58,39 @@ def held(
     """
     try:
         if ahead:
-            order = ordered(declared, content, documents, options, steps)
+            order = ordered(
+                declared,
+                check.folder,
+                documents,
+                check.memory,
+                at=check.at,
+                jobs=check.jobs,
+                steps=steps,
+                most=check.most,
+            )
             with scratch() as folder:
                 built = build_chain(order, Releases(folder), ahead)
             if built.broken:
                 raise built.broken
         else:
-            _hold_now(declared, content, documents, options)
+            _hold_now(declared, check, documents)
     except ContractsBroken as broken:
         return refused_by_contracts(checked, broken)
     return checked
 
 
-def _hold_now(
-    declared: Declared, content: Path, documents: Documents, options: CheckOptions
-) -> None:
+def _hold_now(declared: Declared, check: Check, documents: Documents) -> None:
     """Raise ContractsBroken where documents break a contract at the check's instant."""
     interface, feeds = declared.interface, documents.feeds
-    published = live_at(interface, documents, options.at)
+    published = live_at(interface, documents, check.at)
     digests = {
         index.name: index_state(index, feeds[index.name], published, "")
         for index in interface.indexes
-        if index.name in feeds and options.memory.folder is not None
+        if index.name in feeds and check.memory.folder is not None
     }
-    with on_demand(interface.indexes, feeds, published, jobs=options.jobs) as opened:
+    with on_demand(interface.indexes, feeds, published, jobs=check.jobs) as opened:
         asking = Asking(interface, documents, published, opened)
-        hold(asking, digests, declared, content, options)
+        hold(asking, digests, declared, check.folder, check.memory, check.most)
 
 
 def refused_by_contracts(checked: Checked, broken: ContractsBroken) -> Checked:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from shopwindow.content.check.folder import Checked, CheckOptions
-from shopwindow.content.check.folder import check as check_folder
+from shopwindow.content.check.folder import Check, Checked
 from shopwindow.content.check.memory import SOUND, Memory
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Content, Documents, live
@@ -60,13 +59,15 @@ def opened(
     folder.
     """
     prepared = declared(interface, content)
-    options = CheckOptions(
+    check = Check(
+        content,
+        prepared,
         jobs=jobs,
         progress=steps("checking"),
         memory=memory or Memory(),
         warns=False,
     )
-    checked = checked_content(prepared, content, options)
+    checked = checked_content(prepared, check)
     if checked.documents is None:
         raise ContentAtFault(checked)
     shelf = Shelf(content, checked.sources, checked.documents, prepared.schemas)
@@ -98,21 +99,21 @@ def declared(interface: Interface, content: Path) -> Declared:
     """Return an interface and its schemas with the collections that a content folder
     declares.
 
-    What is wrong with a declaration is among the problems of `check`.
+    What is wrong with a declaration is among the problems of `check`. The interface has
+    the rules of contracts, but not while a collection cannot be declared: their requests
+    may be its. Raises Misuse where there is no such folder.
     """
-    return declared_in(content, interface, schemas(interface, content))
-
-
-def checked_content(
-    declared: Declared, content: Path, options: CheckOptions
-) -> Checked:
-    """Check a folder's documents, and its own templates of mails, where it has some."""
     require_folder(content)
-    options = replace(options, problems=declared.problems, unread=declared.unread)
-    interface = with_contract_rules(declared)
-    checked = check_folder(content, declared.schemas, interface, options)
+    found = declared_in(content, interface, schemas(interface, content))
+    if found.problems or found.schemas.problems:
+        return found
+    return replace(found, interface=with_rules(found.interface, found.schemas))
 
-    memory, templates = options.memory, content / "templates"
+
+def checked_content(declared: Declared, check: Check) -> Checked:
+    """Check a folder's documents, and its own templates of mails, where it has some."""
+    checked = check.run()
+    memory, templates = check.memory, check.folder / "templates"
     if templates.is_dir() and not (
         checked.state and checked.state == memory.noted(SOUND)
     ):
@@ -124,16 +125,6 @@ def checked_content(
     if checked.documents is not None:
         memory.note(SOUND, checked.state)
     return checked
-
-
-def with_contract_rules(declared: Declared) -> Interface:
-    """Return the interface of a content folder with the rules of its contracts.
-
-    It is without them while a collection cannot be declared: their requests may be its.
-    """
-    if declared.problems or declared.schemas.problems:
-        return declared.interface
-    return with_rules(declared.interface, declared.schemas)
 
 
 def require_folder(content: Path) -> None:

@@ -7,7 +7,7 @@ from shopwindow.editor import vscode
 from shopwindow.editor.files import write_schemas
 from shopwindow.editor.schemas import associations
 from shopwindow.interface.declaring.interface import Interface
-from shopwindow.library.opening import ContentAtFault, declared, opened, require_folder
+from shopwindow.library.opening import ContentAtFault, declared, opened
 from shopwindow.problems import (
     Misuse,
     Problem,
@@ -54,13 +54,10 @@ def new(
     kind that does not exist, and for an id that is missing or taken; Failure where a
     file of the same name is there.
     """
-    require_folder(content)
     prepared = declared(interface, content)
     has_faults = bool(prepared.problems or prepared.schemas.problems)
     named = document.kind_named(prepared.interface, kind, has_faults=has_faults)
-    there = document.existing(
-        content, prepared.interface, prepared.schemas, memory or Memory()
-    )
+    there = document.existing(content, prepared, memory or Memory())
     begun = document.new_document(prepared.interface, there, named, name)
     return document.write(content, begun)
 
@@ -77,7 +74,6 @@ def editor_schemas(
     folder's own schemas: where there are any, nothing is written. Raises Misuse where
     there is no such content folder, and Failure where settings.json is not plain JSON.
     """
-    require_folder(content)
     prepared = declared(interface, content)
     if problems := [*prepared.schemas.problems, *prepared.problems]:
         return [], problems

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.content.check.folder import CheckOptions
 from shopwindow.content.check.locating import Locator
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.reading import listing
@@ -44,21 +43,23 @@ def hold(
     digests: Mapping[str, str],
     declared: Declared,
     folder: Path,
-    options: CheckOptions,
+    memory: Memory,
+    most: int,
 ) -> None:
     """Raise ContractsBroken where a content breaks a contract, with every place.
 
     ``asking``: what the requests are answered from, and ``digests`` those of its
     indexes, by name. ``folder``: the content folder, with what it has ``declared``.
-    ``options``: those of its check; their memory has what the answers have read in an
-    earlier one, and ``most`` breaches are traced to their places.
+    ``memory`` has what the answers have read in an earlier check, and ``most`` breaches
+    are traced to their places.
     """
-    found = _breaches(asking, declared.schemas, digests, options.memory)
+    found = _breaches(asking, declared.schemas, digests, memory)
     if not found:
         return
     sources, _ = listing.scan(folder, declared.interface.kinds, declared.unread)
-    locator = Locator(folder, sources, declared.schemas)
-    traced = found[: options.most]
+    by_path = {source.path: source for source in sources}
+    locator = Locator(folder, by_path, declared.schemas)
+    traced = found[:most]
     listed = problems(traced, asking, locator)
     raise ContractsBroken(listed, len(found) - len(traced))
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content.check.folder import CheckOptions, files_of
+from shopwindow.content.check.folder import Check
 from shopwindow.content.check.memory import Memory
 from shopwindow.content.check.records import streamed
 from shopwindow.content.check.tree import Parsed
@@ -28,6 +28,7 @@ from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.slips import SKELETON_LINE
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
+from shopwindow.interface.declaring.collections import Declared
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Misuse, Pointer, suggestion
 from shopwindow.starter.skeleton import UNSTATED, Places, skeleton
@@ -121,13 +122,11 @@ class Existing:
         return merge(self.base(kind, extended, most - 1), value)
 
 
-def existing(
-    folder: Path, interface: Interface, schemas: Schemas, memory: Memory
-) -> Existing:
+def existing(folder: Path, declared: Declared, memory: Memory) -> Existing:
     """Return what a content folder holds. ``memory`` is that of the folder."""
-    sources, files = files_of(folder, schemas, interface, CheckOptions(memory=memory))
-    parsed = {file.source.path: file for file in files if not file.lost}
-    return Existing(folder, sources, schemas, parsed)
+    check = Check(folder, declared, memory=memory)
+    parsed = {file.source.path: file for file in check.files() if not file.lost}
+    return Existing(folder, check.sources, declared.schemas, parsed)
 
 
 # -- a new document ---------------------------------------------------------------------

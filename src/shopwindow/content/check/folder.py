@@ -27,8 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import KW_ONLY, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
@@ -93,33 +92,6 @@ class Checked:
     state: str = ""
 
 
-@dataclass(kw_only=True)
-class CheckOptions:
-    """How to check.
-
-    ``jobs``: how many processes share the work; None: one a processor. ``memory``: what
-    earlier checks of this folder have read. ``warns``: look for warnings and notices,
-    too; it takes longer than all else. ``released``: kind → identity → document of a
-    release to compare with; None: of none. ``most``: how many problems are listed one
-    by one. ``unsaved``: path → bytes that a YAML file would hold if they were written.
-    ``problems``: those of `collections.yaml`; ``unread``: the folders of collections
-    that are declared with faults. ``at``: the instant at which a window counts as past,
-    as `schedule.moment_of` reads it.
-    """
-
-    jobs: int | None = None
-    progress: Progress | None = None
-    memory: Memory = field(default_factory=Memory)
-    warns: bool = True
-    released: Mapping[str, Mapping[Any, Json]] | None = None
-    most: int = MAX_PROBLEMS
-    problems: Sequence[Problem] = ()
-    unread: Sequence[str] = ()
-    unsaved: Mapping[str, bytes] = field(default_factory=dict)
-    overlays: Sequence[Source] = ()
-    at: str | None = None
-
-
 class Checkable(Protocol):
     """What a check needs of an Interface.
 
@@ -140,75 +112,82 @@ class Checkable(Protocol):
     def cached(self) -> Collection[str]: ...
 
 
-def check(
-    folder: Path,
-    schemas: Schemas,
-    interface: Checkable,
-    options: CheckOptions | None = None,
-) -> Checked:
-    """Read everything below ``folder``, and return its documents or all that is wrong
-    with it.
+class Declared(Protocol):
+    """What a check holds a folder to: an Interface with the collections of the folder.
 
-    ``interface`` is an Interface; a Checkable is what a check needs of it.
+    ``problems``: those of `collections.yaml`; ``unread``: the folders of collections
+    that are declared with faults.
     """
-    return _Check(folder, schemas, interface, options or CheckOptions()).run()
+
+    @property
+    def interface(self) -> Checkable: ...
+
+    @property
+    def schemas(self) -> Schemas: ...
+
+    @property
+    def problems(self) -> Sequence[Problem]: ...
+
+    @property
+    def unread(self) -> Sequence[str]: ...
 
 
-def files_of(
-    folder: Path, schemas: Schemas, interface: Checkable, options: CheckOptions
-) -> tuple[list[Source], list[Parsed]]:
-    """Return all files of documents, and what those hold that are not streamed, whatever
-    is wrong with them.
+@dataclass
+class Check:
+    """One check: how it is done, what it reads, and what follows from all of it.
+
+    ``jobs``: how many processes share the work; None: one a processor. ``memory``: what
+    earlier checks of this folder have read. ``warns``: look for warnings and notices,
+    too; it takes longer than all else. ``released``: kind → identity → document of a
+    release to compare with; None: of none. ``most``: how many problems are listed one
+    by one. ``over``: files that are read in place of the folder's, or beside them.
+    ``at``: the instant at which a window counts as past, as `schedule.moment_of` reads
+    it.
     """
-    work = _Check(folder, schemas, interface, options)
-    _, names = work.reading.site()
-    return work.sources, work.read(names)
 
+    folder: Path
+    declared: Declared
+    _: KW_ONLY
+    jobs: int | None = None
+    progress: Progress | None = None
+    memory: Memory = field(default_factory=Memory)
+    warns: bool = True
+    released: Mapping[str, Mapping[Any, Json]] | None = None
+    most: int = MAX_PROBLEMS
+    over: Sequence[Source] = ()
+    at: str | None = None
 
-class _Check:
-    """One check: what has been read (`FolderReading`), and what follows from all of it."""
-
-    def __init__(
-        self,
-        folder: Path,
-        schemas: Schemas,
-        interface: Checkable,
-        options: CheckOptions,
-    ) -> None:
-        self.folder = folder
-        self.schemas = schemas
-        self.interface = interface
-        self.options = options
-        self.read_at = time.time_ns()
-        listed, unusable = listing.scan(folder, interface.kinds, options.unread)
-        self.sources = [
-            source.with_unsaved(options.unsaved[source.path])
-            if source.path in options.unsaved
-            else source
-            for source in listed
-        ]
-        self.sources += options.overlays
-        self.by_path = {source.path: source for source in self.sources}
-        self.reading = FolderReading(folder, self.sources, interface.kinds, schemas)
-        self.reading.problems += (*schemas.problems, *options.problems, *unusable)
+    def __post_init__(self) -> None:
+        declared, self.read_at, self.key = self.declared, time.time_ns(), ""
+        self.interface, self.schemas = declared.interface, declared.schemas
+        kinds = self.interface.kinds
+        listed, unusable = listing.scan(self.folder, kinds, declared.unread)
+        self.by_path = {source.path: source for source in (*listed, *self.over)}
+        self.sources = list(self.by_path.values())
+        self.reading = FolderReading(self.folder, self.by_path, kinds, self.schemas)
+        self.reading.problems += (
+            *self.schemas.problems,
+            *declared.problems,
+            *unusable,
+        )
         self.locator = self.reading.locator
-        self.key = ""
 
     def run(self) -> Checked:
+        """Return the documents of the folder, or all that is wrong with it."""
         reading, kinds = self.reading, self.interface.kinds
         site_document, names = reading.site()
         documents = reading.documents(site_document, names, self.read(names))
         read = Case(documents, kinds, reading.broken, reading.incomplete_kinds)
         case = resolved(read)
         state = self._state()
-        if not state or state != self.options.memory.noted(SOUND):
+        if not state or state != self.memory.noted(SOUND):
             reading.findings += engine_rules.findings(case, self.interface.rules)
             reading.findings += engine_rules.lifetimes(case, self.interface.cached)
         reports = [
             self._streamed(index, names, case) for index in self.interface.indexes
         ]
         problems, unlisted = self._problems(case, reports)
-        most = self.options.most
+        most = self.most
         more = sum(report.more for report in reports) + unlisted
         checked = Checked(
             documents=None if problems[:most] else case.documents,
@@ -218,7 +197,7 @@ class _Check:
             at_least=reading.at_least or any(report.at_least for report in reports),
             state=state,
         )
-        if self.options.warns:
+        if self.warns:
             warnings = self._warnings(case, reports, is_sound=not problems)
             checked.warnings = [
                 self.locator.described(warning) for warning in warnings[:most]
@@ -236,6 +215,12 @@ class _Check:
 
     # -- reading -----------------------------------------------------------------------
 
+    def files(self) -> list[Parsed]:
+        """Return what the files of documents hold that are not streamed, whatever is
+        wrong with them.
+        """
+        return self.read(self.reading.site()[1])
+
     def read(self, names: expressions.Names | None) -> list[Parsed]:
         """Read every other file, or remember what an earlier check has read.
 
@@ -248,20 +233,17 @@ class _Check:
             for source in self.sources
             if source.kind is not SITE and not source.kind.streamed
         ]
-        if names is None:
-            return self._read_files(sources, names)
-        memory = self.options.memory
-        state = [memory.program, self.schemas.digest, sorted(names.items())]
-        self.key = sha256(orjson.dumps(state)).hexdigest()
-        return memory.read(
-            sources, self.key, lambda files: self._read_files(files, names)
-        )
 
-    def _read_files(
-        self, sources: list[Source], names: expressions.Names | None
-    ) -> list[Parsed]:
-        jobs, progress = self.options.jobs, self.options.progress
-        return tree.read(self.folder, sources, names, self.schemas, jobs, progress)
+        def fresh(files: list[Source]) -> list[Parsed]:
+            return tree.read(
+                self.folder, files, names, self.schemas, self.jobs, self.progress
+            )
+
+        if names is None:
+            return fresh(sources)
+        state = [self.memory.program, self.schemas.digest, sorted(names.items())]
+        self.key = sha256(orjson.dumps(state)).hexdigest()
+        return self.memory.read(sources, self.key, fresh)
 
     def _streamed(
         self, index: Feeds, names: expressions.Names | None, case: Case
@@ -271,16 +253,15 @@ class _Check:
         Where it can be built, its feeds are added to the documents.
         """
         kinds = {kind.name for kind in index.kinds}
-        options = self.options
         beside = Unstreamed(
             folder=self.folder,
             schemas=self.schemas,
             names=names,
             case=case,
-            limit=options.most,
-            jobs=options.jobs,
-            progress=options.progress,
-            memory=options.memory,
+            limit=self.most,
+            jobs=self.jobs,
+            progress=self.progress,
+            memory=self.memory,
         )
         sources = [source for source in self.sources if source.kind.name in kinds]
         feeds, report = index.check(sources, beside)
@@ -323,8 +304,8 @@ class _Check:
         ``is_sound``: there are no problems. Where there are, rules leave out parts of
         documents, and comments may seem to silence nothing.
         """
-        case.moment = self._moment(case)
-        case.released = self.options.released or {}
+        case.moment = schedule.moment_of(self.at, case.zone) if case.zone else None
+        case.released = self.released or {}
         rules = self.interface.rules
         findings = list(engine_rules.findings(case, rules, Level.WARNING))
         findings += near_names(case, self.schemas)
@@ -351,12 +332,6 @@ class _Check:
                     yield from slips.skeleton(
                         source.path, text_of(self.folder, source).text
                     )
-
-    def _moment(self, case: Case) -> datetime | None:
-        """Return the instant of this check; None where there is no time zone to read it
-        in.
-        """
-        return schedule.moment_of(self.options.at, case.zone) if case.zone else None
 
     def _grouped(
         self, problems: list[Problem], reports: Sequence[FeedReport], case: Case
@@ -390,7 +365,7 @@ class _Check:
             for id in kind.ids
         }
         former = [
-            *gone.of_release(self.options.released or {}, kinds),
+            *gone.of_release(self.released or {}, kinds),
             *gone.of_last_commit(self.folder, self.interface.kinds),
         ]
         return [

@@ -6,7 +6,7 @@ several documents together is not seen here (`folder`).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,7 +56,7 @@ class FolderReading:
     def __init__(
         self,
         folder: Path,
-        sources: Sequence[Source],
+        by_path: Mapping[str, Source],
         kinds: Sequence[Kind],
         schemas: Schemas,
     ) -> None:
@@ -68,9 +68,9 @@ class FolderReading:
         self.recognized: LineGroups = {}
         self.at_least = False
         self.allowed: dict[str, Sequence[AllowComment]] = {}
-        self.locator = Locator(folder, sources, schemas)
+        self.locator = Locator(folder, by_path, schemas)
         self._folder = folder
-        self._by_path = {source.path: source for source in sources}
+        self._by_path = by_path
         self._kinds = kinds
         self._by_name = {kind.name: kind for kind in (SITE, *kinds)}
         self._schemas = schemas

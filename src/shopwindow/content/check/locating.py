@@ -11,7 +11,7 @@ a list they start with the document's number (`Layer.in_file`).
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,12 +47,12 @@ class Locator:
     """
 
     def __init__(
-        self, folder: Path, sources: Iterable[Source], schemas: Schemas
+        self, folder: Path, by_path: Mapping[str, Source], schemas: Schemas
     ) -> None:
         self.flaws: dict[tuple[str, int | None], list[Finding]] = {}
         self.unrendered: dict[str, set[Pointer]] = {}
         self.users: dict[str, set[str]] = {}
-        self.files = Files(folder, {source.path: source for source in sources})
+        self.files = Files(folder, by_path)
         self._schemas = schemas
 
     def flaws_of(self, document: Document) -> list[Finding]:

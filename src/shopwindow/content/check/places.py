@@ -35,7 +35,7 @@ class Files:
     """
 
     folder: Path
-    sources: dict[str, Source]
+    sources: Mapping[str, Source]
     _texts: dict[str, YamlText] = field(default_factory=dict)
 
     def spot(self, layer: Layer, pointer: Pointer) -> Spot | None:

@@ -1,7 +1,7 @@
 """Fixes the problems of a content folder, as far as that is certain.
 
 How this works, in rounds: every fix of the last check is put into the texts in memory,
-and the folder is checked again as if they were written (`CheckOptions.unsaved`). A fix
+and the folder is checked again as if they were written (`Check.over`). A fix
 whose problem remains, or whose value is refused at its new place, is taken out. A round
 may uncover other problems: a tab hides the rest of its file. So the rounds go on until
 none has a fix. Nothing is written here.
