@@ -55,10 +55,9 @@ class Unstreamed:
         Returns None where some file or some document's property could not be read: a
         reference may then name a value that is there all the same.
         """
-        documents = self.case.having(kind, (name,))
-        unread = kind in self.case.unknown
-        if unread or len(documents) < len(self.case.having(kind)):
+        if not self.case.is_complete(kind, (name,)):
             return None
+        documents = self.case.having(kind, (name,))
         return frozenset(document.value[name] for document in documents)
 
 

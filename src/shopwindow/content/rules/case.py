@@ -113,6 +113,14 @@ class Case:
             self._unsound[id(document)] = _Unsound(findings)
         return self._unsound[id(document)].allows(part)
 
+    def is_complete(self, kind: str, *parts: Pointer) -> bool:
+        """Return whether every document of a kind could be read, with sound ``parts``.
+
+        Otherwise a value that no document has may be that of one that could not.
+        """
+        are_sound = len(self.having(kind, *parts)) == len(self.having(kind))
+        return are_sound and kind not in self.unknown
+
     def at(self, document: Document, part: Pointer) -> Any:
         """Return a part of a document, or None where there is none."""
         try:
@@ -146,9 +154,7 @@ class Case:
         value = self.at(document, part)
         if not isinstance(value, dict):
             return None
-        findings = self.findings.get(id(document))
-        if not findings:
-            return list(value)
+        findings = self.findings.get(id(document), ())
         missing = [
             finding.missing
             for finding in findings

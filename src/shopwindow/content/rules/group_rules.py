@@ -8,7 +8,7 @@ from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding, listing_of
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.rules.case import Case, RuleFindings
-from shopwindow.content.rules.resolving import groupable
+from shopwindow.content.rules.resolving import grouped_by
 from shopwindow.problems import Pointer, nearest
 
 
@@ -19,17 +19,11 @@ def site_groups(case: Case) -> RuleFindings:
     for kind in case.kinds:
         for site in case.having("site") if kind.groups else ():
             entries = case.entries(site, (groups.grouping_of(kind).setting,))
-            if entries and _is_complete(case, kind):
+            if entries and case.is_complete(kind.name, *grouped_by(kind)):
                 members = _MembersByKey(kind, case.having(kind.name))
                 for name, group in entries:
                     for finding in members.findings(name, group):
                         yield site, finding
-
-
-def _is_complete(case: Case, kind: Kind) -> bool:
-    """Return whether it is certain of every document of a kind in which groups it is."""
-    every = len(groupable(case, kind)) == len(case.having(kind.name))
-    return every and kind.name not in case.unknown
 
 
 class _MembersByKey:

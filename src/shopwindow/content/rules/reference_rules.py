@@ -1,8 +1,9 @@
 """Rules about references: what they name exists, and is live as long as who names it."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache, partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,43 +15,17 @@ from shopwindow.content.kinds import EACH, KEY, Kind, Reference, Selection, valu
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.problems import Pointer, nearest
 
+Targets = Callable[[str, str], tuple[Mapping[Any, list[Window]], bool]]
+"""Returns the windows of the documents of a kind, by the value of one property, and
+whether these are all values.
+"""
 
-class _Targets:
-    """When the documents are live that references may name, by kind, property and
-    value.
-    """
 
-    def __init__(self, case: Case) -> None:
-        self._case = case
-        self._windows: dict[tuple[str, str], dict[Any, list[Window]]] = {}
-        self._unknown: set[tuple[str, str]] = set()
-
-    def windows(self, kind: str, name: str) -> dict[Any, list[Window]]:
-        """Return the windows of the documents of a kind, by the value of one property."""
-        key = kind, name
-        if key not in self._windows:
-            self._windows[key] = self._collect(kind, name)
-        return self._windows[key]
-
-    def complete(self, kind: str, name: str) -> bool:
-        """Return whether every document of the kind could be read.
-
-        Otherwise a value that no document has may be that of one that could not.
-        """
-        self.windows(kind, name)
-        return (kind, name) not in self._unknown
-
-    def _collect(self, kind: str, name: str) -> dict[Any, list[Window]]:
-        windows: dict[Any, list[Window]] = defaultdict(list)
-        if kind in self._case.unknown:
-            self._unknown.add((kind, name))
-        for document in self._case.having(kind):
-            if self._case.sound(document, (name,)):
-                window = self._case.window(document) or ALWAYS
-                windows[document.value[name]].append(window)
-            else:  # any value may be that of this document
-                self._unknown.add((kind, name))
-        return windows
+def _targets(case: Case, kind: str, name: str) -> tuple[dict[Any, list[Window]], bool]:
+    windows: dict[Any, list[Window]] = defaultdict(list)
+    for document in case.having(kind, (name,)):
+        windows[document.value[name]].append(case.window(document) or ALWAYS)
+    return windows, case.is_complete(kind, (name,))
 
 
 def references(case: Case) -> RuleFindings:
@@ -61,7 +36,7 @@ def references(case: Case) -> RuleFindings:
     time. A document that names a group is for whichever members are live: it must only
     meet one of them at some time.
     """
-    targets = _Targets(case)
+    targets = cache(partial(_targets, case))
     kinds = {kind.name: kind for kind in case.kinds if not kind.streamed}
     for kind in kinds.values():
         by_target: dict[str, list[Reference]] = defaultdict(list)
@@ -82,14 +57,14 @@ def _of_document(
     target: Kind,
     references: list[Reference],
     selections: Sequence[Selection],
-    targets: _Targets,
+    targets: Targets,
 ) -> RuleFindings:
     """Check all references of one document to one kind."""
     windows: list[Window] = []
     intact, has_findings = True, id(document) in case.findings
     for reference in references:
         name = reference.property or str(target.identity)
-        there = targets.windows(target.name, name)
+        there, are_all = targets(target.name, name)
         if has_findings and not case.sound(document, _fixed(reference.pointer)):
             intact = False
         for pointer, value in _values(case, document, reference.pointer):
@@ -97,7 +72,7 @@ def _of_document(
                 windows += there[value]
                 continue
             intact = False
-            if targets.complete(target.name, name):
+            if are_all:
                 yield document, _absent(pointer, target, name, value, there)
 
     live = case.window(document)

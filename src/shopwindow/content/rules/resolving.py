@@ -44,14 +44,14 @@ def groups_of(case: Case, kind: Kind) -> Groups | None:
     grouping = groups.grouping_of(kind)
     for site in case.having("site"):
         entries = dict(case.entries(site, (grouping.setting,)))
-        return Groups(kind, entries, groupable(case, kind))
+        return Groups(kind, entries, case.having(kind.name, *grouped_by(kind)))
     return None
 
 
-def groupable(case: Case, kind: Kind) -> list[Document]:
-    """Return the documents of a kind of which it is certain what groups they are in."""
+def grouped_by(kind: Kind) -> list[Pointer]:
+    """Return the parts of a kind's documents that say what groups they are in."""
     parts = {pointer[:1] for _, pointer in groups.grouping_of(kind).properties}
-    return case.having(kind.name, (str(kind.identity),), *sorted(parts))
+    return [(str(kind.identity),), *sorted(parts)]
 
 
 class _Resolving:

@@ -167,10 +167,7 @@ class Schemas:
         """
         if state in self._derived:
             return self._derived[state]
-        more = Schemas(())
-        more._files = self._files | {
-            name: {**schema, "$id": BASE + name} for name, schema in files.items()
-        }
+        more = schemas_of({**self._files, **files})
         more._written = self._written | {name: more._files[name] for name in files}
         more._above, more._opened = self._above, self._opened
         more.problems = self.problems
@@ -311,20 +308,6 @@ class Schemas:
         place = self.shape(name).at(pointer)
         return place is not None and self.levels(name)[0].would_do(place, value)
 
-    def explained(
-        self, name: str, value: Json, written: NumberAt = lambda pointer: None
-    ) -> Iterator[tuple[Any, Finding]]:
-        """Yield what jsonschema-rs refuses in a value by one schema, in our words.
-
-        Each Finding has the error with it, which knows the way to the keyword. The
-        schema below, on top of which this one may stand, is not regarded.
-        """
-        for error in self.validator(name).iter_errors(value):
-            for finding in explained(
-                error, value, self._schema_at, self.shape(name), written, self.would_do
-            ):
-                yield error, finding
-
     def would_do(self, place: Shape, value: Json) -> bool:
         """Return whether a place of a schema admits a value."""
         if place.validator is None:
@@ -335,9 +318,15 @@ class Schemas:
         self, name: str, value: Json, limit: int | None, written: NumberAt
     ) -> list[Finding]:
         """Return what is wrong by this schema, without regard to the one below it."""
-        numbers = fractions(self.shape(name), value, (), written)
-        with_fraction = list(islice(numbers, limit))
-        refused = (finding for _, finding in self.explained(name, value, written))
+        shape = self.shape(name)
+        with_fraction = list(islice(fractions(shape, value, (), written), limit))
+        refused = (
+            finding
+            for error in self.validator(name).iter_errors(value)
+            for finding in explained(
+                error, value, self._schema_at, shape, written, self.would_do
+            )
+        )
         # Of two keywords that want the same at one place, the first speaks.
         found = [*with_fraction, *islice(refused, limit)]
         if limit is not None and len(found) >= limit:
