@@ -9,6 +9,7 @@ import pytest
 
 from facts.conformance import AT, documents
 from facts.conformance_catalog import BLACK, RED, table
+from harness.answers import decoded
 from harness.catalogs import indexed
 from harness.content import live, write_files
 from harness.program import Content, Schemas
@@ -33,7 +34,7 @@ def said(content: Content, schemas: Schemas, target: str, accept: str) -> Json:
     """What an answer in a format says, decoded with its schema."""
     path, _, query = target.partition("?")
     call = bind(Request(path, query, {"accept": accept}), "phone", INTERFACE)
-    return call.format.decode(answer(call, content, schemas).body, schemas.shape(call.operation.schema))
+    return decoded(call.format, answer(call, content, schemas).body, schemas.shape(call.operation.schema))
 
 
 # -- a path is read ----------------------------------------------------------------------------------------------

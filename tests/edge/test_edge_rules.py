@@ -16,7 +16,7 @@ from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import APPLICATION, FileTarget, Rules, digest, rules
 from shopwindow.interface.declaring.collections import schemas_with
 from shopwindow.interface.declaring.operation import Call, FromContent
-from shopwindow.interface.formats import RESPONSE_FORMATS, negotiate
+from shopwindow.interface.formats import RESPONSE_FORMATS, accepted_formats
 from shopwindow.interface.request import Request
 from shopwindow.interface.requests.bind import bind
 from shopwindow.interface.requests.call import make
@@ -134,7 +134,7 @@ def test_a_format_is_what_negotiation_says(content: Content) -> None:
     ).items()
     for value, name in accepts:
         for spelt in (value, value.upper(), value.title()):  # nginx compares without case
-            format = negotiate(spelt)
+            format = accepted_formats(spelt).answer
             assert format is not None
             assert format.name == name
 

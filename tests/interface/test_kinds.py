@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from harness.answers import decoded
 from harness.program import Schemas
 from shopwindow.catalog.operations.parameters import FacetValues, IdsSelected, IdsWithMask, Phrase, Ranges, ZipCode
 from shopwindow.interface.answering.answer import refuse
@@ -238,6 +239,6 @@ def test_what_may_be_a_day_or_an_instant_is_told_as_one_type() -> None:
 def test_what_xml_cannot_hold_is_told_as_a_replacement_in_both_formats(char: str, schemas: Schemas) -> None:
     refusal = Refusal("invalid", (Fault("x", f"must be a, not {char}"), Fault("y", "\t\n\r\x85\u2028 \U0010ffff")))
     shape = schemas.shape("responses/error.json")
-    told = [format.decode(refuse(refusal, format, schemas).body, shape) for format in RESPONSE_FORMATS]
+    told = [decoded(format, refuse(refusal, format, schemas).body, shape) for format in RESPONSE_FORMATS]
     details = ["x: must be a, not \ufffd", "y: \t\n\r\x85\u2028 \U0010ffff"]
     assert [each["errorDetail"] for each in told] == [details, details]

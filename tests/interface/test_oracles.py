@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from harness.answers import decoded
 from harness.content import Json, app, as_content, coupon, event, examples, promotion, site, store
 from harness.program import Content, program_schemas
 from shopwindow.interface.answering.answer import answer
@@ -42,7 +43,7 @@ def asked(live: Content, path: str, **parameters: str | None) -> Json:
         call = bind(Request(path, query, {"accept": format.media_type}), "phone", INTERFACE)
         body = answer(call, live, SCHEMAS).body
         shape = SCHEMAS.shape(call.operation.schema)
-        values.append(format.decode(body, shape, call.operation.items, call["_fields"] if has_fields(call) else None))
+        values.append(decoded(format, body, shape, call.operation.items, call["_fields"] if has_fields(call) else None))
     assert values[0] == values[1]
     return values[0]
 

@@ -48,8 +48,8 @@ MUTANTS = (
     ),
     Mutant(
         "interface/formats.py",
-        "return max(matching)[1] if matching",
-        "return min(matching)[1] if matching",
+        'matching = (media_type, f"{kind}/*", _ANY)',
+        'matching = (_ANY, f"{kind}/*", media_type)',
         "tests/interface/test_negotiation.py::test_accept_decides_the_format",
     ),
     Mutant(

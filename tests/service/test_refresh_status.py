@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from facts.conformance import AT, KEY, PHONE, documents
+from harness.answers import decoded
 from harness.content import edit, write_files
 from harness.program import Application, Schemas, build, built, called, current, served
 from shopwindow.interface.formats import RESPONSE_FORMATS
@@ -38,7 +39,7 @@ def told(asked: Application, schemas: Schemas) -> Json:
     for format in RESPONSE_FORMATS:
         came = called(asked, "/v3/job/refreshjobstatus", {KEY: PHONE, "accept": format.media_type})
         assert (came.status, came.headers["cache-control"]) == (200, "no-store")
-        values.append(format.decode(came.body, schemas.shape(SCHEMA)))
+        values.append(decoded(format, came.body, schemas.shape(SCHEMA)))
     assert values[0] == values[1]
     assert schemas.valid(SCHEMA, values[0])
     return values[0]

@@ -40,7 +40,7 @@ from shopwindow.interface.answering.answer import (
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.kinds import MAX_ID, Words
 from shopwindow.interface.declaring.operation import Arguments, Call, Operation
-from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, negotiate
+from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, accepted_formats
 from shopwindow.interface.requests.call import make
 from shopwindow.problems import Fault, Refusal
 
@@ -209,7 +209,9 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
             (format.name, format.media_type) for format in RESPONSE_FORMATS
         ),
         accepts=tuple(  # as the service does
-            (value, format.name) for value in ACCEPTS if (format := negotiate(value))
+            (value, format.name)
+            for value in ACCEPTS
+            if (format := accepted_formats(value).answer)
         ),
         applications=tuple(
             (name, tuple(sorted(digests))) for name, digests in applications

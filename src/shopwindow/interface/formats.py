@@ -2,28 +2,24 @@
 
 JSON and XML are encodings of one JSON value. In XML a key becomes an element, and an
 array repeats its element; the schema decides only the name of the root. XML has no
-types and no arrays, so reading it back takes a Shape, which is what a schema says of
+types and no arrays, so reading a request takes a Shape, which is what a schema says of
 types.
 """
 
 import gc
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import orjson
 
 from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json
 from shopwindow.content.schemas.shape import Shape
-from shopwindow.interface.fields import Mask
 
 GENERAL_ROOT = "response"
 """The root element of an answer that is not one object with a name (`root_name`)."""
-
-Path = tuple[str, ...]
-"""Keys from the root of a value to its items, as Operation.items has them."""
 
 _XSI = "{http://www.w3.org/2001/XMLSchema-instance}"
 """The namespace of attributes by which libraries note an element's type, or that it is
@@ -35,38 +31,26 @@ _XML_SPACE = " \t\r\n"
 
 
 class Undecodable(ValueError):
-    """Bytes do not follow the format, or their value does not have the shape."""
+    """A request's body does not follow the format, or its value lacks the shape."""
 
 
 @dataclass(frozen=True)
 class Format:
     """A format of responses and request bodies.
 
-    ``encode(value, shape)`` returns the bytes of a response. ``decode(bytes, shape,
-    items, mask)`` returns their value; ``items`` and ``mask`` say which fields of which
-    items a masked response has (Operation.items, `_fields`). ``read(bytes, shape)``
+    ``encode(value, shape)`` returns the bytes of a response. ``read(bytes, shape)``
     returns the value of a request's body, in which a text may still stand where another
-    type is required: the check of the body reports that. ``decode`` and ``read`` raise
-    Undecodable.
+    type is required: the check of the body reports that. It raises Undecodable.
     """
 
     name: str
     media_type: str
     encode: Callable[[Json, Shape], bytes]
-    decode: "Decode"
     read: Callable[[bytes, Shape], Json]
 
     @property
     def extension(self) -> str:
         return f".{self.name}"
-
-
-class Decode(Protocol):
-    """The type of Format.decode."""
-
-    def __call__(
-        self, data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None
-    ) -> Json: ...
 
 
 # -- JSON ------------------------------------------------------------------------------
@@ -76,16 +60,7 @@ def _json(value: Json, shape: Shape) -> bytes:
     return orjson.dumps(value)
 
 
-def _from_json(
-    data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None
-) -> Json:
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise Undecodable(f"no JSON: {error}") from None
-
-
-def _request_from_json(data: bytes, shape: Shape) -> Json:
+def _from_json(data: bytes, shape: Shape) -> Json:
     """Return the value of a request's JSON body.
 
     A byte order mark before it means nothing (RFC 8259 §8.1); writers of Windows put it
@@ -97,7 +72,9 @@ def _request_from_json(data: bytes, shape: Shape) -> Json:
     is_collecting = gc.isenabled()
     gc.disable()
     try:
-        return _from_json(data.removeprefix(BYTE_ORDER_MARK), shape)
+        return orjson.loads(data.removeprefix(BYTE_ORDER_MARK))
+    except orjson.JSONDecodeError as error:
+        raise Undecodable(f"no JSON: {error}") from None
     finally:
         if is_collecting:
             gc.enable()
@@ -182,44 +159,23 @@ def _leaf(name: str, value: Json) -> str:
     return f"<{name}>{value}</{name}>"
 
 
-def _from_xml(
-    data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None
-) -> Json:
-    root, name = _tree(data), root_name(shape)
-    if _local(root.tag) != name:
-        raise Undecodable(f"the root element is <{_local(root.tag)}>, not <{name}>")
-    if name == GENERAL_ROOT:
-        return _read(root, shape, items, mask)
-    inner = shape.property(name)
-    return {name: _read(root, inner, items[1:], mask)} if inner else {}
-
-
-def _request_from_xml(data: bytes, shape: Shape) -> Json:
+def _from_xml(data: bytes, shape: Shape) -> Json:
     """Return the value of a request's XML body.
 
     The root element is the schema's only property, or an element of any name that
     contains all properties. Comments, processing instructions and attributes of `xsi`
     mean nothing (interface W1.4): libraries add them by themselves.
     """
-    root, names = _tree(data, strict=False), shape.properties
-    inner = shape.property(names[0]) if len(names) == 1 else None
-    if inner is None or _local(root.tag) != names[0]:
-        return _read(root, shape, (), None, strict=False)
-    if inner.type == "object":
-        return {names[0]: _read(root, inner, (), None, strict=False)}
-    if inner.type != "array":
-        return _read(root, shape, (), None, strict=False)
-    if inner.items is None:
-        return {names[0]: []}
-    return {names[0]: [_read(root, inner.items, (), None, strict=False)]}
+    root = _tree(data)
+    if shape.properties == (_local(root.tag),):
+        return _properties([root], shape, "the body")
+    return _read(root, shape)
 
 
-def _tree(data: bytes, *, strict: bool = True) -> Any:
+def _tree(data: bytes) -> Any:
     """Parse XML and return its root element.
 
-    With ``strict`` False, comments and processing instructions are left out. Raises
-    Undecodable where the text is no XML, has a document type declaration, or has a
-    comment or a processing instruction beside the root.
+    Raises Undecodable where the text is no XML, or has a document type declaration.
     """
     from lxml import etree
 
@@ -230,8 +186,8 @@ def _tree(data: bytes, *, strict: bool = True) -> Any:
         no_network=True,
         huge_tree=False,
         remove_blank_text=False,
-        remove_comments=not strict,
-        remove_pis=not strict,
+        remove_comments=True,
+        remove_pis=True,
     )
     try:
         root: Any = etree.fromstring(data, parser)
@@ -239,10 +195,6 @@ def _tree(data: bytes, *, strict: bool = True) -> Any:
         raise Undecodable(f"no XML: {error.msg}") from None
     if root.getroottree().docinfo.doctype:
         raise Undecodable("a document type declaration, which is not allowed")
-    for _ in (*root.itersiblings(preceding=True), *root.itersiblings()):
-        raise Undecodable(
-            "a comment or a processing instruction beside the root element, which is not allowed"
-        )
     return root
 
 
@@ -254,107 +206,64 @@ def _local(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def _read(
-    element: Any, shape: Shape, items: Path, mask: Mask | None, *, strict: bool = True
-) -> Json:
-    """Return the value of an element by its shape.
-
-    ``items`` is what remains of the path to the items; once it is empty, ``mask``
-    applies. With ``strict`` False, text that is not of the shape's type stays text, no
-    empty array is added, and attributes of `xsi` are ignored; more items than the
-    schema allows are not read.
-    """
-    attributes = element.attrib
-    if attributes and not strict:
-        attributes = [name for name in attributes if not name.startswith(_XSI)]
-    if attributes:
+def _read(element: Any, shape: Shape) -> Json:
+    """Return the value of an element by its shape."""
+    if any(not name.startswith(_XSI) for name in element.attrib):
         raise Undecodable(f"<{element.tag}> has attributes, which are not allowed")
     if shape.type == "object":
-        return _read_object(element, shape, items, mask, strict=strict)
+        around = (element.text, *(child.tail for child in element))
+        if any(text and text.strip(_XML_SPACE) for text in around):
+            raise Undecodable(f"<{element.tag}> holds text beside elements")
+        return _properties(element, shape, f"<{element.tag}>")
     if len(element):
         raise Undecodable(
-            f"<{element.tag}> holds elements or comments where {shape.type} is expected"
+            f"<{element.tag}> holds elements where {shape.type} is expected"
         )
     text = element.text or ""
-    if shape.type == "string":
-        return text
-    return _scalar(text, shape.type, element.tag, strict=strict)
+    return text if shape.type == "string" else _scalar(text, shape.type)
 
 
-def _scalar(text: str, kind: str, tag: str, *, strict: bool) -> Json:
-    """Return the boolean or number that a text stands for; ``kind`` is its type."""
+def _scalar(text: str, kind: str) -> Json:
+    """Return the boolean or number that a text stands for; ``kind`` is its type. A text
+    that is none stays.
+    """
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
-        value = None
+        return text
     allowed = {"boolean": (bool,), "integer": (int,), "number": (int, float)}[kind]
     is_allowed = value.__class__ in allowed  # True is an int, too, by isinstance
-    if is_allowed:
-        return value
-    if not strict:
-        return text
-    raise Undecodable(f"<{tag}> holds {text[:40]!r}, not {kind}")
+    return value if is_allowed else text
 
 
-def _read_object(
-    element: Any, shape: Shape, items: Path, mask: Mask | None, *, strict: bool
-) -> dict[str, Json]:
-    if (element.text or "").strip(_XML_SPACE):
-        raise Undecodable(f"<{element.tag}> holds text beside elements")
+def _properties(elements: Iterable[Any], shape: Shape, where: str) -> dict[str, Json]:
+    """Return the object whose properties are elements. ``where``: what holds them.
+
+    More items of an array than the schema allows are not read.
+    """
     value: dict[str, Json] = {}
-    fields = dict(mask) if mask is not None and not items else None
-    for child in element:
-        if not isinstance(child.tag, str):
-            raise Undecodable(
-                f"<{element.tag}> holds a comment or a processing instruction"
-            )
-        if (child.tail or "").strip(_XML_SPACE):
-            raise Undecodable(f"<{element.tag}> holds text beside elements")
-        name = _local(child.tag)
+    for element in elements:
+        name = _local(element.tag)
         inner = shape.property(name)
         if inner is None:
-            raise Undecodable(
-                f"<{element.tag}> holds <{name}>, which is not known here"
-            )
-        below: tuple[Path, Mask | None] = (), None
-        if fields is not None:
-            below = (), fields.get(name)
-        elif items[:1] == (name,):
-            below = items[1:], mask
+            raise Undecodable(f"{where} holds <{name}>, which is not known here")
         if inner.type == "array":
-            if inner.items is not None:
-                listed = value.setdefault(name, [])
-                most = None if strict else inner.keyword("maxItems")
-                if most is not None and len(listed) == most:
-                    raise Undecodable(
-                        f"<{element.tag}> holds more than {most} of <{name}>"
-                    )
-                listed.append(_read(child, inner.items, *below, strict=strict))
+            if inner.items is None:
+                continue
+            listed = value.setdefault(name, [])
+            most = inner.keyword("maxItems")
+            if most is not None and len(listed) == most:
+                raise Undecodable(f"{where} holds more than {most} of <{name}>")
+            listed.append(_read(element, inner.items))
         elif name in value:
-            raise Undecodable(f"<{element.tag}> holds <{name}> twice")
+            raise Undecodable(f"{where} holds <{name}> twice")
         else:
-            value[name] = _read(child, inner, *below, strict=strict)
-    if strict:
-        _add_empty_arrays(value, shape, fields)
+            value[name] = _read(element, inner)
     return value
 
 
-def _add_empty_arrays(
-    value: dict[str, Json], shape: Shape, fields: Mapping[str, Any] | None
-) -> None:
-    """Add the empty arrays that a schema requires, for which XML has no element.
-
-    ``fields``: those that a mask selects; None: there is no mask.
-    """
-    for name in shape.required:
-        required = shape.property(name)
-        missing = name not in value and (fields is None or name in fields)
-        if missing and required is not None and required.type == "array":
-            value[name] = []
-
-
-JSON = Format("json", "application/json", _json, _from_json, _request_from_json)
-XML = Format("xml", "application/xml", _xml, _from_xml, _request_from_xml)
+JSON = Format("json", "application/json", _json, _from_json)
+XML = Format("xml", "application/xml", _xml, _from_xml)
 RESPONSE_FORMATS = (JSON, XML)
 MEDIA_TYPES = " or ".join(format.media_type for format in RESPONSE_FORMATS)
 
@@ -363,14 +272,14 @@ SCRIPTS = ("application/javascript", "text/javascript", "application/x-javascrip
 has all three.
 """
 
+TEXT_XML = "text/xml"
+"""What clients call XML beside its own media type (RFC 7303 §9.2)."""
+
 REQUEST_FORMATS: Mapping[str, Format] = {
     **{format.media_type: format for format in RESPONSE_FORMATS},
-    "text/xml": XML,  # RFC 7303 §9.2: an alias
+    TEXT_XML: XML,
 }
 """The formats of bodies by their media types."""
-
-OTHER_XML = ["text", "xml"]
-"""What clients call XML beside its own media type (RFC 7303 §9.2)."""
 
 # -- for people to read ----------------------------------------------------------------
 
@@ -405,10 +314,13 @@ Each space can be matched in one way only. So no header, however long, makes the
 expression backtrack.
 """
 _MEDIA_RANGE = re.compile(
-    rf"({_HTTP_TOKEN})/({_HTTP_TOKEN})((?:{_PARAMETER})*)", re.ASCII
+    rf"(\*|{_HTTP_TOKEN}/{_HTTP_TOKEN})((?:{_PARAMETER})*)", re.ASCII
 )
+"""A media range (RFC 9110 §12.5.1); Java sends `*; q=.2`, which means `*/*`."""
 _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII)
 """The weight of a media range (RFC 9110 §12.4.2), or one such as Java's `.2`."""
+
+_ANY = "*/*"
 
 
 class AcceptedFormats(NamedTuple):
@@ -433,72 +345,59 @@ class AcceptedFormats(NamedTuple):
 
 @lru_cache(maxsize=256)
 def accepted_formats(accept: str | None) -> AcceptedFormats:
-    """Return what an Accept header gets; None: there is no such header.
-
-    The cache pays because clients send the same few headers again and again.
-    """
-    formats = negotiate(accept), negotiate(accept, script=True)
-    name = " ".join(format.name if format else "-" for format in formats)
-    return AcceptedFormats(*formats, name)
-
-
-def negotiate(accept: str | None, *, script: bool = False) -> Format | None:
-    """Return the format that an Accept header prefers (RFC 9110 §12.5.1).
+    """Return what an Accept header prefers (RFC 9110 §12.5.1); None: there is no such
+    header.
 
     It is JSON where the header is missing, malformed or `*/*`, or weighs both formats
-    equally. Returns None where the header admits neither. ``script``: the answer calls
-    a function with its JSON, so a range that admits scripts admits JSON.
+    equally. A range that admits scripts admits JSON that a function is called with. The
+    cache pays because clients send the same few headers again and again.
     """
-    ranges = _ranges(accept)
-    if not ranges:
-        return JSON
-    best: tuple[float, Format] | None = None
-    for candidate in RESPONSE_FORMATS:
-        quality = _quality(candidate.media_type, ranges)
-        if candidate is XML:  # by its other name alone: text/* asks for a page
-            weights = [weight for *name, weight in ranges if name == OTHER_XML]
-            quality = max([quality, *weights])
-        if script and candidate is JSON:
-            of_scripts = [_quality(media_type, ranges) for media_type in SCRIPTS]
-            quality = max(quality, *of_scripts)
-        if quality > 0 and (best is None or quality > best[0]):
-            best = (quality, candidate)
-    return best[1] if best else None
+    ranges = _ranges(accept or "") or {_ANY: 1.0}
+    weights = {
+        format: _weight(format.media_type, ranges) for format in RESPONSE_FORMATS
+    }
+    # by its other name alone: text/* asks for a page
+    weights[XML] = max(weights[XML], ranges.get(TEXT_XML, 0))
+    answer = _heaviest(weights)
+    of_scripts = [_weight(media_type, ranges) for media_type in SCRIPTS]
+    script = _heaviest({**weights, JSON: max(weights[JSON], *of_scripts)})
+    names = [format.name if format else "-" for format in (answer, script)]
+    return AcceptedFormats(answer, script, " ".join(names))
 
 
-def _quality(media_type: str, ranges: list[tuple[str, str, float]]) -> float:
+def _heaviest(weights: Mapping[Format, float]) -> Format | None:
+    """Return the format that weighs most, the first of several; None where none does."""
+    format = max(weights, key=weights.__getitem__)
+    return format if weights[format] else None
+
+
+def _weight(media_type: str, ranges: Mapping[str, float]) -> float:
     """Return the weight of the most specific range that matches a media type."""
-    kind, _, subtype = media_type.partition("/")
-    matching: list[tuple[int, float]] = []
-    for range_kind, range_subtype, quality in ranges:
-        if range_kind in ("*", kind) and range_subtype in ("*", subtype):
-            specificity = (range_kind != "*") + (range_subtype != "*")
-            matching.append((specificity, quality))
-    return max(matching)[1] if matching else 0.0
+    kind = media_type.partition("/")[0]
+    matching = (media_type, f"{kind}/*", _ANY)
+    return next((ranges[each] for each in matching if each in ranges), 0.0)
 
 
-def _ranges(accept: str | None) -> list[tuple[str, str, float]]:
-    """Return the media ranges of an Accept header: type, subtype and weight.
+def _ranges(accept: str) -> dict[str, float]:
+    """Return the weights of the media ranges of an Accept header.
 
-    They are in lower case. There are none where the header is missing or malformed.
+    They are in lower case. There are none where the header is malformed.
     """
-    ranges = []
-    for part in map(str.strip, _split(accept or "")):
+    ranges: dict[str, float] = {}
+    for part in map(str.strip, _split(accept)):
         if not part:
             continue
-        is_star = part.partition(";")[0].strip() == "*"
-        if is_star:  # Java sends `*; q=.2`, which means `*/*`
-            part = part.replace("*", "*/*", 1)
         match = _MEDIA_RANGE.fullmatch(part)
         if match is None:
-            return []
-        quality = 1.0
-        for name, value in re.findall(_PARAMETER, match[3], re.ASCII):
+            return {}
+        weight = 1.0
+        for name, value in re.findall(_PARAMETER, match[2], re.ASCII):
             if name.lower() == "q":
                 if not _QUALITY.fullmatch(value):
-                    return []
-                quality = float(value)
-        ranges.append((match[1].lower(), match[2].lower(), quality))
+                    return {}
+                weight = float(value)
+        media_range = _ANY if match[1] == "*" else match[1].lower()
+        ranges[media_range] = max(weight, ranges.get(media_range, 0))
     return ranges
 
 
