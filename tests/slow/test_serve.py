@@ -406,13 +406,9 @@ def test_the_environment_alone_starts_it(tmp_path: Path, out: Path) -> None:
     assert (answers, lines) == ([200, 200], [])
 
 
-def test_it_says_where_it_answers_and_for_which_addresses(tmp_path: Path, out: Path) -> None:
+def test_it_says_where_it_answers(tmp_path: Path, out: Path) -> None:
     with own_server(tmp_path, out, "--workers", "1") as server:
-        line = (
-            f"1 worker listens at {ADDRESS}:{server.port}, for https://api.shop.example, and for "
-            "https://orders.shop.example (with the header Host: orders.shop.example)"
-        )
-        awaited(lambda: line in server.err.read_text())
+        awaited(lambda: f"1 worker listens at {ADDRESS}:{server.port}" in server.err.read_text())
 
 
 def test_without_an_admin_address_nobody_listens_there(tmp_path: Path, out: Path) -> None:

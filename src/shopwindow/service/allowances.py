@@ -44,30 +44,27 @@ def charges_of(
         return ()
 
     settings = (content.setting("limits") or {}).get(allowance.setting, {})
-    charges: list[Charge] = []
     by_address = _rate(settings, "address", allowance.address)
-    for origin, times in origins(address):
-        place = "one address" if times == 1 else "one network"
-        rate = Rate(by_address.most * times, by_address.minutes)
-        charges.append(
-            Charge(
-                f"{allowance.setting} address {origin}",
-                rate,
-                min(cost, rate.most),
-                f"{allowance.words} from {place}",
-            )
+    rates = [
+        (
+            f"address {origin}",
+            Rate(by_address.most * times, by_address.minutes),
+            "from one address" if times == 1 else "from one network",
         )
-
-    rate = _rate(settings, "application", allowance.application)
-    charges.append(
+        for origin, times in origins(address)
+    ]
+    by_application = _rate(settings, "application", allowance.application)
+    name = f"application {call.application}"
+    rates.append((name, by_application, "of one application"))
+    return [
         Charge(
-            f"{allowance.setting} application {call.application}",
+            f"{allowance.setting} {name}",
             rate,
             min(cost, rate.most),
-            f"{allowance.words} of one application",
+            f"{allowance.words} {words}",
         )
-    )
-    return charges
+        for name, rate, words in rates
+    ]
 
 
 def _rate(settings: dict[str, dict[str, int]], name: str, usual: Rate) -> Rate:

@@ -15,12 +15,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from logging import ERROR, WARNING, Formatter, LogRecord
-from typing import Any, Literal
+from logging import ERROR, Formatter, LogRecord
+from typing import Any
 
 import orjson
-
-LogLevel = Literal["info", "warning", "error"]
 
 OUT, ERR = 1, 2
 """The file descriptors of standard output and standard error. Python's own files
@@ -65,14 +63,14 @@ def failure(cause: BaseException, **fields: Any) -> None:
     )
 
 
-def write(file: int, level: LogLevel, event: str, fields: Mapping[str, Any]) -> None:
+def write(file: int, level: str, event: str, fields: Mapping[str, Any]) -> None:
     """Write a line to a file descriptor. Never raises."""
     with suppress(OSError, ValueError, TypeError):
         line = encoded(level, event, fields)
         os.write(file, line)
 
 
-def encoded(level: LogLevel, event: str, fields: Mapping[str, Any]) -> bytes:
+def encoded(level: str, event: str, fields: Mapping[str, Any]) -> bytes:
     """Return a line with its end, as bytes."""
     value: dict[str, Any] = {
         "time": instant(datetime.now(UTC)),
@@ -105,12 +103,7 @@ class Lines(Formatter):
 
     def format(self, record: LogRecord) -> str:
         """Return a record as a line, without its end."""
-        level: LogLevel = "info"
-        if record.levelno >= ERROR:
-            level = "error"
-        elif record.levelno >= WARNING:
-            level = "warning"
-
+        level = "error" if record.levelno >= ERROR else record.levelname.lower()
         fields = {"message": record.getMessage()}
         if record.exc_info and record.exc_info[1]:
             lines = "".join(traceback.format_exception(record.exc_info[1]))

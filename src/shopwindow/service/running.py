@@ -18,7 +18,7 @@ How this works. `Backstage.perform` takes a Call to its Outcome in these steps:
 """
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -35,7 +35,7 @@ from shopwindow.interface.declaring.operation import (
     Outcome,
 )
 from shopwindow.interface.declaring.running import LogWriter
-from shopwindow.interface.declaring.table import Result, Tables
+from shopwindow.interface.declaring.table import Tables
 from shopwindow.interface.request import Request
 from shopwindow.service.allowances import Allowances, charges_of
 from shopwindow.service.database.database import Database
@@ -81,7 +81,7 @@ class Backstage:
         source = call.operation.source
         if isinstance(source, FromContent):
             raise TypeError(f"{call.operation.name} is no action")
-        retry = retry_of(call, request)
+        retry = self._retry(call, request)
         charges = charges_of(
             call, content, request.address, stores_response=retry is not None
         )
@@ -96,75 +96,64 @@ class Backstage:
                 self.allowances.take(charges)
                 return source.view(content, call, moment)
 
-            return self._once(view, call, retry, moment.now) if retry else view()
+            return self._once(view, retry, moment.now) if retry else view()
 
         def act(tables: Tables) -> Outcome:
             return source.action(tables, content, call, moment)
 
         if source.writes:
-            outcome = self._written(act, call, retry, charges, moment.now)
+            by_name = {keyed(each.name, self._key()): each for each in charges}
+            outcome = self._required_database.write(
+                partial(self._act_once, act, retry, by_name, moment.now),
+                repeatable=retry is not None or call.operation.method == "PUT",
+                rates=by_name,
+            )
         else:
             outcome = self._required_database.read(act)
         if not source.complete or outcome.refusal:
             return outcome
         return replace(outcome, value=source.complete(outcome.value, content, call))
 
+    def _retry(self, call: Call, request: Request) -> Retry | None:
+        """Return what identifies a request with a key, with its sender as a digest."""
+        retry = retry_of(call, request)
+        return retry and replace(retry, sender=keyed(retry.sender, self._key()))
+
     def _once(
-        self, view: Callable[[], Outcome], call: Call, retry: Retry, now: datetime
+        self, view: Callable[[], Outcome], retry: Retry, now: datetime
     ) -> Outcome:
         """Perform an action outside the database, unless its response is stored."""
-
-        own = _keyed(retry, self._key())
-
-        def begin(tables: Tables) -> Outcome | None:
-            return tables[STORED_RESPONSES].begin(own, now)
-
-        def finish(tables: Tables) -> None:
-            tables[STORED_RESPONSES].finish(own, outcome)
-
-        stored = self._write(begin, call, retry)
+        database = self._required_database
+        stored = database.write(
+            lambda tables: tables[STORED_RESPONSES].begin(retry, now), repeatable=True
+        )
         if stored:
             return stored
         outcome = view()
-        self._write(finish, call, retry)
+        database.write(
+            lambda tables: tables[STORED_RESPONSES].finish(retry, outcome),
+            repeatable=True,
+        )
         return outcome
 
-    def _written(
+    def _act_once(
         self,
         act: Callable[[Tables], Outcome],
-        call: Call,
         retry: Retry | None,
-        charges: Sequence[Charge],
+        charges: Mapping[str, Charge],
         now: datetime,
+        tables: Tables,
     ) -> Outcome:
         """Perform an action in a transaction, unless its response is stored."""
-        key = self._key() if retry or charges else b""
-        own = _keyed(retry, key) if retry else None
-        by_name = {keyed(charge.name, key): charge for charge in charges}
-
-        def work(tables: Tables) -> Outcome:
-            if own and (stored := tables[STORED_RESPONSES].begin(own, now)):
-                return stored
-            if refused := tables[RATES].take(by_name, now):
-                raise self.allowances.refusal(*refused)
-            outcome = act(tables)
-            if own:
-                tables[STORED_RESPONSES].finish(own, outcome)
-            return outcome
-
-        return self._write(work, call, retry, by_name)
-
-    def _write(
-        self,
-        work: Callable[[Tables], Result],
-        call: Call,
-        retry: Retry | None,
-        rates: Collection[str] = (),
-    ) -> Result:
-        is_repeatable = retry is not None or call.operation.method == "PUT"
-        return self._required_database.write(
-            work, repeatable=is_repeatable, rates=rates
-        )
+        stored = tables[STORED_RESPONSES].begin(retry, now) if retry else None
+        if stored:
+            return stored
+        if refused := tables[RATES].take(charges, now):
+            raise self.allowances.refusal(*refused)
+        outcome = act(tables)
+        if retry:
+            tables[STORED_RESPONSES].finish(retry, outcome)
+        return outcome
 
     def _key(self) -> bytes:
         """Return the key of digests in the database: the secret, or a key that it
@@ -211,8 +200,3 @@ class Backstage:
         if self.database is None:
             raise unavailable("this service has no database")
         return self.database
-
-
-def _keyed(retry: Retry, key: bytes) -> Retry:
-    """Return a retry whose sender is a digest."""
-    return replace(retry, sender=keyed(retry.sender, key))

@@ -16,18 +16,15 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.errors import HaltServer
 
 from shopwindow.problems import Failure
-from shopwindow.release.changes import content_of
-from shopwindow.release.releases import Releases
 from shopwindow.service import journal
 from shopwindow.service.connection import make_room
 from shopwindow.service.database.address import sqlite_path
@@ -155,7 +152,7 @@ def _run(
         mark_process_dead(os.getpid(), shared)  # type: ignore[no-untyped-call]
         for listener in arbiter.LISTENERS:
             _defer(listener.sock)
-        _inform(settings, processes, arbiter)
+        _inform(processes, arbiter)
 
     Service(
         application,
@@ -263,29 +260,15 @@ class Service(BaseApplication):  # type: ignore[misc]
             sys.exit(NOT_LOADED)
 
 
-def _inform(settings: Settings, processes: Processes, arbiter: Any) -> None:
-    """Inform the operator where the service listens, and for which addresses of the
-    current release's site.yaml. A Host header tells those apart.
-    """
+def _inform(processes: Processes, arbiter: Any) -> None:
+    """Inform the operator where the service listens."""
     admin = processes.admin[1] if processes.admin else None
     names = [listener.sock.getsockname() for listener in arbiter.LISTENERS]
     public = next(name for name in names if name[1:2] != (admin,))
     place = _shown(public[0], public[1]) if isinstance(public, tuple) else str(public)
     is_one = processes.workers == 1
     number = "1 worker listens" if is_one else f"{processes.workers} workers listen"
-    news = f"{number} at {place}"
-    releases = Releases(settings.out)
-    try:
-        path = releases.path(releases.find("current"))
-        content = content_of(path, replace(settings.interface, indexes=()))
-    except Exception:  # there is none yet, or the workers say what is wrong with it
-        journal.info("service", news)
-        return
-    base, order = content.setting("base_url"), content.setting("order_base_url")
-    hosts = [urlsplit(url).netloc for url in (base, order)]
-    asking = f" (with the header Host: {hosts[1]})" if hosts[0] != hosts[1] else ""
-    also = f", and for {order}{asking}" if order != base else ""
-    journal.info("service", f"{news}, for {base}{also}")
+    journal.info("service", f"{number} at {place}")
 
 
 # -- sockets ---------------------------------------------------------------------------

@@ -74,7 +74,6 @@ class Watch:
         self._announced: tuple[str, str] | None = None
         self._tried: str | None = None  # the release that was loaded last, or failed to
         self._retry_at = 0.0
-        self._failed: tuple[str | None, str] = None, ""
         self._damage = ""  # what is wrong with an index of the release being served
         self._follow()
         self._start()
@@ -123,9 +122,6 @@ class Watch:
             is_ours = isinstance(error, Failure)
             words = str(error) if is_ours else f"{type(error).__name__}: {error}"
             fault = fault or words
-            if (id, fault) != self._failed:
-                metrics.count_load_failure()
-            self._failed = id, fault
             if self._serving is None and id:
                 self._serve_earlier(id)
         self._announce(fault)
@@ -177,8 +173,6 @@ class Watch:
         """Note that a request could not read an index of a release."""
         if self._serving and self._serving.id == id and not self._damage:
             self._damage = f"an index of release {id[:12]} is damaged: {reason}"
-            self._failed = id, self._damage
-            metrics.count_load_failure()
             self._wake.set()
 
     def _announce(self, fault: str) -> None:
@@ -191,6 +185,8 @@ class Watch:
 
         self._announced = news
         metrics.record_release(self._serving, fault)
+        if fault:
+            metrics.count_load_failure()
         if fault and fault == self._damage:
             self._report(f"{fault}; what it answers is a 503 until it is replaced")
         elif fault:
