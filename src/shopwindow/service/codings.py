@@ -2,7 +2,6 @@
 
 How this works. `accepted` reads Accept-Encoding, and `encoded` compresses a response.
 The codings stand in the order of `CODINGS` where a client weighs several equally.
-Brotli is left out where its library is not installed.
 
 The levels are those above which a step costs much and gains little. Measured over 20
 answers of search, browse and stores, 40 kB on average:
@@ -21,10 +20,9 @@ import gzip
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import brotli
 import zstandard
 
 from shopwindow.interface.answering.answer import Response
@@ -55,7 +53,6 @@ def _gzip(body: bytes) -> bytes:
 
 
 def _brotli(body: bytes) -> bytes:
-    brotli: Any = import_module("brotli")
     compressed: bytes = brotli.compress(body, quality=4)
     return compressed
 
@@ -65,16 +62,12 @@ def _zstandard(body: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=3).compress(body)
 
 
-CODINGS = tuple(
-    coding
-    for library, coding in (
-        ("zstandard", Coding("zstd", "-zstd", _zstandard)),
-        ("brotli", Coding("br", "-br", _brotli)),
-        ("gzip", Coding("gzip", "-gz", _gzip)),
-    )
-    if find_spec(library)
+CODINGS = (
+    Coding("zstd", "-zstd", _zstandard),
+    Coding("br", "-br", _brotli),
+    Coding("gzip", "-gz", _gzip),
 )
-"""The codings that this process knows, the cheapest first."""
+"""The codings that there are, the cheapest first."""
 
 
 class Accepted(NamedTuple):

@@ -21,7 +21,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Sequence, Sized
 from datetime import UTC, datetime
 from functools import wraps
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from typing import Any, NamedTuple, ParamSpec
 
 import orjson
@@ -213,9 +213,6 @@ MAX_IGNORED = 10
 stays well below PIPE_BUF.
 """
 
-LOAD_FLUSHES = 10
-"""Flushes between two records of how busy the worker is: one second."""
-
 
 class Note(NamedTuple):
     """A request that was answered."""
@@ -279,13 +276,10 @@ class Metrics:
         Thread(target=self._run, name=THREAD_NAME).start()
 
     def _run(self) -> None:
-        pause, flushes = Event(), 0
         while _others_are_alive():
-            pause.wait(FLUSH_SECONDS)
+            time.sleep(FLUSH_SECONDS)
             self.flush()
-            if flushes % LOAD_FLUSHES == 0:
-                self._record_load()
-            flushes += 1
+            self._record_load()
         self.flush()
 
     @never_raises
