@@ -177,7 +177,7 @@ def refuse_arrival(
 def _arrival(request: Request, serving: Serving) -> Arrival:
     headers = request.headers
     formats = accepted_formats(headers.get("accept"))
-    application = serving.clients.application(headers.get(API_KEY_HEADER))
+    application = serving.application(headers.get(API_KEY_HEADER))
     is_admitted = application is not None or serving.interface.applications is None
     is_read = request.method in ("GET", "HEAD") and not request.length
     codings = accepted(headers.get("accept-encoding"))

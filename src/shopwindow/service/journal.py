@@ -39,28 +39,27 @@ traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
 """The trace that this request is a part of (service.requestid); None without one."""
 
 
-def info(event: str, message: str, **fields: Any) -> None:
-    """Write a line about something that went as it should. ``fields`` are added to the
-    line.
-    """
-    write(ERR, "info", event, {"message": message, **fields})
+def info(event: str, message: str) -> None:
+    """Write a line about something that went as it should."""
+    write(ERR, "info", event, {"message": message})
 
 
-def error(event: str, message: str, **fields: Any) -> None:
+def error(event: str, message: str) -> None:
     """Write a line about something that an operator should look at."""
-    write(ERR, "error", event, {"message": message, **fields})
+    write(ERR, "error", event, {"message": message})
 
 
-def failure(cause: BaseException, **fields: Any) -> None:
-    """Write a line about a fault of this program, with its traceback."""
-    lines = "".join(traceback.format_exception(cause))
+def failure(cause: BaseException, **fields: str) -> None:
+    """Write a line about a fault of this program, with its traceback and more
+    ``fields``.
+    """
     message = f"{type(cause).__name__}: {cause}"
-    write(
-        ERR,
-        "error",
-        "fault",
-        {"message": message, **fields, "traceback": lines[-MAX_MESSAGE:]},
-    )
+    fields = {"message": message, **fields, "traceback": _traceback(cause)}
+    write(ERR, "error", "fault", fields)
+
+
+def _traceback(cause: BaseException) -> str:
+    return "".join(traceback.format_exception(cause))[-MAX_MESSAGE:]
 
 
 def write(file: int, level: str, event: str, fields: Mapping[str, Any]) -> None:
@@ -106,8 +105,7 @@ class Lines(Formatter):
         level = "error" if record.levelno >= ERROR else record.levelname.lower()
         fields = {"message": record.getMessage()}
         if record.exc_info and record.exc_info[1]:
-            lines = "".join(traceback.format_exception(record.exc_info[1]))
-            fields["traceback"] = lines[-MAX_MESSAGE:]
+            fields["traceback"] = _traceback(record.exc_info[1])
         return encoded(level, record.name, fields).decode().rstrip("\n")
 
 

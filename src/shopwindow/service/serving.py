@@ -7,9 +7,10 @@ its place (service.watch), and its cache is empty.
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
+from hashlib import sha256
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -22,7 +23,6 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.release.changes import content_of
 from shopwindow.release.releases import Releases
 from shopwindow.release.stored import interface_of
-from shopwindow.service.clients import Clients
 from shopwindow.service.codings import Accepted
 from shopwindow.service.documentation import Describe, Documentation
 from shopwindow.service.refresh import refresh_status
@@ -151,9 +151,24 @@ class Serving:
     """Prints the OpenAPI document; None: the service has no documentation."""
 
     @cached_property
-    def clients(self) -> Clients:
-        """The API keys that are valid."""
-        return Clients(self.interface, self.content)
+    def applications(self) -> Mapping[str, str]:
+        """The applications, by the digests of their API keys. The keys themselves are
+        not known to a release.
+        """
+        return {
+            digest: name
+            for name, digests in self.interface.keys(self.content).items()
+            for digest in digests
+        }
+
+    def application(self, key: str | None) -> str | None:
+        """Return the application that an API key belongs to; None for a missing or
+        unknown key.
+        """
+        if not key:
+            return None
+        digest = sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+        return self.applications.get(digest)
 
     @cached_property
     def base_path(self) -> str:

@@ -24,11 +24,7 @@ from pathlib import Path
 from shopwindow.interface.declaring.table import Row
 from shopwindow.problems import Failure
 from shopwindow.release.durable import synchronize
-from shopwindow.service.database.migrate import (
-    STEPS_TABLE,
-    reached,
-    refuse_newer,
-)
+from shopwindow.service.database.migrate import reached, refuse_newer
 from shopwindow.service.database.tables import TablesByName
 
 NETWORK = re.compile(
@@ -336,12 +332,7 @@ def _check(path: Path, tables: TablesByName) -> None:
             ((result,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
             if result != "ok":
                 raise Failure(f"{path} is damaged: {result}")
-            session = SQLiteSession(connection)
-            if not session.has_table(STEPS_TABLE):
-                raise Failure(
-                    f"{path} is not a database of this program: it has taken no step of any table"
-                )
-            refuse_newer(reached(session), tables)
+            refuse_newer(reached(SQLiteSession(connection)), tables)
     except sqlite3.DatabaseError as error:
         raise Failure(f"{path} is not a database of this program: {error}") from None
 
@@ -363,13 +354,6 @@ class SQLiteSession:
         except sqlite3.Error as error:
             self.failed = error
             raise
-
-    def has_table(self, name: str) -> bool:
-        return bool(
-            self.run(
-                "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name
-            )
-        )
 
 
 def _connect(path: Path) -> sqlite3.Connection:
