@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import orjson
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
@@ -26,14 +25,13 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from shopwindow.interface.answering.answer import Response
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.moving import behind
 from shopwindow.release.releases import Releases
 from shopwindow.service.database.database import Load
 from shopwindow.service.figures import Figures
-from shopwindow.service.readiness import PATHS, read_fault, uncached
+from shopwindow.service.readiness import PATHS, checked, read_fault, uncached
 from shopwindow.service.serving import Exchange
 from shopwindow.service.wsgi import Front
 
@@ -105,10 +103,10 @@ class Admin:
         elif path == "/checks":
             results = {name: check() for name, check in checks.items()}
             is_well = all(result["ok"] for result in results.values())
-            response = _json(is_well, results)
+            response = checked(is_well, results)
         elif check:
             result = check()
-            response = _json(result["ok"], result)
+            response = checked(result["ok"], result)
         else:
             paths = (*PATHS, "/checks", *(f"/checks/{name}" for name in checks))
             text = f"{', '.join(paths)} or /metrics\n"
@@ -162,9 +160,3 @@ class Admin:
         load = self._database.load() if self._database else Load()
         well = load.oldest <= QUEUE_SECONDS
         return {"ok": well, "waiting": load.waiting, "oldest": load.oldest}
-
-
-def _json(is_well: bool, value: Mapping[str, Any]) -> Response:
-    status = 200 if is_well else 503
-    body = orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
-    return uncached(status, "application/json", body)

@@ -14,7 +14,6 @@ service.connection has the deadline of a head, and closes what stays silent.
 """
 
 import asyncio
-import ctypes
 import threading
 import time
 from collections import deque
@@ -26,6 +25,7 @@ from http import HTTPStatus
 from queue import SimpleQueue
 from typing import Any
 
+from shopwindow.content.reading.processes import give_back
 from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.request import Request
 from shopwindow.problems import Fault, Refusal
@@ -219,7 +219,8 @@ class Intake:
     def _release_large(self) -> None:
         """Count a large body as answered.
 
-        After the last one, a thread gives memory back to the system.
+        After the last one, a thread gives memory back to the system: by itself glibc
+        retains what lies below a block in use, in several arenas.
         """
         self._large_held -= 1
         if self._large_held == 0:
@@ -240,7 +241,7 @@ class Intake:
         while True:
             task = self._work.get()
             if task is None:
-                _trim()
+                give_back()
                 continue
             work, loop, future = task
             self._began[thread] = time.monotonic()
@@ -280,19 +281,6 @@ _Task = tuple[RequestWork, asyncio.AbstractEventLoop, "asyncio.Future[Exchange]"
 """Work, and where its result goes. In the queue, None asks a thread to give memory
 back.
 """
-
-
-def _trim() -> None:
-    """Give free memory back to the system, where the C library is glibc.
-
-    By itself glibc retains free memory that lies below a block in use, in several
-    arenas.
-    """
-    if _malloc_trim:
-        _malloc_trim(0)
-
-
-_malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
 def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from shopwindow.interface.declaring.running import LogKeeping
 from shopwindow.problems import SERVICE, Fault, Refusal
+from shopwindow.release.durable import synchronize
 from shopwindow.service import journal, metrics
 
 CURRENT_LOG, LOCK = "mobile.log", "mobile.lock"
@@ -90,7 +91,7 @@ class LogFile:
                 file, size = next_file, 0
             if not size:
                 os.utime(lock)
-                _bring_folder_to_disk(self._folder)
+                synchronize(self._folder)
             try:
                 _write(file, data)
             except OSError:
@@ -154,7 +155,7 @@ def prune(folder: Path, before: datetime) -> list[Path]:
             if status.st_mtime < limit and not is_empty_current:
                 path.unlink()
                 deleted.append(path)
-        _bring_folder_to_disk(folder)
+        synchronize(folder)
     return deleted
 
 
@@ -219,14 +220,3 @@ def _write(file: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(file, rest) :]
-
-
-def _bring_folder_to_disk(folder: Path) -> None:
-    """Sync a folder: only then does a new or renamed file survive a power failure
-    (fsync(2)).
-    """
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

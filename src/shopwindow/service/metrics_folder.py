@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 MEMORY = Path("/dev/shm")  # nosec B108 # mkdtemp makes a folder of our own in it
@@ -57,26 +57,11 @@ def metrics_folder() -> Iterator[str]:
 
 def _remove_abandoned(folder: Path) -> None:
     """Remove a folder unless its service is running or about to lock it."""
-    lock = _lock(folder)
-    if lock is None:
-        return
-    if time.time() - os.fstat(lock).st_mtime > STARTING_SECONDS:
-        shutil.rmtree(folder, ignore_errors=True)
-    os.close(lock)
-
-
-def _lock(folder: Path) -> int | None:
-    """Lock a folder until the returned file descriptor is closed.
-
-    Returns None where another process holds the lock, or the folder cannot be opened.
-    """
-    try:
-        opened = os.open(folder, _FOLDER)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(opened)
-        return None
-    return opened
+    with suppress(OSError):  # it has gone, or its service has the lock
+        lock = os.open(folder, _FOLDER)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if time.time() - os.fstat(lock).st_mtime > STARTING_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(lock)

@@ -6,6 +6,9 @@ path gets.
 """
 
 from collections.abc import Mapping
+from typing import Any
+
+import orjson
 
 from shopwindow.interface.answering.answer import Response
 from shopwindow.release.damage import is_damaged
@@ -46,9 +49,13 @@ def readiness(path: str, serving: Serving | None) -> Response:
     if path == HEALTH:
         return uncached(200, "text/plain", b"ok\n")
     is_ready = not read_fault(serving)
-    id = serving.id if serving else ""
-    body = b'{"ready":%s,"id":"%s"}\n' % (str(is_ready).lower().encode(), id.encode())
-    return uncached(200 if is_ready else 503, "application/json", body)
+    return checked(is_ready, {"ready": is_ready, "id": serving.id if serving else ""})
+
+
+def checked(is_well: bool, value: Mapping[str, Any]) -> Response:
+    """Return the result of a check: 200 where all is well, else 503."""
+    body = orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+    return uncached(200 if is_well else 503, "application/json", body)
 
 
 def uncached(status: int, media_type: str, body: bytes) -> Response:

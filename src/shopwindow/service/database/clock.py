@@ -7,7 +7,6 @@ nobody can set. Connections are replaced within the hour (postgresql.MAX_AGE_SEC
 and in an hour such a clock drifts by less than 0.2 s.
 """
 
-import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -28,7 +27,6 @@ class ServerClock:
 
     def __init__(self, host: Callable[[], float] = time.time) -> None:
         self._host = host
-        self._lock = threading.Lock()
         # the server's time, and the monotonic time of this host at that instant
         self._synchronized: tuple[datetime, float] | None = None
         self._has_reported = False
@@ -54,12 +52,10 @@ class ServerClock:
         self._synchronized = server.astimezone(UTC) + round_trip / 2, arrived
 
         difference = datetime.fromtimestamp(self._host(), UTC) - self.now()
-        with self._lock:
-            is_small = abs(difference) - round_trip <= MAX_CLOCK_DIFFERENCE
-            if is_small or self._has_reported:
-                return
+        is_large = abs(difference) - round_trip > MAX_CLOCK_DIFFERENCE
+        if is_large and not self._has_reported:
             self._has_reported = True
-        self._report(difference)
+            self._report(difference)
 
     def _report(self, difference: timedelta) -> None:
         side = "ahead of" if difference > timedelta(0) else "behind"
