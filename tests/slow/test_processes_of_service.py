@@ -185,7 +185,7 @@ def test_a_service_with_an_address_of_no_database_says_so_in_one_line_and_ends(o
     addresses = ("--bind", f"{ADDRESS}:{free_port()}", "--admin", "")
     ran = shopwindow("serve", "--out", out, *addresses, "--database", "mysql://nowhere", "--log-dir", "")
     (line,) = ran.err.splitlines()
-    assert (ran.status, line.startswith("shopwindow: --database mysql://nowhere: must be sqlite:///PATH")) == (4, True)
+    assert (ran.status, line.startswith("shopwindow: --database mysql://…: must be sqlite:///PATH")) == (4, True)
 
 
 # -- the socket of systemd ---------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ def _request(environ: Environ, trusted: Proxies) -> Request:
         return request
     is_chunked = "transfer-encoding" in headers and not request.length
     size = MAX_BODY + 1 if is_chunked else request.length
-    body = environ["wsgi.input"].read(size) if size else b""
+    body = _received(environ, size) if size else b""
     length = len(body) if is_chunked else request.length
     return request._replace(length=length, body=body)
 
@@ -204,7 +204,18 @@ def _drain(environ: Environ, length: int) -> None:
     A proxy that is still sending it would take our response for a failure.
     """
     if length <= MAX_UNWANTED:
-        environ["wsgi.input"].read(length)
+        _received(environ, length)
+
+
+def _received(environ: Environ, size: int) -> bytes:
+    """Return what comes of a body; nothing where the server says that it is none, or
+    that the client has gone.
+    """
+    try:
+        body: bytes = environ["wsgi.input"].read(size)
+    except Exception:  # each server has its own
+        return b""
+    return body
 
 
 def _text(native: str) -> str:
