@@ -63,7 +63,7 @@ from shopwindow.release.damage import is_damaged
 from shopwindow.service import journal
 from shopwindow.service.codings import Accepted, accepted, encoded, plain_tag
 from shopwindow.service.cors import options, with_cors
-from shopwindow.service.database.engine import RETRY_AFTER
+from shopwindow.service.database.engine import unavailable
 from shopwindow.service.documentation import Documentation
 from shopwindow.service.message import check_body_complete, check_sizes
 from shopwindow.service.running import Backstage
@@ -323,11 +323,7 @@ def _refusal_for(error: Exception, serving: Serving) -> Refusal:
     # A file of the release, its catalog: faults of the database come as Refusals.
     if is_damaged(error):
         serving.report_damage(str(error))
-        return Refusal(
-            "unavailable",
-            (Fault(SERVICE, "the catalog cannot be read now"),),
-            RETRY_AFTER,
-        )
+        return unavailable("the catalog cannot be read now")
     if isinstance(error, Failure):  # the operator's, in words for them: no traceback
         journal.error("setup", str(error))
     else:

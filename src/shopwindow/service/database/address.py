@@ -36,11 +36,6 @@ _SCHEME = re.compile("(?:jdbc:)?[a-z][a-z0-9]{0,20}://", re.IGNORECASE)
 
 _SQLITE_URL = re.compile(r"sqlite:///(?P<path>.*)", re.IGNORECASE | re.DOTALL)
 
-MIN_HIDDEN_SECRET = 4
-"""Characters of a password that is cut out of messages. A shorter one also stands in
-words that have nothing to do with it.
-"""
-
 
 def sqlite_path(address: str) -> Path | None:
     """Return the file that a database's address names, or None for a PostgreSQL server.
@@ -111,18 +106,3 @@ def shown(address: str) -> str:
     """Return an address for a message: its scheme, since the rest may be a password."""
     scheme = _SCHEME.match(address)
     return f"{scheme[0]}…" if scheme else "…"
-
-
-def without_secrets(message: str, address: str) -> str:
-    """Return a message of libpq or of a server without the passwords of an address.
-
-    ``message`` is about a connection to ``address``, a PostgreSQL server's.
-    """
-    from psycopg.conninfo import conninfo_to_dict
-
-    parts = conninfo_to_dict(address)
-    for name in ("password", "sslpassword"):
-        secret = str(parts.get(name) or "")
-        if len(secret) >= MIN_HIDDEN_SECRET:
-            message = message.replace(secret, "…")
-    return message

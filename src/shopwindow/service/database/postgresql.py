@@ -33,7 +33,6 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from shopwindow.interface.declaring.table import Result, Row, Session
-from shopwindow.service.database.address import without_secrets
 from shopwindow.service.database.clock import ServerClock
 from shopwindow.service.database.engine import Lost, OutcomeUnknown, unavailable
 from shopwindow.service.database.postgresql_connection import LIBPQ, WatchedConnection
@@ -135,7 +134,7 @@ class PostgreSQL:
             if not _is_of_one_action(error):
                 raise self._error(error) from error
             if session.is_pipelined:
-                raise Lost(self._words(error), passes=True) from error
+                raise Lost(one_line(error), passes=True) from error
             session.take_back()
             if error.sqlstate in TIMEOUTS:
                 raise unavailable("the database takes too long") from error
@@ -152,7 +151,7 @@ class PostgreSQL:
                 yield
         except psycopg.Error as error:
             if _is_of_one_action(error):
-                raise Lost(self._words(error), passes=True) from error
+                raise Lost(one_line(error), passes=True) from error
             raise
 
     @contextmanager
@@ -218,7 +217,7 @@ class PostgreSQL:
             yield
         except psycopg.Error as error:
             if error.sqlstate in TIMEOUTS:
-                raise Lost(self._words(error), passes=passes) from error
+                raise Lost(one_line(error), passes=passes) from error
             if _is_of_one_action(error) or error.sqlstate in bugs:
                 raise
             self._close_readers()
@@ -226,11 +225,7 @@ class PostgreSQL:
 
     def _error(self, error: psycopg.Error) -> Lost:
         passes = error.sqlstate != READ_ONLY
-        return Lost(self._words(error), passes=passes)
-
-    def _words(self, error: Exception) -> str:
-        """Return an error's text in one line that shows no password."""
-        return without_secrets(one_line(error), self._url)
+        return Lost(one_line(error), passes=passes)
 
 
 _INHERITED: list[object] = []
