@@ -150,6 +150,12 @@ class Serving:
     describe: Describe | None = None
     """Prints the OpenAPI document; None: the service has no documentation."""
 
+    def __post_init__(self) -> None:
+        """Compute now what every request needs: a release that lacks it is not served."""
+        for name, value in vars(Serving).items():
+            if isinstance(value, cached_property):
+                getattr(self, name)
+
     @cached_property
     def applications(self) -> Mapping[str, str]:
         """The applications, by the digests of their API keys. The keys themselves are
