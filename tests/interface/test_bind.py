@@ -36,7 +36,6 @@ from shopwindow.interface.declaring.kinds import (
     ParameterKind,
     Radius,
     Text,
-    Verbatim,
     Word,
     Words,
     list_order,
@@ -240,8 +239,11 @@ KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Count: lambda kind: st.integers(1, kind.maximum),
     Guid: lambda kind: st.uuids().map(str),
     Instant: lambda kind: INSTANTS,
-    Verbatim: lambda kind: st.text(IN_XML, min_size=kind.minimum, max_size=kind.maximum),
-    Text: lambda kind: st.text(TEXT, min_size=1, max_size=kind.maximum).map(str.strip).filter(bool),
+    Text: lambda kind: (
+        st.text(IN_XML, min_size=kind.minimum, max_size=kind.maximum)
+        if kind.verbatim
+        else st.text(TEXT, min_size=1, max_size=kind.maximum).map(str.strip).filter(bool)
+    ),
     FieldMask: lambda kind: MASKS,
     IdsSelected: lambda kind: st.builds(IdsWithMask, kind_values(kind.ids), st.none() | selectors(kind.words)),
     FacetValues: lambda kind: values(),

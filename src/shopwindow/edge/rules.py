@@ -285,7 +285,7 @@ def _shapes(
     ids = [
         (parameter, stand_in := str(MAX_ID - number), parameter.kind.parse(stand_in))
         for number, parameter in enumerate(operation.parameters)
-        if getattr(parameter.kind, "identifies", False)
+        if parameter.kind.identifies
     ]
     seen = set()
     for arguments in operation.entries(content):

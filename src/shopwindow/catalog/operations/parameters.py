@@ -11,6 +11,7 @@ from shopwindow.interface.declaring.kinds import (
     MAX_VALUE_LENGTH,
     QUOTED_CHARACTERS,
     Ids,
+    ParameterKind,
     Schema,
     Text,
     list_items,
@@ -35,7 +36,7 @@ class IdsWithMask:
 
 
 @dataclass(frozen=True)
-class IdsSelected:
+class IdsSelected(ParameterKind):
     """Ids by comma, and perhaps a selection: `520910(productdetails(price),upcs)`.
 
     ``words`` may stand outermost. Names further in mean what they mean to `_fields`.
@@ -87,7 +88,7 @@ MAX_FACET_LENGTH = MAX_VALUE_LENGTH - len("[]")
 
 
 @dataclass(frozen=True)
-class FacetValues:
+class FacetValues(ParameterKind):
     """One value, or several in brackets: `PINK`, `[PINK,YELLOW]`.
 
     A value may hold commas within parentheses; without brackets, anywhere.
@@ -123,7 +124,7 @@ _PRICE_RANGE = re.compile(rf"{_AMOUNT}TO{_AMOUNT}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Ranges:
+class Ranges(ParameterKind):
     """Ranges of prices, both ends included, with `*` for no limit: `[0TO50]`,
     `[*TO10,100TO*]`.
     """
@@ -201,7 +202,7 @@ between two parts in as many ways as there are of them.
 
 
 @dataclass(frozen=True)
-class Quality:
+class Quality(ParameterKind):
     """The quality of images: any positive number, which means a whole one of percents.
 
     A fraction is cut off, but nothing becomes less than 1 or more than MAX_QUALITY.
@@ -216,15 +217,12 @@ class Quality:
         number = MAX_QUALITY if is_large else int(whole or "0")
         return max(1, min(MAX_QUALITY, number))
 
-    def format(self, value: int) -> str:
-        return str(value)
-
     def schema(self) -> Schema:
         return {"type": "integer", "minimum": 1}
 
 
 @dataclass(frozen=True)
-class ZipCode:
+class ZipCode(ParameterKind):
     """Five digits, or ZIP+4, of which the first five count.
 
     Leading zeros that a client lost, as in 2116, come back.
@@ -235,9 +233,6 @@ class ZipCode:
         if match is None or (match[2] and len(match[1]) < 5):
             raise refused("must be a zip code of five digits", text)
         return match[1].zfill(5)
-
-    def format(self, value: str) -> str:
-        return value
 
     def schema(self) -> Schema:
         return {"type": "string", "pattern": "^[0-9]{5}$"}

@@ -26,11 +26,20 @@ class ParameterKind(Protocol):
 
     ``parse`` raises ValueError, whose message says what is allowed and what was found.
     ``parse(format(value)) == value`` holds for every value that ``parse`` returns.
+
+    ``identifies``: its values are ids, of which one stands for any other in the
+    configuration of an edge. ``has_elements``: it is no list by its schema and yet has
+    elements.
     """
+
+    identifies: ClassVar[bool] = False
+    has_elements: ClassVar[bool] = False
 
     def parse(self, text: str) -> Any: ...
 
-    def format(self, value: Any) -> str: ...
+    def format(self, value: Any) -> str:
+        """Return the value's one canonical text."""
+        return str(value)
 
     def schema(self) -> Schema: ...
 
@@ -71,13 +80,12 @@ leave room for clients that repeat ids, and for the kind to say what it takes.
 def check_size(kind: ParameterKind, text: str) -> None:
     """Raise ValueError where a text is too long for its kind to look at.
 
-    The kind's own limits are often smaller, and are its own to check. A kind that is no
-    list by its schema and yet has elements says so by ``has_elements``.
+    The kind's own limits are often smaller, and are its own to check.
     """
     if len(text) <= MAX_VALUE_LENGTH:
         return
     schema = kind.schema()
-    is_several = is_list(kind) or getattr(kind, "has_elements", False)
+    is_several = is_list(kind) or kind.has_elements
     elements = list_items(text) if is_several else [text]
     if len(elements) > MAX_ELEMENTS:
         most = schema.get("maxItems", MAX_ELEMENTS)
@@ -132,7 +140,7 @@ _ID = re.compile(r"\s*0*([1-9][0-9]{0,15})\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Ids:
+class Ids(ParameterKind):
     """Ids, which are whole numbers, separated by commas.
 
     The value is ascending and has each id once, as answers list them (interface W1.7).
@@ -141,7 +149,6 @@ class Ids:
 
     limit: int = 100
     identifies: ClassVar[bool] = True
-    """A single id stands for any other in the configuration of an edge."""
 
     def parse(self, text: str) -> tuple[int, ...]:
         ids = set()
@@ -161,16 +168,11 @@ class Ids:
         return ",".join(map(str, value))
 
     def schema(self) -> Schema:
-        return {
-            "type": "array",
-            "items": {"type": "integer", "minimum": 1, "maximum": MAX_ID},
-            "minItems": 1,
-            "maxItems": self.limit,
-        }
+        return _list_of(Count().schema(), self.limit)
 
 
 @dataclass(frozen=True)
-class Texts:
+class Texts(ParameterKind):
     """Any texts, separated by commas.
 
     The value is sorted and has each text once, so that it has one canonical text. A
@@ -200,16 +202,16 @@ class Texts:
         return ",".join(value)
 
     def schema(self) -> Schema:
-        return {
-            "type": "array",
-            "items": {"type": "string", "minLength": 1, "maxLength": self.maximum},
-            "minItems": 1,
-            "maxItems": self.limit,
-        }
+        return _list_of(Text(self.maximum).schema(), self.limit)
+
+
+def _list_of(items: Schema, limit: int) -> Schema:
+    """Return the schema of a list with these items, at most so many."""
+    return {"type": "array", "items": items, "minItems": 1, "maxItems": limit}
 
 
 @dataclass(frozen=True)
-class Words:
+class Words(ParameterKind):
     """Some of a few words in any case, separated by commas.
 
     The value has each word once, in the order of ``choices``.
@@ -233,7 +235,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Word:
+class Word(ParameterKind):
     """One of a few words, in any case.
 
     ``aliases``: other spellings that clients send, each with the word that it stands
@@ -247,15 +249,12 @@ class Word:
         word = dict(self.aliases).get(text.casefold(), text)
         return _choice(word, self.choices)
 
-    def format(self, value: str) -> str:
-        return value
-
     def schema(self) -> Schema:
         return {"type": "string", "enum": list(self.choices)}
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(ParameterKind):
     """A decimal number within limits, such as a latitude in degrees."""
 
     minimum: float
@@ -290,7 +289,7 @@ def plain(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Radius:
+class Radius(ParameterKind):
     """Miles, written as the letter M and a number above 0 (interface 4.11)."""
 
     maximum: float
@@ -310,7 +309,7 @@ class Radius:
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(ParameterKind):
     """A whole number from 1."""
 
     maximum: int = MAX_ID
@@ -322,15 +321,12 @@ class Count:
             return number
         raise refused(f"must be a whole number from 1 to {self.maximum}", text)
 
-    def format(self, value: int) -> str:
-        return str(value)
-
     def schema(self) -> Schema:
         return {"type": "integer", "minimum": 1, "maximum": self.maximum}
 
 
 @dataclass(frozen=True)
-class Guid:
+class Guid(ParameterKind):
     """A GUID; its canonical text has lower-case letters."""
 
     def parse(self, text: str) -> str:
@@ -340,9 +336,6 @@ class Guid:
             )
         return text.lower()
 
-    def format(self, value: str) -> str:
-        return value
-
     def schema(self) -> Schema:
         return {"type": "string", "pattern": f"^{_GUID_PATTERN}$"}
 
@@ -351,52 +344,30 @@ _GUID_PATTERN = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
 @dataclass(frozen=True)
-class Text:
-    """Any text of 1 to ``maximum`` characters, without the spaces around it."""
-
-    maximum: int = 200
-
-    def parse(self, text: str) -> str:
-        text = text.strip()
-        if not 1 <= len(text) <= self.maximum:
-            raise ValueError(
-                f"must be text of 1 to {self.maximum} characters, not of {len(text)}"
-            )
-        return text
-
-    def format(self, value: str) -> str:
-        return value
-
-    def schema(self) -> Schema:
-        return {"type": "string", "minLength": 1, "maxLength": self.maximum}
-
-
-@dataclass(frozen=True)
-class Verbatim:
-    """Text exactly as it was sent, with the spaces around it.
-
-    It has ``minimum`` to ``maximum`` characters.
+class Text(ParameterKind):
+    """Any text of ``minimum`` to ``maximum`` characters, without the spaces around it;
+    ``verbatim``: with these.
     """
 
-    maximum: int
+    maximum: int = 200
     minimum: int = 1
+    verbatim: bool = False
 
     def parse(self, text: str) -> str:
+        if not self.verbatim:
+            text = text.strip()
         if not self.minimum <= len(text) <= self.maximum:
             raise ValueError(
                 f"must be text of {self.minimum} to {self.maximum} characters, not of {len(text)}"
             )
         return text
 
-    def format(self, value: str) -> str:
-        return value
-
     def schema(self) -> Schema:
         return {"type": "string", "minLength": self.minimum, "maxLength": self.maximum}
 
 
 @dataclass(frozen=True)
-class FieldMask:
+class FieldMask(ParameterKind):
     """Names of fields to return (interface 4.4)."""
 
     def parse(self, text: str) -> fields.Mask:
@@ -406,11 +377,11 @@ class FieldMask:
         return fields.format(value)
 
     def schema(self) -> Schema:
-        return {"type": "string", "minLength": 1, "maxLength": fields.MAX_MASK_LENGTH}
+        return Text(fields.MAX_MASK_LENGTH).schema()
 
 
 @dataclass(frozen=True)
-class Callback:
+class Callback(ParameterKind):
     """The name of a JavaScript function: ASCII identifiers with dots between them."""
 
     maximum: int = 128
@@ -423,9 +394,6 @@ class Callback:
                 f"must be a JavaScript name of at most {self.maximum} characters", text
             )
         return text
-
-    def format(self, value: str) -> str:
-        return value
 
     def schema(self) -> Schema:
         name = "[A-Za-z_$][A-Za-z0-9_$]*"

@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from shopwindow.interface.declaring.kinds import Schema, refused
+from shopwindow.interface.declaring.kinds import ParameterKind, Schema, refused
 
 
 @dataclass(frozen=True)
-class Day:
+class Day(ParameterKind):
     """A calendar day as YYYY-MM-DD.
 
     The value is that text, because the days of events are compared as texts.
@@ -24,9 +24,6 @@ class Day:
         except ValueError:
             pass
         raise refused("must be a day that exists, as YYYY-MM-DD", text)
-
-    def format(self, value: str) -> str:
-        return value
 
     def schema(self) -> Schema:
         return {"type": "string", "format": "date"}
@@ -57,7 +54,7 @@ _MONTH_NUMBERS = {
 
 
 @dataclass(frozen=True)
-class TextualDay:
+class TextualDay(ParameterKind):
     """A calendar day such as `Jun 21, 2013` (interface 4.5).
 
     Full names of months and a missing comma are accepted. The value is YYYY-MM-DD.
@@ -92,7 +89,7 @@ _INSTANT_PATTERN = re.compile(
 
 
 @dataclass(frozen=True)
-class Instant:
+class Instant(ParameterKind):
     """An instant with its offset (ISO 8601), in the years 1000 to 2999.
 
     The value is a text in UTC with milliseconds; smaller fractions are cut off. With
@@ -120,9 +117,6 @@ class Instant:
             pass
         allowed = "a day or an instant" if self.days else "an instant"
         raise refused(f"must be {allowed}, such as 2026-11-27T06:00:00-05:00", text)
-
-    def format(self, value: str) -> str:
-        return value
 
     def schema(self) -> Schema:
         if self.days:

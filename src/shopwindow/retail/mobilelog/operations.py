@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.declaring.kinds import Verbatim, Word
+from shopwindow.interface.declaring.kinds import Text, Word
 from shopwindow.interface.declaring.operation import (
     Allowance,
     Call,
@@ -187,19 +187,19 @@ OPERATIONS = (
         (
             Parameter(
                 "deviceId",
-                Verbatim(MAX_LOG_ID),
+                Text(MAX_LOG_ID, verbatim=True),
                 "Identifier of the phone.",
                 example="7c1e0b52-phone",
             ),
             Parameter(
                 "platform",
-                Verbatim(MAX_LOG_PLATFORM),
+                Text(MAX_LOG_PLATFORM, verbatim=True),
                 "What the phone runs, such as iPhone or Android.",
                 example="iPhone",
             ),
             Parameter(
                 "svcUid",
-                Verbatim(MAX_LOG_ID, 0),
+                Text(MAX_LOG_ID, 0, verbatim=True),
                 "The retailer's user id; empty or absent without a user.",
                 "",
                 example="1200456",
@@ -207,7 +207,7 @@ OPERATIONS = (
             Parameter("logLevel", Word(LEVELS), "How grave it is."),
             Parameter(
                 "logMessage",
-                Verbatim(MAX_LOG_MESSAGE),
+                Text(MAX_LOG_MESSAGE, verbatim=True),
                 "What happened, as free text.",
                 example="The bag could not be loaded",
             ),
