@@ -13,7 +13,7 @@ from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.places.distance import Point, miles
 from shopwindow.retail.places.search import Gazetteer
-from shopwindow.retail.places.zipcodes import ZipCodes
+from shopwindow.retail.places.zipcodes import find_city, find_state
 from shopwindow.shop import INTERFACE
 
 sys.path.append(str(ROOT))
@@ -35,13 +35,13 @@ STORES = [
 ]
 
 
-def gazetteer(zip_codes: ZipCodes | None) -> Gazetteer:
+def gazetteer() -> Gazetteer:
     site = {"lifetimes": {"default": {"maxAge": 60}}}
     value = {"monday": "2026-11-23", "site": site, "apps": [], "stores": STORES, "events": [], "promotions": []}
-    return Gazetteer(as_content(value), zip_codes)
+    return Gazetteer(as_content(value))
 
 
-KNOWN, ALONE = gazetteer(ZipCodes()), gazetteer(None)
+KNOWN = gazetteer()
 
 BOSTON, BACK_BAY, NEW_YORK, BROOKLYN = (42.36, -71.06), (42.3492, -71.0768), (40.75, -73.99), (40.65, -73.95)
 HOLTSVILLE, CHICAGO, HONOLULU = (40.8154, -73.0451), (41.86, -87.7), (21.31, -157.84)
@@ -171,7 +171,7 @@ UNKNOWN = [
 
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_a_place_that_nobody_knows_is_none(text: str) -> None:
-    assert (KNOWN.find(text), ALONE.find(text)) == (None, None)
+    assert KNOWN.find(text) is None
 
 
 def test_an_unknown_place_is_refused_with_what_could_be_given() -> None:
@@ -185,33 +185,16 @@ def test_an_unknown_place_is_refused_with_what_could_be_given() -> None:
     assert (raised.value.code, raised.value.faults) == ("invalid", (fault,))
 
 
-def test_without_zip_codes_the_stores_own_addresses_are_known() -> None:
-    asked = (
-        "02116",
-        "11201",
-        "Boston",
-        "Boston, MA",
-        "boston massachusetts",
-        "MA",
-        "Massachusetts",
-        "New York",
-        "10018",
-    )
-    boston, brooklyn = (42.35, -71.075), (40.6931, -73.9897)
-    found = [ALONE.find(text) for text in asked]
-    assert found == [boston, brooklyn, boston, boston, boston, boston, boston, brooklyn, None]
-
-
 def test_every_city_of_the_package_is_found_in_its_state() -> None:
     known: list[Json] = zipcodes.list_all()  # type: ignore[no-untyped-call]
     sample = sorted({(entry["city"], entry["state"]) for entry in known if float(entry["lat"] or 0)})[::60]
-    missing = [pair for pair in sample if ZipCodes().find_city(*pair) is None]
+    missing = [pair for pair in sample if find_city(*pair) is None]
     assert (len(sample) > 400, missing) == (True, [])
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the real data is not in {FOLDER} (SHOPWINDOW_DATA)")
 def test_the_numbers_of_real_addresses_are_no_zip_codes() -> None:
-    nowhere = Gazetteer(as_content({**as_value(KNOWN.content), "stores": []}), ZipCodes())
+    nowhere = Gazetteer(as_content({**as_value(KNOWN.content), "stores": []}))
     cities = {
         f"{store['address']}, {store['city']}, {store['state']}": f"{store['city']}, {store['state']}"
         for store in real_content.read(FOLDER).stores
@@ -230,6 +213,6 @@ def test_the_working_tree_is_shown_with_the_same_places() -> None:
 
 
 def test_what_is_nowhere_moves_no_middle() -> None:
-    washington = ZipCodes().find_state("DC")
+    washington = find_state("DC")
     assert washington is not None
     assert miles(*washington, 38.9, -77.03) < 5

@@ -7,7 +7,6 @@ counted, and the response says success false (interface 2.3, 4.6).
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
@@ -25,6 +24,7 @@ from shopwindow.interface.declaring.operation import (
 )
 from shopwindow.interface.declaring.parameter_rules import AnyOf
 from shopwindow.interface.declaring.running import LogKeeping
+from shopwindow.interface.declaring.table import written
 from shopwindow.interface.declaring.time_kinds import Instant
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.mobilelog import line as logline
@@ -103,7 +103,7 @@ def _lines(
     With ``trusts_phones`` an entry's own timestamp counts, if it has one; else its
     arrival does.
     """
-    arrival = _log_time(moment.now)
+    arrival = written(moment.now)
     lines, faults = [], []
     for number, entry in enumerate(entries):
         try:
@@ -126,14 +126,6 @@ def _lines(
     if faults:
         raise Refusal("invalid", tuple(faults))
     return lines
-
-
-def _log_time(moment: datetime) -> str:
-    """Return an instant as a line has it: UTC, ISO 8601 with milliseconds."""
-    return (
-        moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
-        + "Z"
-    )
 
 
 # -- how much may be written -----------------------------------------------------------

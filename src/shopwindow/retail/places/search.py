@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.retail.places import areas
+from shopwindow.retail.places import areas, zipcodes
 from shopwindow.retail.places.distance import Point
 from shopwindow.retail.places.states import STATE_NAMES
-from shopwindow.retail.places.zipcodes import ZipCodes, zip_codes
 
 _ZIP = re.compile(r"\b([0-9]{5})(?:-[0-9]{4})?\b", re.ASCII)
 _COUNTRIES = re.compile(
@@ -27,14 +26,11 @@ _COUNTRIES = re.compile(
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """Where places are, by the addresses of the live stores and by the package of zip
-    codes.
-
-    Without the package (``zip_codes`` is None) the stores' addresses must do.
+    """Where places are, by the package of zip codes and by the addresses of the live
+    stores.
     """
 
     content: Content
-    zip_codes: ZipCodes | None
 
     def find(self, text: str) -> Point | None:
         """Return the point of the place that a text names, or None.
@@ -77,7 +73,7 @@ class Gazetteer:
             for store in self.content.documents("store")
             if store["address"]["zipCode"][:5] == code
         ]
-        return (self.zip_codes and self.zip_codes.find_zip(code)) or _middle(stores)
+        return zipcodes.find_zip(code) or _middle(stores)
 
     def _zip_and_city(self, text: str) -> Point | None:
         """`02116 Boston` or `02116 MA`. Before a street, the number is a house's."""
@@ -100,7 +96,7 @@ class Gazetteer:
                 city = self._city(" ".join(words[start:]), state)
                 if city:
                     return city
-            county = self._county(" ".join(words), state)
+            county = zipcodes.find_county(" ".join(words), state)
             if county:
                 return county
         return None
@@ -113,13 +109,9 @@ class Gazetteer:
         """
         state = _state(text)
         if state is None:
-            return self._city(text, None) or self._county(text, None)
+            return self._city(text, None) or zipcodes.find_county(text, None)
         city = self._city(text, state) if len(text) > 2 else None
-        return (
-            city
-            or (self.zip_codes and self.zip_codes.find_state(state))
-            or _middle(self._stores_in("state", state))
-        )
+        return city or zipcodes.find_state(state)
 
     def _surroundings(self, text: str) -> Point | None:
         """`Greater Boston`, `Boston, MA area`: the city in their middle."""
@@ -128,31 +120,19 @@ class Gazetteer:
             return None
         return self._city_and_state(place) or self._area(place)
 
-    def _county(self, text: str, state: str | None) -> Point | None:
-        return self.zip_codes.find_county(text, state) if self.zip_codes else None
-
     def _city(self, city: str, state: str | None) -> Point | None:
         stores = [
             store
-            for store in self._stores_in("city", city)
-            if state in (None, store["address"]["state"])
-        ]
-        return (self.zip_codes and self.zip_codes.find_city(city, state)) or _middle(
-            stores
-        )
-
-    def _stores_in(self, name: str, value: str) -> list[Json]:
-        """Return the stores whose address has this value, whatever its case."""
-        return [
-            store
             for store in self.content.documents("store")
-            if store["address"][name].casefold() == value.casefold()
+            if store["address"]["city"].casefold() == city.casefold()
+            and state in (None, store["address"]["state"])
         ]
+        return zipcodes.find_city(city, state) or _middle(stores)
 
 
 def find(text: str, content: Content) -> Point | None:
     """Return the point of the place that a text names, or None; see `Gazetteer.find`."""
-    return Gazetteer(content, zip_codes()).find(text)
+    return Gazetteer(content).find(text)
 
 
 def _split_off_zip(text: str) -> tuple[str, str]:

@@ -1,18 +1,17 @@
 """Zip codes, cities, counties and states of the United States, from the package
 zipcodes.
 
-The package is optional: it is imported inside the functions that call it, and
-`zip_codes` returns None where it is not installed. Its data live in its compiled
+The package is imported when a search first needs it. Its data live in its compiled
 module, and only the entries that a search needs become Python values. Two things are
 added to it here: spellings that customers use and post offices do not, and the suburbs
-that the package lists only under a larger city.
+that the package lists only under a larger city. Every `find_…` returns the middle of
+the points that it finds.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from threading import Lock
 from typing import Any
 from unicodedata import combining, normalize
@@ -44,38 +43,24 @@ work as well.
 """
 
 
-class ZipCodes:
-    """Where places are, by the package zipcodes. Every method returns the middle of its
-    points.
+def find_city(city: str, state: str | None) -> Point | None:
+    """Return the point of a city; without a state, of the largest city of that name.
+
+    The largest is the one with the most zip codes.
     """
-
-    def find_zip(self, code: str) -> Point | None:
-        """Return the point of a zip code: five digits, with its leading zero."""
-        return _zip(code)
-
-    def find_city(self, city: str, state: str | None) -> Point | None:
-        """Return the point of a city; without a state, of the largest city of that
-        name.
-
-        The largest is the one with the most zip codes.
-        """
-        words = _plain(city).replace("'", " ").replace(".", " ").split()
-        return _city(" ".join(words), state)
-
-    def find_county(self, county: str, state: str | None) -> Point | None:
-        """Return the point of a county; without a state, of the largest of that name."""
-        name = _plain(county).removesuffix(" county").strip()
-        return _county(name, state)
-
-    def find_state(self, state: str) -> Point | None:
-        """Return the point of a state, by its two letters."""
-        return _middle(_filter(state=state))
+    words = _plain(city).replace("'", " ").replace(".", " ").split()
+    return _city(" ".join(words), state)
 
 
-@cache
-def zip_codes() -> ZipCodes | None:
-    """Return the places of the package zipcodes; None where it is not installed."""
-    return ZipCodes() if find_spec("zipcodes") else None
+def find_county(county: str, state: str | None) -> Point | None:
+    """Return the point of a county; without a state, of the largest of that name."""
+    name = _plain(county).removesuffix(" county").strip()
+    return _county(name, state)
+
+
+def find_state(state: str) -> Point | None:
+    """Return the point of a state, by its two letters."""
+    return _middle(_package().filter_by(state=state))
 
 
 def load() -> None:
@@ -85,18 +70,15 @@ def load() -> None:
     It takes 1.1 s of processor time and 55 MiB in each process, measured with zipcodes
     3.
     """
-    _entries_of("00501")
+    find_zip("00501")
     with _SUBURBS_LOCK:
         _suburbs()
 
 
 @lru_cache(maxsize=CACHED_NAMES)
-def _zip(code: str) -> Point | None:
-    return (
-        _middle(_entries_of(code))
-        if re.fullmatch(r"[0-9]{5}", code, re.ASCII)
-        else None
-    )
+def find_zip(code: str) -> Point | None:
+    """Return the point of a zip code: five digits, with its leading zero."""
+    return _middle(_package().matching(code))
 
 
 @lru_cache(maxsize=CACHED_NAMES)
@@ -105,14 +87,14 @@ def _city(city: str, state: str | None) -> Point | None:
     names = dict.fromkeys((city, f"{_ABBREVIATIONS.get(first, first)} {rest}".strip()))
     for name in names:
         for spelling in _spellings(name):
-            entries = _filter(city=spelling, **_in_state(state))
+            entries = _package().filter_by(city=spelling, **_in_state(state))
             if entries:
                 return _largest(entries)
 
     with _SUBURBS_LOCK:
         suburbs = _suburbs()
     codes = [code for name in names for code in suburbs.get(_letters(name), ())]
-    entries = [entry for code in codes for entry in _entries_of(code)]
+    entries = [entry for code in codes for entry in _package().matching(code)]
     return _largest([entry for entry in entries if state in (None, entry["state"])])
 
 
@@ -135,7 +117,7 @@ def _suburbs() -> Mapping[str, list[str]]:
     """
     codes: dict[str, list[str]] = {}
     for digit in "0123456789":
-        for entry in _beginning_with(digit):
+        for entry in _package().similar_to(digit):
             for city in entry["acceptable_cities"]:
                 codes.setdefault(_letters(_plain(city)), []).append(entry["zip_code"])
     return codes
@@ -156,7 +138,7 @@ def _letters(name: str) -> str:
 @lru_cache(maxsize=CACHED_NAMES)
 def _county(county: str, state: str | None) -> Point | None:
     for spelling in _spellings(county):
-        entries = _filter(county=f"{spelling} County", **_in_state(state))
+        entries = _package().filter_by(county=f"{spelling} County", **_in_state(state))
         if entries:
             return _largest(entries)
     return None
@@ -180,28 +162,11 @@ def _spellings(name: str) -> Iterable[str]:
 # -- the package -----------------------------------------------------------------------
 
 
-def _entries_of(code: str) -> list[Entry]:
-    """Return the entries of a zip code."""
+def _package() -> Any:
+    """Return the package, whose functions look through all of its entries."""
     import zipcodes
 
-    matching: Callable[[str], list[Entry]] = zipcodes.matching
-    return matching(code)
-
-
-def _beginning_with(prefix: str) -> list[Entry]:
-    """Return the entries whose zip code begins with ``prefix``."""
-    import zipcodes
-
-    similar_to: Callable[[str], list[Entry]] = zipcodes.similar_to
-    return similar_to(prefix)
-
-
-def _filter(**values: str) -> list[Entry]:
-    """Return the entries that have these values."""
-    import zipcodes
-
-    filter_by: Callable[..., list[Entry]] = zipcodes.filter_by
-    return filter_by(**values)
+    return zipcodes
 
 
 def _in_state(state: str | None) -> dict[str, str]:
