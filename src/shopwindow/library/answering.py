@@ -16,7 +16,6 @@ from shopwindow.problems import Misuse, Refusal
 from shopwindow.release.answer_origins import answer_origins
 from shopwindow.release.documents_read import Named
 from shopwindow.release.indexes import on_demand
-from shopwindow.release.order import Asking
 from shopwindow.release.show import below_base_url
 
 
@@ -57,8 +56,7 @@ def why_answered(content: OpenedContent, request: str, pointer: str) -> Answered
     application = next(iter(interface.application_names(published)), None)
     below = below_base_url(request, interface, documents.site.value)
     try:
-        with on_demand(interface.indexes, documents.feeds, published) as opened:
-            asking = Asking(interface, documents, published, opened)
+        with on_demand(interface, documents, published) as asking:
             origins = answer_origins(asking, below, application)
     except Refusal as refusal:
         raise Misuse("", f"{request} {refused(refusal)}") from None
@@ -82,12 +80,15 @@ def places(
     interface: Interface, documents: Documents, files: Files, read: Iterable[Named]
 ) -> Iterator[DocumentRead]:
     """Yield where documents stand, by kind, and by their identities in each."""
+    by_kind = sorted(read, key=lambda named: (named[0], len(named[1]), named))
+    names = {name for name, _ in by_kind}
     by_name = {
         (kind.name, str(kind.named(document.value))): document
         for kind in interface.kinds
+        if kind.name in names
         for document in documents.of(kind.name)
     }
-    for name, id in sorted(read, key=lambda named: (named[0], len(named[1]), named)):
+    for name, id in by_kind:
         document = by_name.get((name, id))
         if document is not None:
             path, line = document.layers[-1].path, files.line(document)

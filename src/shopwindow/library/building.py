@@ -216,11 +216,8 @@ def indexed_content(
     """
     interface, documents = content.interface, content.documents
     published = live_at(interface, documents, at)
-    feeds = documents.feeds
-    with on_demand(
-        interface.indexes, feeds, published, jobs=jobs, steps=steps
-    ) as opened:
-        yield published.with_indexes(opened(None))
+    with on_demand(interface, documents, published, jobs=jobs, steps=steps) as asking:
+        yield asking.indexed()
 
 
 def counted(

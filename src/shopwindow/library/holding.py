@@ -15,7 +15,7 @@ from shopwindow.library.opening import live_at
 from shopwindow.release.ahead import build_chain
 from shopwindow.release.contracts import ContractsBroken, hold
 from shopwindow.release.indexes import index_state, on_demand
-from shopwindow.release.order import Asking, BuildOrder
+from shopwindow.release.order import BuildOrder
 from shopwindow.release.releases import Releases
 
 
@@ -88,8 +88,7 @@ def _hold_now(declared: Declared, check: Check, documents: Documents) -> None:
         for index in interface.indexes
         if index.name in feeds and check.memory.folder is not None
     }
-    with on_demand(interface.indexes, feeds, published, jobs=check.jobs) as opened:
-        asking = Asking(interface, documents, published, opened)
+    with on_demand(interface, documents, published, jobs=check.jobs) as asking:
         hold(asking, digests, declared, check.folder, check.memory, check.most)
 
 

@@ -57,15 +57,8 @@ def show(
     if app is not None:
         require_application(app, names, "app")
     application = app or next(iter(names), None)
-    return show_unbuilt(
-        interface,
-        content.shelf.schemas,
-        documents,
-        published,
-        request,
-        application,
-        format,
-    )
+    with on_demand(interface, documents, published) as asking:
+        return show_unbuilt(asking, content.shelf.schemas, request, application, format)
 
 
 def record_contract(
@@ -92,8 +85,8 @@ def record_contract(
     if interface.applications is not None:
         require_application(app, interface.application_names(published[0]))
     below = [below_base_url(each, interface, documents.site.value) for each in requests]
-    with on_demand(interface.indexes, documents.feeds, published[0]) as opened:
-        indexes = opened(None)
+    with on_demand(interface, documents, published[0]) as asking:
+        indexes = asking.opened(None)
         recording = Recording(
             interface,
             content.shelf.schemas,

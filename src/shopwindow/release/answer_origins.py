@@ -16,7 +16,11 @@ from typing import NamedTuple
 
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.reading.yaml import Json, at, walked
-from shopwindow.interface.answering.contracts import answer_of, as_request
+from shopwindow.interface.answering.answer import selected, value_of
+from shopwindow.interface.answering.contracts import as_request
+from shopwindow.interface.declaring.operation import Call
+from shopwindow.interface.formats import JSON, Format
+from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Pointer
 from shopwindow.release.documents_read import DocumentsRead, Named
 from shopwindow.release.order import Asking
@@ -31,15 +35,19 @@ class ValueOrigin(NamedTuple):
 
 
 class AnswerOrigins:
-    """A JSON answer, and what it was made from. ``read``: the documents that the view
-    read.
+    """The answer to a call as a JSON value, and what it was made from. ``read``: the
+    documents that the view read.
     """
 
     def __init__(
-        self, answer: Json, read: frozenset[Named], sources: Iterable[Document]
+        self,
+        call: Call,
+        answer: Json,
+        read: frozenset[Named],
+        sources: Iterable[Document],
     ) -> None:
         """Take an answer. ``sources``: those of ``read`` that are in no index."""
-        self.answer, self.read = answer, read
+        self.call, self.answer, self.read = call, answer, read
         self._by_id: dict[int, ValueOrigin] = {}
         for document in sources:
             for pointer, value in walked(document.value):
@@ -112,7 +120,7 @@ def _has_one_object(value: Json) -> bool:
 
 
 def answer_origins(
-    asking: Asking, request: str, application: str | None
+    asking: Asking, request: str, application: str | None, format: Format = JSON
 ) -> AnswerOrigins:
     """Return the answer to a request, with the origins of its values.
 
@@ -120,11 +128,13 @@ def answer_origins(
     operation that only the running service answers.
     """
     interface, documents = asking.interface, asking.documents
-    operation, _ = interface.routes.route(as_request(request))
+    parsed = as_request(request, format)
+    operation, _ = interface.routes.route(parsed)
     require_from_content(operation)
     reads = DocumentsRead(asking.content)
     recorded = reads.recorded(asking.opened(reads.note))
-    answer = answer_of(interface, request, application, recorded)
+    call = bind(parsed, application, interface, content=recorded)
+    answer = selected(call, value_of(call, recorded))
     read = frozenset(reads.take())
     sources = [
         document
@@ -132,4 +142,4 @@ def answer_origins(
         for document in documents.of(kind.name)
         if (kind.name, str(kind.named(document.value))) in read
     ]
-    return AnswerOrigins(answer, read, [documents.site, *sources])
+    return AnswerOrigins(call, answer, read, [documents.site, *sources])

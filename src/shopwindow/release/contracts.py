@@ -72,7 +72,7 @@ def _breaches(
     A request that would read what it read in a check that found nothing is not answered
     again.
     """
-    content = asking.content.with_indexes(asking.opened(None))
+    content = asking.indexed()
     documents = asking.documents.of(CONTRACT)
     contracts = orjson.dumps([contract.value for contract in documents]).decode()
     state = memory.program, schemas.digest, contracts

@@ -18,13 +18,14 @@ from typing import Any
 
 import orjson
 
-from shopwindow.content.documents.documents import Content
+from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.reading.scratch import scratch
 from shopwindow.content.reading.steps import Steps, no_steps, step_around
 from shopwindow.interface.declaring.index import HandedOut, Index
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release.damage import is_damaged
-from shopwindow.release.order import BuildOrder, BuiltIndexes, OpenIndexes
+from shopwindow.release.order import Asking, BuildOrder, BuiltIndexes
 from shopwindow.release.stage import WRITES_AGAIN, Stage
 
 INDEXING = "indexing"
@@ -129,25 +130,27 @@ def differences(index: Index, old: Path, new: Path) -> dict[str, list[str]]:
 
 @contextmanager
 def on_demand(
-    indexes: Sequence[Index],
-    feeds: Mapping[str, Any],
+    interface: Interface,
+    documents: Documents,
     content: Content,
     file_of: Callable[[str], Path] | None = None,
     jobs: int | None = None,
     steps: Steps = no_steps,
-) -> Iterator[OpenIndexes]:
-    """Yield what opens indexes that are built once somebody asks them something.
+) -> Iterator[Asking]:
+    """Yield what requests are answered from, with indexes that are built once somebody
+    asks them something.
 
-    To build one takes a while, and most answers need none. ``feeds``: what each index
-    is built from, by its name. ``file_of`` returns the file of an index by its name;
+    To build one takes a while, and most answers need none. ``content`` holds those of
+    ``documents`` that are live. ``file_of`` returns the file of an index by its name;
     without it, each is built in a temporary folder, at most once, and ``steps`` follows
     that.
     """
+    feeds = documents.feeds
     with ExitStack() as stack:
 
         @cache
         def built(name: str) -> Path:
-            index = next(one for one in indexes if one.name == name)
+            index = next(one for one in interface.indexes if one.name == name)
             path = stack.enter_context(scratch()) / index.file
             with step_around(steps, INDEXING) as progress:
                 index.build(feeds[name], content, path, jobs=jobs, progress=progress)
@@ -158,11 +161,11 @@ def on_demand(
         def opened(handed_out: HandedOut | None) -> Mapping[str, Any]:
             return {
                 index.name: _OpenedWhenAsked(index, file, handed_out)
-                for index in indexes
+                for index in interface.indexes
                 if index.name in feeds
             }
 
-        yield opened
+        yield Asking(interface, documents, content, opened)
 
 
 class _OpenedWhenAsked:

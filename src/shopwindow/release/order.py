@@ -58,6 +58,10 @@ class Asking:
     content: Content
     opened: OpenIndexes
 
+    def indexed(self) -> Content:
+        """Return the content, which answers from the indexes."""
+        return self.content.with_indexes(self.opened(None))
+
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOrder:

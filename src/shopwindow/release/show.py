@@ -5,16 +5,14 @@ An editor who asks what an app would get has changed a file and not built yet. T
 request takes the way that it takes in the service: it is bound to a Call, and `answer`
 answers that. Two things differ. A pasted address may have the base URL in front, which
 is taken off. And an index takes a while to build, so it is opened only once a view asks
-it something: by default it is then built in a temporary folder.
+it something (`indexes.on_demand`).
 """
 
 import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answering.answer import Response, answer, refuse
 from shopwindow.interface.answering.contracts import as_request
@@ -23,37 +21,30 @@ from shopwindow.interface.declaring.operation import FromContent, Operation
 from shopwindow.interface.formats import Format
 from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Misuse, Refusal
-from shopwindow.release.indexes import on_demand
+from shopwindow.release.order import Asking
 
 
 def show(
-    interface: Interface,
+    asking: Asking,
     schemas: Schemas,
-    documents: Documents,
-    content: Content,
     request: str,
     application: str | None,
     format: Format,
-    index_file: Callable[[str], Path] | None = None,
 ) -> Response:
     """Return the response to a request; a Refusal becomes the response that a client
     would get.
 
-    ``content`` holds those of ``documents`` that are live. ``request`` is a path and
-    query below the base URL, or a whole URL. ``index_file`` returns the file of an index of these
-    documents, by its name; what it raises, `show` raises. Raises Misuse for an
-    operation that only the running service answers, and for a URL of another host.
+    ``request`` is a path and query below the base URL, or a whole URL. Raises Misuse for
+    an operation that only the running service answers, and for a URL of another host.
     """
-    below = below_base_url(request, interface, documents.site.value)
-    parsed = as_request(below, format)
+    interface = asking.interface
+    below = below_base_url(request, interface, asking.documents.site.value)
     try:
-        with on_demand(
-            interface.indexes, documents.feeds, content, index_file
-        ) as opened:
-            indexed_content = content.with_indexes(opened(None))
-            call = bind(parsed, application, interface, content=indexed_content)
-            require_from_content(call.operation)
-            return answer(call, indexed_content, schemas)
+        content = asking.indexed()
+        parsed = as_request(below, format)
+        call = bind(parsed, application, interface, content=content)
+        require_from_content(call.operation)
+        return answer(call, content, schemas)
     except Refusal as refusal:
         return refuse(refusal, format, schemas)
 

@@ -3,7 +3,7 @@
 import shlex
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,21 +11,25 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from shopwindow.content.documents.documents import Content, Documents
+from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import titled
-from shopwindow.interface.answering.answer import API_KEY_HEADER, cache_control
+from shopwindow.interface.answering.answer import (
+    API_KEY_HEADER,
+    cache_control,
+    refuse,
+    respond,
+)
 from shopwindow.interface.declaring.operation import FromContent, Operation, Parameter
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, indented
+from shopwindow.library.answering import DocumentRead, places
 from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS, discard_index, index_of_tree
 from shopwindow.preview.visit import Page, Visit
-from shopwindow.problems import Misuse
+from shopwindow.problems import Misuse, Refusal
 from shopwindow.release.answer_origins import AnswerOrigins, answer_origins
 from shopwindow.release.damage import is_damaged
 from shopwindow.release.documents_read import Named
 from shopwindow.release.indexes import on_demand
-from shopwindow.release.order import Asking
-from shopwindow.release.show import show
 
 FIELD_PREFIX = "p."
 """Before the names of an operation's parameters in the page's own query."""
@@ -53,29 +57,14 @@ class Field:
 
 
 @dataclass(frozen=True)
-class SourceDocument:
-    """A document that an answer reads: its name, and where it stands.
-
-    ``line`` is 0 where only the file is sure; ``has_card``: it has a page of its own.
-    """
-
-    kind: str
-    id: str
-    title: str
-    path: str
-    line: int
-    has_card: bool
-
-
-@dataclass(frozen=True)
 class SourceKind:
     """The documents of one kind that an answer reads: ``count``, of which some are
-    shown.
+    shown, each with its title. One without a page of its own has none.
     """
 
     name: str
     count: int
-    shown: tuple[SourceDocument, ...]
+    shown: list[tuple[DocumentRead, str]]
 
 
 @dataclass(frozen=True)
@@ -184,22 +173,14 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         used[name] = index.file
         return index.file
 
+    interface, schemas = visit.snapshot.interface, visit.snapshot.declared.schemas
+    origins = None
     try:
-        response = show(
-            visit.snapshot.interface,
-            visit.snapshot.declared.schemas,
-            documents,
-            content,
-            request,
-            visit.app,
-            format,
-            index_file,
-        )
-        origins = (
-            _origins(visit, documents, content, request, index_file)
-            if response.status == 200
-            else None
-        )
+        with on_demand(interface, documents, content, index_file) as asking:
+            origins = answer_origins(asking, request, visit.app, format)
+        response = respond(origins.call, origins.answer, content, schemas)
+    except Refusal as refusal:
+        response = refuse(refusal, format, schemas)
     except sqlite3.Error as error:
         if not is_damaged(error):
             raise
@@ -210,9 +191,7 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
     is_cut = len(text) > MAX_SHOWN
     value = None
     if response.media_type == JSON.media_type and not is_cut:
-        value = orjson.loads(response.body)
-        if origins is not None and origins.answer == value:
-            value = origins.answer
+        value = origins.answer if origins else orjson.loads(response.body)
     headers = (
         ("Content-Type", response.media_type),
         ("Cache-Control", cache_control(response.lifetime, content.setting("stale"))),
@@ -231,19 +210,6 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
     )
 
 
-def _origins(
-    visit: Visit,
-    documents: Documents,
-    content: Content,
-    request: str,
-    index_file: Callable[[str], Path],
-) -> AnswerOrigins:
-    interface = visit.snapshot.interface
-    with on_demand(interface.indexes, documents.feeds, content, index_file) as opened:
-        asking = Asking(interface, documents, content, opened)
-        return answer_origins(asking, request, visit.app)
-
-
 def _curl(
     visit: Visit, content: Content, operation: Operation, request: str, accept: str
 ) -> str:
@@ -258,25 +224,21 @@ def _curl(
 def _sources(visit: Visit, named: Iterable[Named]) -> Iterator[SourceKind]:
     """Yield the documents of an answer by kind, in the order of the kinds."""
     by_kind: dict[str, list[str]] = defaultdict(list)
-    for kind, id in named:
+    for kind, id in sorted(named, key=lambda one: (len(one[1]), one[1])):
         by_kind[kind].append(id)
-    order = [kind.name for kind in visit.snapshot.interface.kinds]
+    interface, documents = visit.snapshot.interface, visit.snapshot.documents
+    assert documents is not None  # nosec B101 # as in `_answer`
+    order = [kind.name for kind in interface.kinds]
     for kind in sorted(
         by_kind, key=lambda kind: order.index(kind) if kind in order else -1
     ):
-        ids = sorted(by_kind[kind], key=lambda id: (len(id), id))
-        shown = tuple(_source(visit, kind, id) for id in ids[:MAX_SOURCES])
-        yield SourceKind(kind, len(ids), shown)
+        shown = [(kind, id) for id in by_kind[kind][:MAX_SOURCES]]
+        read = places(interface, documents, visit.files, shown)
+        titles = [(one, _title(visit, one)) for one in read]
+        yield SourceKind(kind, len(by_kind[kind]), titles)
 
 
-def _source(visit: Visit, kind: str, id: str) -> SourceDocument:
-    described = visit.snapshot.interface.kind.get(kind)
-    if described is None:
-        return SourceDocument(kind, id, "", id, 1, has_card=False)
-    document = visit.snapshot.by_id.get(kind, {}).get(id)
-    if document is None:
-        path, line = visit.files.streamed(described, id)
-        return SourceDocument(kind, id, "", path, line, has_card=False)
-    line, path = visit.files.line(document), document.layers[-1].path
-    title = titled(described, document.value)
-    return SourceDocument(kind, id, title, path, line, has_card=True)
+def _title(visit: Visit, read: DocumentRead) -> str:
+    document = visit.snapshot.by_id.get(read.kind, {}).get(read.id)
+    kind = visit.snapshot.interface.kind.get(read.kind)
+    return titled(kind, document.value) if kind and document else ""
