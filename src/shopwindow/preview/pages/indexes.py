@@ -1,10 +1,11 @@
 """The indexes of the working tree, which pages ask for and nobody waits for."""
 
 from collections.abc import Callable, Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from shopwindow.catalog.index.check import CheckedCatalog
 from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.visit import Visit
 
@@ -42,10 +43,10 @@ def discard_index(visit: Visit, name: str, file: Path) -> None:
         builds.discard(file)
 
 
-def _has_many_products(feeds: Any) -> bool:
-    products = feeds.documents("product")
-    beyond = islice(products, MAX_PRODUCTS, MAX_PRODUCTS + 1)
-    return next(beyond, None) is not None
+def _has_many_products(checked: CheckedCatalog) -> bool:
+    feeds = checked.lines.feeds
+    lines = chain.from_iterable(map(feeds.reader.lines, feeds.parts["product"]))
+    return any(True for _ in islice(lines, MAX_PRODUCTS, None))
 
 
 def _never(feeds: Any) -> bool:
