@@ -213,6 +213,11 @@ class Stay:
 def stay(value: dict[str, Any], zone: ZoneInfo, moment: datetime) -> Stay:
     """Return when a document is live, by its publish window."""
     window = schedule.window(value, zone)
+    return Stay(window, state_of(window, moment))
+
+
+def state_of(window: Window, moment: datetime) -> str:
+    """Return what a window is at an instant: live, to come or ended."""
     if moment in window:
-        return Stay(window, "live")
-    return Stay(window, "to come" if moment < window.start else "ended")
+        return "live"
+    return "to come" if moment < window.start else "ended"

@@ -138,6 +138,11 @@ class Visit:
         return ""
 
     @cached_property
+    def words(self) -> list[str]:
+        """What a search of the page, ``q``, has to find."""
+        return self.query.get("q", "").casefold().split()
+
+    @cached_property
     def format(self) -> str:
         return "xml" if self.query.get("as") == "xml" else "json"
 
@@ -214,7 +219,7 @@ class Visit:
         """The documents that are live at the chosen instant; None while there are none
         to show.
         """
-        return self.workspace.content(self.snapshot, self.moment)
+        return self.snapshot.content(self.moment)
 
     @cached_property
     def released(self) -> Released | None:

@@ -75,7 +75,7 @@ def page(visit: Visit) -> Page:
 
 def _wanted(visit: Visit) -> Callable[[Happening], bool]:
     """Return whether the filters of the page admit something that happens."""
-    words = visit.query.get("q", "").casefold().split()
+    words = visit.words
     kind, state, store = (visit.query.get(name, "") for name in FILTERS[1:])
     numbers = store_numbers(visit, store)
     documents, by_id = visit.snapshot.documents, visit.snapshot.by_id

@@ -163,7 +163,7 @@ def _instant(visit: Visit, text: str) -> Other:
     """Return the same files at another instant."""
     try:
         moment = schedule.instant(text.replace("T", " "), visit.zone)
-        content = visit.workspace.content(visit.snapshot, moment)
+        content = visit.snapshot.content(moment)
     except (ValueError, OverflowError):
         return Other(failure=f"{text} is no date and time in {visit.zone.key}.")
     return Other(content, "the same files at another instant", moment=moment)
@@ -202,35 +202,37 @@ def _document(visit: Visit, kind: str, id: str, leaves: Sequence[Leaf]) -> Chang
     values: tuple[Value, ...] = ()
     if pointer == () and (old is None or new is None):
         what = "appears" if old is None else "disappears"
-        causes = _causes(visit, document, ("publish",)) or _causes(visit, document, ())
+        causes = [_cause(visit, document, ("publish",))]
     else:
         values = tuple(_value(visit, document, leaf) for leaf in leaves)
-        causes = tuple(dict.fromkeys(value.cause for value in values if value.cause))
-        causes = causes or _causes(visit, document, ())
+        causes = [value.cause for value in values]
+    stated = dict.fromkeys(cause for cause in causes if cause)
+    whole = _cause(visit, document, ())
+    if whole and not stated:
+        stated = {whole: None}
     title = _title(visit, kind, id, old if new is None else new, document)
     has_card = kind != "site" and document is not None
-    return Changed(kind, id, title, what, values, causes, has_card)
+    return Changed(kind, id, title, what, values, tuple(stated), has_card)
 
 
 def _value(visit: Visit, document: Document | None, leaf: Leaf) -> Value:
     pointer, old, new = leaf
     # A value that is gone was removed from the object around it.
-    causes = _causes(visit, document, pointer) if new is not None else ()
-    cause = causes[0] if causes else None
+    cause = _cause(visit, document, pointer) if new is not None else None
     return Value(place_words(pointer), _shown(old), _shown(new), cause)
 
 
-def _causes(
+def _cause(
     visit: Visit, document: Document | None, pointer: Pointer
-) -> tuple[StatedAt, ...]:
-    """Return the place of the layer that states the value now; nothing where none does."""
+) -> StatedAt | None:
+    """Return the place of the layer that states the value now; None where none does."""
     layer = next(layers_stating(document, pointer), None) if document else None
     if document is None or layer is None:
-        return ()
+        return None
     if not pointer:
-        return (StatedAt(layer.path, visit.files.line(document)),)
+        return StatedAt(layer.path, visit.files.line(document))
     place = visit.files.place(layer, pointer)
-    return (StatedAt(layer.path, place.line if place else 0),)
+    return StatedAt(layer.path, place.line if place else 0)
 
 
 def _shown(value: Any) -> str | None:

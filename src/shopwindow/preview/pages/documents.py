@@ -2,10 +2,10 @@
 a card.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.zones import Zones
@@ -13,6 +13,8 @@ from shopwindow.content.kinds import Kind, titled
 from shopwindow.content.lookup.uses import names_of_target, naming
 from shopwindow.preview import drawing
 from shopwindow.preview.visit import Page, Visit
+
+Entry = TypeVar("Entry")
 
 PER_PAGE = 100
 """Documents on one page of a list: a screen or two to scroll, drawn in a few
@@ -39,26 +41,33 @@ def listing(visit: Visit) -> Page | None:
     kind = visit.snapshot.interface.kind.get(visit.values["kind"])
     if kind is None or kind.streamed:
         return None
-    words = visit.query.get("q", "").casefold().split()
-    state = visit.query.get("state", "")
+    words, state = visit.words, visit.query.get("state", "")
     entries = [
         entry
         for entry in _entries(visit, kind)
         if (not state or entry.stay.state == state) and _matches(entry, words)
     ]
     entries.sort(key=lambda entry: not in_name(words, entry.title))
+    shown, values = paged(visit, entries)
+    values |= {"kind": kind, "entries": shown, "state": state}
+    return Page("listing.html", plural(kind), values)
+
+
+def paged(
+    visit: Visit, entries: Sequence[Entry]
+) -> tuple[Sequence[Entry], dict[str, Any]]:
+    """Return the entries of a list that are on the chosen page, and what its template
+    says of the others.
+    """
     pages = max(1, -(-len(entries) // PER_PAGE))
     page = min(max(1, number(visit.query.get("page", "1"))), pages)
     values = {
-        "kind": kind,
-        "entries": entries[(page - 1) * PER_PAGE : page * PER_PAGE],
         "count": len(entries),
         "page": page,
         "pages": pages,
         "q": visit.query.get("q", ""),
-        "state": state,
     }
-    return Page("listing.html", plural(kind), values)
+    return entries[(page - 1) * PER_PAGE : page * PER_PAGE], values
 
 
 def in_name(words: Iterable[str], name: str) -> bool:

@@ -10,13 +10,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from itertools import islice
 from typing import Any
 
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Document
 from shopwindow.preview import drawing
-from shopwindow.preview.pages.documents import PER_PAGE, in_name, number
+from shopwindow.preview.pages.documents import in_name, paged
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.retail.places.distance import EARTH_RADIUS
 from shopwindow.retail.places.distance import miles as miles_between
@@ -93,7 +92,7 @@ def page(visit: Visit) -> Page:
     """
     center = _center(visit)
     miles = _miles(visit.query.get("miles", ""))
-    words = visit.query.get("q", "").casefold().split()
+    words = visit.words
     shops = [
         shop
         for shop in _shops(visit, center, words)
@@ -102,18 +101,12 @@ def page(visit: Visit) -> Page:
     shops.sort(
         key=lambda shop: (not in_name(words, shop.value["name"]), shop.miles or 0.0)
     )
-    pages = max(1, -(-len(shops) // PER_PAGE))
-    page = min(max(1, number(visit.query.get("page", "1"))), pages)
-    first = (page - 1) * PER_PAGE
     near = visit.query.get("near", "").strip()
-    values = {
+    shown, values = paged(visit, shops)
+    values |= {
         "map": _map(shops, center, miles) if shops else None,
-        "shops": list(islice(shops, first, first + PER_PAGE)),
-        "count": len(shops),
+        "shops": shown,
         "outside": [shop for shop in shops if shop.is_outside],
-        "page": page,
-        "pages": pages,
-        "q": visit.query.get("q", ""),
         "near": near,
         "miles": visit.query.get("miles", ""),
         "is_lost": bool(near) and center is None,
@@ -200,11 +193,8 @@ def _is_open(value: dict[str, Any], local: datetime) -> bool:
 def _center(visit: Visit) -> tuple[float, float] | None:
     """Return the place that ``near`` means; None where it is empty or means none."""
     text = visit.query.get("near", "").strip()
-    documents = visit.snapshot.documents
-    for store in documents.of(KIND) if documents and text else ():
-        if any(str(store.value.get(name)) == text for name in STORE_NUMBERS):
-            place = store.value["location"]
-            return place["latitude"], place["longitude"]
+    if store := store_named(visit, text):
+        return store["location"]["latitude"], store["location"]["longitude"]
     parts = text.split(",")
     try:
         latitude, longitude = (float(part) for part in parts)
@@ -213,6 +203,15 @@ def _center(visit: Visit) -> tuple[float, float] | None:
     return (
         (latitude, longitude) if abs(latitude) <= 90 and abs(longitude) <= 180 else None
     )
+
+
+def store_named(visit: Visit, text: str) -> dict[str, Any] | None:
+    """Return the store of which a text is any of its three numbers, or None."""
+    documents = visit.snapshot.documents
+    for store in documents.of(KIND) if documents and text else ():
+        if any(str(store.value.get(name)) == text for name in STORE_NUMBERS):
+            return store.value
+    return None
 
 
 def _miles(text: str) -> float | None:
