@@ -14,6 +14,7 @@ from jsonschema import Draft4Validator
 from harness.content import ROOT
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
+from shopwindow.content.check.folder import Checked
 from shopwindow.content.editing.fix import Fix
 from shopwindow.content.reading.text import Edit
 from shopwindow.content.rules.rule_pages import RulePage
@@ -35,6 +36,15 @@ WARNING = Problem("text.quotes", "stores/x.yaml", "odd quotes", Place(2, 7, 2, 9
 FOLDER = Path("content")
 PAGES = {FULL.rule: RulePage(FULL.rule, "A section is not described", "The app could not show it.")}
 FIXES = {FULL: Fix("write shop", (Edit(Place(3, 5, 3, 8), "shop"),), FULL.pointer, "shop")}
+
+
+def checked(told: list[Problem], **more: Any) -> Checked:
+    errors = [each for each in told if each.level is Level.ERROR]
+    return Checked(None, errors, warnings=[each for each in told if each.level is Level.WARNING], **more)
+
+
+def reported(told: list[Problem], root: Path, more: dict[str, Any] | None = None, **pages: Any) -> ProblemReport:
+    return ProblemReport(checked(told, **(more or {})), root, **pages)
 
 
 def problem(found: str = "something", place: Place | None = None, path: str = "a.yaml", **more: Any) -> Problem:
@@ -62,16 +72,16 @@ def test_a_problem_in_words_is_one_line(told: Problem, words: str) -> None:
 
 
 def test_text_is_a_line_a_problem() -> None:
-    assert report.text(ProblemReport([FULL, BARE, problem(path="x\ny.yaml")], FOLDER)).split("\n") == [
+    assert report.text(reported([FULL, BARE, problem(path="x\ny.yaml")], FOLDER)).split("\n") == [
         f"content/apps/_a.yaml:3:5: {sentence(FULL)}",
         "content/stores/x.yaml: a link to a folder",
         "content/x\\ny.yaml: something",
     ]
-    assert report.text(ProblemReport([], FOLDER)) == ""
+    assert report.text(reported([], FOLDER)) == ""
 
 
 def test_a_warning_says_so() -> None:
-    assert report.text(ProblemReport([BARE, WARNING], FOLDER)).split("\n") == [
+    assert report.text(reported([BARE, WARNING], FOLDER)).split("\n") == [
         "content/stores/x.yaml: a link to a folder",
         "content/stores/x.yaml:2:7: warning: odd quotes",
     ]
@@ -80,38 +90,38 @@ def test_a_warning_says_so() -> None:
 @pytest.mark.parametrize(
     ("listed", "more", "words"),
     [
-        ([], report.NO_MORE, "no problems"),
-        ([WARNING], report.NO_MORE, "no problems, 1 warning"),
-        ([BARE], report.NO_MORE, "1 problem"),
-        ([FULL, BARE, WARNING, WARNING], report.NO_MORE, "2 problems, 2 warnings"),
-        ([BARE, WARNING], report.More(1999, True, 2), "at least 2,000 problems, 3 warnings"),
+        ([], {}, "no problems"),
+        ([WARNING], {}, "no problems, 1 warning"),
+        ([BARE], {}, "1 problem"),
+        ([FULL, BARE, WARNING, WARNING], {}, "2 problems, 2 warnings"),
+        ([BARE, WARNING], {"more": 1999, "at_least": True, "more_warnings": 2}, "at least 2,000 problems, 3 warnings"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_summary_counts_problems_and_warnings(listed: list[Problem], more: report.More, words: str) -> None:
-    assert report.summary(listed, more) == words
+def test_a_summary_counts_problems_and_warnings(listed: list[Problem], more: dict[str, Any], words: str) -> None:
+    assert report.summary(checked(listed, **more)) == words
 
 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (report.More(1), "1 more problem"),
-        (report.More(2, True), "at least 2 more problems"),
-        (report.More(warnings=1), "1 more warning"),
-        (report.More(1, False, 2), "1 more problem and 2 more warnings"),
+        ({"more": 1}, "1 more problem"),
+        ({"more": 2, "at_least": True}, "at least 2 more problems"),
+        ({"more_warnings": 1}, "1 more warning"),
+        ({"more": 1, "more_warnings": 2}, "1 more problem and 2 more warnings"),
     ],
     ids=str,
 )
-def test_what_is_not_listed_is_counted_in_every_format(more: report.More, words: str) -> None:
+def test_what_is_not_listed_is_counted_in_every_format(more: dict[str, Any], words: str) -> None:
     line = f"and {words}"
-    assert report.text(ProblemReport([], FOLDER, more)) == line
-    assert report.github(ProblemReport([], FOLDER, more)) == f"::notice title=shopwindow::{line}"
-    (run,) = json.loads(report.sarif(ProblemReport([], FOLDER, more)))["runs"]
+    assert report.text(reported([], FOLDER, more)) == line
+    assert report.github(reported([], FOLDER, more)) == f"::notice title=shopwindow::{line}"
+    (run,) = json.loads(report.sarif(reported([], FOLDER, more)))["runs"]
     (notice,) = run["invocations"][0]["toolExecutionNotifications"]
     assert notice == {"level": "warning", "message": {"text": line}}
-    counted = json.loads(report.as_json(ProblemReport([], FOLDER, more)))
-    assert (counted.get("more", 0), counted.get("moreAtLeast", False)) == (more.count, more.at_least)
-    assert counted.get("moreWarnings", 0) == more.warnings
+    counted = json.loads(report.as_json(reported([], FOLDER, more)))
+    names = {"more": "more", "moreAtLeast": "at_least", "moreWarnings": "more_warnings"}
+    assert {names[name]: count for name, count in counted.items() if name != "problems" and count} == more
 
 
 # -- excerpts ----------------------------------------------------------------------------------------------------
@@ -126,7 +136,7 @@ def excerpt(folder: Path, content: str | bytes, place: Place, path: str = "a.yam
 
 def laid_out(problems: list[Problem], folder: Path) -> list[str]:
     """The lines of the layout, without colors, in a terminal of 80 columns."""
-    return re.sub("\x1b[^m]*m", "", terminal.layout(ProblemReport(problems, folder), width=80)).split("\n")
+    return re.sub("\x1b[^m]*m", "", terminal.layout(reported(problems, folder), width=80)).split("\n")
 
 
 EXCERPTS: list[tuple[str, Place, list[str]]] = [
@@ -223,7 +233,7 @@ def test_any_excerpt_is_two_short_lines(line: str, column: int, length: int) -> 
 
 
 def test_json_has_everything_that_is_known() -> None:
-    assert json.loads(report.as_json(ProblemReport([FULL, BARE], FOLDER, fixes=FIXES, pages=PAGES))) == {
+    assert json.loads(report.as_json(reported([FULL, BARE], FOLDER, fixes=FIXES, pages=PAGES))) == {
         "problems": [
             {
                 "level": "error",
@@ -264,10 +274,8 @@ def test_json_has_everything_that_is_known() -> None:
             },
         ]
     }
-    assert json.loads(report.as_json(ProblemReport([], FOLDER))) == {"problems": []}
-    levels = [
-        problem["level"] for problem in json.loads(report.as_json(ProblemReport([FULL, WARNING], FOLDER)))["problems"]
-    ]
+    assert json.loads(report.as_json(reported([], FOLDER))) == {"problems": []}
+    levels = [problem["level"] for problem in json.loads(report.as_json(reported([FULL, WARNING], FOLDER)))["problems"]]
     assert levels == ["error", "warning"]
 
 
@@ -292,7 +300,7 @@ def test_a_place_in_a_list_is_read_in_words_and_key_paths_stay(
     told = problem(pointer=pointer, document=document)
     assert sentence(told) == (f"{words}: something" if words else "something")
     if pointer:
-        printed = terminal.layout(ProblemReport([told], FOLDER), width=120).splitlines()
+        printed = terminal.layout(reported([told], FOLDER), width=120).splitlines()
         plain = [re.sub("\x1b[^m]*m", "", line) for line in printed]
         assert [line.split("at  ")[1] for line in plain if "at  " in line] == [words]
 
@@ -301,30 +309,28 @@ def test_a_place_in_a_list_is_read_in_words_and_key_paths_stay(
     ("pointer", "text"), [((), ""), (("a", 0), "/a/0"), (("",), "/"), (("a/b", "~"), "/a~1b/~0"), (("", ""), "//")]
 )
 def test_a_pointer_is_one_of_rfc_6901(pointer: tuple[str | int, ...], text: str) -> None:
-    assert (
-        json.loads(report.as_json(ProblemReport([problem(pointer=pointer)], FOLDER)))["problems"][0]["pointer"] == text
-    )
+    assert json.loads(report.as_json(reported([problem(pointer=pointer)], FOLDER)))["problems"][0]["pointer"] == text
     assert pointer_text(pointer) == text[1:]
 
 
 def test_github_marks_the_place_in_the_file() -> None:
-    assert report.github(ProblemReport([FULL, BARE, WARNING], FOLDER)).split("\n") == [
+    assert report.github(reported([FULL, BARE, WARNING], FOLDER)).split("\n") == [
         "::error file=content/apps/_a.yaml,line=3,col=5,endLine=3,endColumn=7,title=app.layout::" + sentence(FULL),
         "::error file=content/stores/x.yaml,title=tree.link::a link to a folder",
         "::warning file=content/stores/x.yaml,line=2,col=7,endLine=2,endColumn=8,title=text.quotes::odd quotes",
     ]
-    assert report.github(ProblemReport([], FOLDER)) == ""
+    assert report.github(reported([], FOLDER)) == ""
 
 
 def test_a_place_of_several_lines_is_marked_by_its_beginning() -> None:
-    assert report.github(ProblemReport([problem(place=Place(3, 5, 9, 1))], FOLDER)).startswith(
+    assert report.github(reported([problem(place=Place(3, 5, 9, 1))], FOLDER)).startswith(
         "::error file=content/a.yaml,line=3,col=5,title=rule::"
     )
 
 
 def test_what_github_would_read_as_its_own_is_escaped() -> None:
     told = problem("100% of\r\n::error::a,b:c", path="a,b:c%\nd\x1b[31m.yaml")
-    assert report.github(ProblemReport([told], FOLDER)) == (
+    assert report.github(reported([told], FOLDER)) == (
         "::error file=content/a%2Cb%3Ac%25%0Ad\\x1b[31m.yaml,title=rule::100%25 of\\r\\n::error::a,b:c"
     )
 
@@ -337,7 +343,7 @@ def test_what_github_would_read_as_its_own_is_escaped() -> None:
 def test_github_folds_what_is_beyond_ten(count: int, annotations: int, more: str | None, level: Level) -> None:
     told = [problem(f"number {number}", Place(1, 1, 1, 2), level=level) for number in range(count)]
     noun, mark = ("problem", "") if level is Level.ERROR else ("warning", "warning: ")
-    lines = [line for line in report.github(ProblemReport(told, FOLDER)).split("\n") if line]
+    lines = [line for line in report.github(reported(told, FOLDER)).split("\n") if line]
     assert [line.split(" ")[0] for line in lines[:annotations]] == [f"::{level}"] * annotations
     rest = lines[annotations:]
     words = f"::notice title=shopwindow::{more} {noun}{'s' * (count > 11)}: see this step's log"
@@ -348,7 +354,7 @@ def test_github_folds_what_is_beyond_ten(count: int, annotations: int, more: str
 def test_github_shows_ten_of_either_level() -> None:
     told = [problem(f"number {number}") for number in range(11)]
     told += [problem(f"number {number}", level=Level.WARNING) for number in range(11)]
-    commands = [line for line in report.github(ProblemReport(told, FOLDER)).split("\n") if line.startswith("::")]
+    commands = [line for line in report.github(reported(told, FOLDER)).split("\n") if line.startswith("::")]
     levels = [line.split("::")[1].split(" ")[0] for line in commands]
     assert levels == [*["error"] * 10, "notice", *["warning"] * 10, "notice"]
 
@@ -357,7 +363,7 @@ SARIF_SCHEMA = Path(os.environ.get("SHOPWINDOW_DATA", ROOT.parent / "shared/data
 
 
 def test_sarif_has_a_result_for_each_problem() -> None:
-    (run,) = json.loads(report.sarif(ProblemReport([FULL, BARE, BARE], FOLDER)))["runs"]
+    (run,) = json.loads(report.sarif(reported([FULL, BARE, BARE], FOLDER)))["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["app.layout", "tree.link"]
     assert run["columnKind"] == "unicodeCodePoints"
     region = {"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 8}
@@ -370,7 +376,7 @@ def test_sarif_has_a_result_for_each_problem() -> None:
         "locations": [{"physicalLocation": first}],
     }
     assert run["results"][1] == run["results"][2]
-    (warned,) = json.loads(report.sarif(ProblemReport([WARNING], FOLDER)))["runs"][0]["results"]
+    (warned,) = json.loads(report.sarif(reported([WARNING], FOLDER)))["runs"][0]["results"]
     assert (warned["level"], warned["ruleId"]) == ("warning", "text.quotes")
     assert run["results"][1]["locations"] == [
         {"physicalLocation": {"artifactLocation": {"uri": "content/stores/x.yaml"}}}
@@ -378,7 +384,7 @@ def test_sarif_has_a_result_for_each_problem() -> None:
 
 
 def test_sarif_has_the_fix_of_a_problem() -> None:
-    full, bare = json.loads(report.sarif(ProblemReport([FULL, BARE], FOLDER, fixes=FIXES)))["runs"][0]["results"]
+    full, bare = json.loads(report.sarif(reported([FULL, BARE], FOLDER, fixes=FIXES)))["runs"][0]["results"]
     (fix,) = full["fixes"]
     (change,) = fix["artifactChanges"]
     region = {"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 8}
@@ -389,9 +395,7 @@ def test_sarif_has_the_fix_of_a_problem() -> None:
 
 
 def test_sarif_names_files_by_uri_references() -> None:
-    (result,) = json.loads(report.sarif(ProblemReport([problem(path="a b:c%é\n.yaml")], Path("/x y"))))["runs"][0][
-        "results"
-    ]
+    (result,) = json.loads(report.sarif(reported([problem(path="a b:c%é\n.yaml")], Path("/x y"))))["runs"][0]["results"]
     (location,) = result["locations"]
     assert location["physicalLocation"]["artifactLocation"]["uri"] == "/x%20y/a%20b%3Ac%25%C3%A9%0A.yaml"
 
@@ -411,7 +415,7 @@ def test_sarif_names_files_by_uri_references() -> None:
 )
 def test_sarif_satisfies_its_schema(told: list[Problem]) -> None:
     validator = Draft4Validator(json.loads(SARIF_SCHEMA.read_bytes()), format_checker=Draft4Validator.FORMAT_CHECKER)
-    log = json.loads(report.sarif(ProblemReport(told, FOLDER, fixes=FIXES)))
+    log = json.loads(report.sarif(reported(told, FOLDER, fixes=FIXES)))
     assert [error.message for error in validator.iter_errors(log)] == []
     assert [error.message for error in validator.iter_errors(log | {"version": "2.0.0"})] != []
 

@@ -94,9 +94,7 @@ def looked_at(folder: Path, files: dict[str, Any]) -> set[str]:
     checked = check(folder, SCHEMAS, INTERFACE)
     assert (checked.documents is None) == bool(checked.problems)
     assert [problem for problem in checked.problems if not (problem.found and problem.place)] == []
-    assert all(
-        form(ProblemReport(checked.problems, folder)) for form in report.REPORT_FORMATS.values() if checked.problems
-    )
+    assert all(form(ProblemReport(checked, folder)) for form in report.REPORT_FORMATS.values() if checked.problems)
     return {problem.path for problem in checked.problems}
 
 

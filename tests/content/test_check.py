@@ -40,6 +40,7 @@ from harness.content import (
 from harness.program import Schemas
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
+from shopwindow.content.check.folder import Checked
 from shopwindow.content.reading import yaml
 from shopwindow.problems import Problem
 from shopwindow.retail.storefront import events_by_store
@@ -356,10 +357,10 @@ def test_whatever_an_editor_writes_is_told_and_never_ends_in_a_traceback(
     make(nasty / "stores")
     told = problems(nasty, schemas)
     assert {problem.rule for problem in told} == rules
-    printed = re.sub("\x1b[^m]*m", "", terminal.layout(ProblemReport(told, nasty))).split("\n")
+    printed = re.sub("\x1b[^m]*m", "", terminal.layout(ProblemReport(Checked(None, told), nasty))).split("\n")
     assert all(line.isprintable() or "\t" in line for line in printed)
     for form in report.REPORT_FORMATS.values():
-        assert form(ProblemReport(told, nasty, report.NO_MORE)).encode()
+        assert form(ProblemReport(Checked(None, told), nasty)).encode()
 
 
 @pytest.mark.parametrize(("make", "rules"), NASTY.values(), ids=NASTY)
@@ -477,7 +478,7 @@ def test_any_change_to_a_file_of_the_sample_is_checked(
     told = problems(mutable, schemas, **unchanged)
     put_back(mutable, path)
     assert all(problem.place is not None for problem in told)
-    assert terminal.layout(ProblemReport(told, mutable)).encode() or not told
+    assert terminal.layout(ProblemReport(Checked(None, told), mutable)).encode() or not told
 
 
 @settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -15,6 +15,7 @@ from harness.program import shopwindow, tree
 from shopwindow import library
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
+from shopwindow.content.check.folder import Checked
 from shopwindow.editor.schemas import Association, associations
 from shopwindow.editor.vscode import SCHEMAS, SETTINGS
 from shopwindow.problems import Failure, Misuse
@@ -229,9 +230,9 @@ def test_the_problem_matcher_reads_what_check_prints(shop: Path) -> None:
     event.write_text(event.read_text().replace("finish: 2026-11-23 19:00", "finish: 7pm"))
     tasks = json.loads((shop / ".vscode/tasks.json").read_text())["tasks"]
     at_place, at_file = (re.compile(each["pattern"]["regexp"]) for each in tasks[0]["problemMatcher"])
-    problems = library.check(INTERFACE, shop / "content").problems
+    checked = Checked(None, library.check(INTERFACE, shop / "content").problems)
     for printer in (report.text, terminal.layout):
-        printed = re.sub("\x1b[^m]*m", "", printer(ProblemReport(problems, Path("content")))).splitlines()
+        printed = re.sub("\x1b[^m]*m", "", printer(ProblemReport(checked, Path("content")))).splitlines()
         placed = [match.groups()[:3] for line in printed if (match := at_place.match(line))]
         whole = [match[1] for line in printed if (match := at_file.match(line)) and not at_place.match(line)]
         assert placed == [("content/events/windows-light-up.yaml", "11", "9")]

@@ -6,6 +6,7 @@ Each format is a function of the difference; DIFFERENCE_FORMATS names them.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -110,7 +111,7 @@ def html(difference: ReleaseDifference) -> Iterator[str]:
         lstrip_blocks=True,
     )
     documents = [
-        {"name": f"{changes[0].kind} {changes[0].id}", "values": _values(changes)}
+        {"name": f"{changes[0].kind} {changes[0].id}", "values": list(_values(changes))}
         for changes in _by_document(difference.changes)
     ]
     yield templates.get_template("difference.html").render(
@@ -125,30 +126,9 @@ def html(difference: ReleaseDifference) -> Iterator[str]:
 
 def as_json(difference: ReleaseDifference) -> Iterator[str]:
     """Yield a difference as one JSON object."""
-    changes = [
-        {
-            "kind": change.kind,
-            "id": change.id,
-            "pointer": pointer_text(change.pointer),
-            "old": change.old,
-            "new": change.new,
-            "urls": list(change.urls),
-        }
-        for change in difference.changes
-    ]
-    value = {
-        "changes": changes,
-        "urls": list(difference.urls),
-        "lifetime": difference.lifetime,
-        "contracts": [
-            {
-                "reader": touched.reader,
-                "request": touched.request,
-                "paths": list(touched.paths),
-            }
-            for touched in difference.contracts
-        ],
-    }
+    value = asdict(difference)
+    for change in value["changes"]:
+        change["pointer"] = pointer_text(change["pointer"])
     yield json.dumps(value, ensure_ascii=False, indent=2)
 
 
@@ -189,18 +169,20 @@ def _escaped(value: str) -> str:
     )
 
 
-def _values(changes: Sequence[ValueChange]) -> list[tuple[str, str, str]]:
-    """Return a row for each value of a document: its place, before and after."""
-    rows = []
+def _values(changes: Sequence[ValueChange]) -> Iterator[tuple[str, str, str]]:
+    """Yield a row for each value of a document: its place, before and after."""
     for change in changes:
         place = place_words(change.pointer) if change.pointer else "the document"
-        if isinstance(change.old, dict) and isinstance(change.new, dict):
-            rows.append((place, "", "its keys stand in another order"))
-        elif not change.pointer:
-            rows.append((place, "", "appears" if change.old is None else "disappears"))
-        else:
-            rows.append((place, _value(change.old), _value(change.new)))
-    return rows
+        yield place, *_before_and_after(change)
+
+
+def _before_and_after(change: ValueChange) -> tuple[str, str]:
+    """Return both values; or nothing, and what has happened."""
+    if isinstance(change.old, dict) and isinstance(change.new, dict):
+        return "", "its keys stand in another order"
+    if not change.pointer:
+        return "", "appears" if change.old is None else "disappears"
+    return _value(change.old), _value(change.new)
 
 
 def _read(touched: TouchedContract) -> str:
@@ -213,11 +195,8 @@ def _sentence(change: ValueChange) -> str:
     place = f"{name}: {pointer_text(change.pointer)}" if change.pointer else name
     if leads_through_list(change.pointer):
         place = place_words(change.pointer, name)
-    if isinstance(change.old, dict) and isinstance(change.new, dict):
-        return f"{place}: its keys stand in another order"
-    if not change.pointer:
-        return f"{name}: {'appears' if change.old is None else 'disappears'}"
-    return f"{place}: {_value(change.old)} -> {_value(change.new)}"
+    before, after = _before_and_after(change)
+    return f"{place}: {before} -> {after}" if before else f"{place}: {after}"
 
 
 def _value(value: Any) -> str:

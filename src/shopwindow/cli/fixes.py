@@ -37,5 +37,4 @@ def write_fixes(content: Path, repair: Repair, form: str) -> None:
 
 def _count(repair: Repair) -> str:
     count, files = len(repair.fixes), len(repair.edits)
-    fixes = f"{count} fix{'es' * (count != 1)}"
-    return f"{fixes} in {number_of(files, 'file')}"
+    return f"{number_of(count, 'fix', 'es')} in {number_of(files, 'file')}"

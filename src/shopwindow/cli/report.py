@@ -6,13 +6,13 @@ Each format is a function of a ProblemReport; REPORT_FORMATS names them.
 
 import json
 import os
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from shopwindow.content.check.folder import Checked
 from shopwindow.content.editing.fix import Fix
 from shopwindow.content.rules.rule_pages import Pages, markdown
 from shopwindow.problems import (
@@ -41,62 +41,44 @@ def where(problem: Problem, root: Path) -> str:
     )
 
 
-@dataclass(frozen=True)
-class More:
-    """How many problems are not listed; ``at_least``: there may be even more.
-
-    ``warnings``: how many warnings are not.
-    """
-
-    count: int = 0
-    at_least: bool = False
-    warnings: int = 0
-
-    def __bool__(self) -> bool:
-        return bool(self.count or self.warnings)
-
-    def __str__(self) -> str:
-        least = "at least " * self.at_least
-        unlisted = [f"{least}{number_of(self.count, 'more problem')}"] * bool(
-            self.count
-        )
-        unlisted += [number_of(self.warnings, "more warning")] * bool(self.warnings)
-        return f"and {' and '.join(unlisted)}"
-
-
-NO_MORE = More()
-
 Fixes = Mapping[Problem, Fix]
 """The fixes of problems that have one."""
 
 
 @dataclass(frozen=True)
 class ProblemReport:
-    """What is printed: problems with the warnings behind them, and the content folder
-    that they are of.
+    """What is printed: the outcome of a check of the content folder ``root``.
 
-    ``more``: how many are not listed. ``fixes``: those of problems that have one.
-    ``pages``: those of rules.
+    ``fixes``: those of problems that have one. ``pages``: those of rules.
     """
 
-    problems: Sequence[Problem]
+    checked: Checked
     root: Path
-    more: More = NO_MORE
     fixes: Fixes = field(default_factory=dict)
     pages: Pages = field(default_factory=dict)
 
     @property
+    def problems(self) -> list[Problem]:
+        """The problems, and the warnings behind them."""
+        return [*self.checked.problems, *self.checked.warnings]
+
+    @property
     def ends(self) -> list[str]:
         """What follows the list: how many are not in it, if any."""
-        return [str(self.more)] if self.more else []
+        checked, unlisted = self.checked, []
+        if checked.more:
+            least = "at least " * checked.at_least
+            unlisted.append(f"{least}{number_of(checked.more, 'more problem')}")
+        if checked.more_warnings:
+            unlisted.append(number_of(checked.more_warnings, "more warning"))
+        return [f"and {' and '.join(unlisted)}"] if unlisted else []
 
 
-def summary(problems: Sequence[Problem], more: More = NO_MORE) -> str:
-    """Return how many problems and warnings there are: `1 problem, 3 warnings`."""
-    listed = Counter(problem.level for problem in problems)
-    errors = listed[Level.ERROR] + more.count
-    warnings = listed[Level.WARNING] + more.warnings
-    least = "at least " * more.at_least
+def summary(checked: Checked) -> str:
+    """Return how many problems and warnings a check has found: `1 problem, 3 warnings`."""
+    errors = len(checked.problems) + checked.more
+    warnings = len(checked.warnings) + checked.more_warnings
+    least = "at least " * checked.at_least
     counts = f"{least}{number_of(errors, 'problem')}" if errors else "no problems"
     return f"{counts}, {number_of(warnings, 'warning')}" if warnings else counts
 
@@ -106,19 +88,16 @@ def page_command(problem: Problem, pages: Pages) -> str:
     return f"shopwindow rule {problem.rule}" if problem.rule in pages else ""
 
 
-def _marked(problem: Problem) -> str:
-    """Return a problem's sentence, and say in front of it where it is a warning."""
-    mark = "warning: " * (problem.level is Level.WARNING)
-    return f"{mark}{sentence(problem)}"
-
-
 def text(report: ProblemReport) -> str:
     """Return a line for each problem."""
-    printed = [
-        f"{where(problem, report.root)}: {_marked(problem)}"
-        for problem in report.problems
-    ]
-    return "\n".join([*printed, *report.ends])
+    return "\n".join([*lines(report.problems, report.root), *report.ends])
+
+
+def lines(problems: Iterable[Problem], root: Path) -> Iterator[str]:
+    """Yield a line for each problem, which says where it is a warning."""
+    for problem in problems:
+        mark = "warning: " * (problem.level is Level.WARNING)
+        yield f"{where(problem, root)}: {mark}{sentence(problem)}"
 
 
 def as_json(report: ProblemReport) -> str:
@@ -139,24 +118,20 @@ def as_json(report: ProblemReport) -> str:
             for problem in report.problems
         ]
     }
-    more = report.more
-    if more.count:
-        value |= {"more": more.count, "moreAtLeast": more.at_least}
-    if more.warnings:
-        value |= {"moreWarnings": more.warnings}
+    checked = report.checked
+    if checked.more:
+        value |= {"more": checked.more, "moreAtLeast": checked.at_least}
+    if checked.more_warnings:
+        value |= {"moreWarnings": checked.more_warnings}
     return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def _plain(problem: Problem, root: Path) -> dict[str, Any]:
-    place = problem.place
     return {
         "level": problem.level,
         "rule": problem.rule,
         "path": os.path.join(root, problem.path),
-        "line": place and place.line,
-        "column": place and place.column,
-        "endLine": place and place.end_line,
-        "endColumn": place and place.end_column,
+        **_spot(problem.place),
         "pointer": "".join(
             f"/{step}"
             for step in pointer_text(problem.pointer).split("/")
@@ -170,19 +145,19 @@ def _plain(problem: Problem, root: Path) -> dict[str, Any]:
     }
 
 
+def _spot(place: Place | None) -> dict[str, int | None]:
+    return {
+        "line": place and place.line,
+        "column": place and place.column,
+        "endLine": place and place.end_line,
+        "endColumn": place and place.end_column,
+    }
+
+
 def _plain_fix(fix: Fix | None) -> dict[str, Any] | None:
     if fix is None:
         return None
-    edits = [
-        {
-            "line": edit.place.line,
-            "column": edit.place.column,
-            "endLine": edit.place.end_line,
-            "endColumn": edit.place.end_column,
-            "text": edit.text,
-        }
-        for edit in fix.edits
-    ]
+    edits = [{**_spot(edit.place), "text": edit.text} for edit in fix.edits]
     return {"title": fix.title, "edits": edits}
 
 
@@ -193,15 +168,18 @@ def github(report: ProblemReport) -> str:
     The others follow as plain lines, for the log.
     """
     printed: list[str] = []
-    for level, noun in ((Level.ERROR, "problem"), (Level.WARNING, "warning")):
-        of_level = [problem for problem in report.problems if problem.level is level]
+    checked = report.checked
+    for noun, of_level in (
+        ("problem", checked.problems),
+        ("warning", checked.warnings),
+    ):
         printed += [
             _annotation(problem, report.root) for problem in of_level[:MAX_ANNOTATIONS]
         ]
         if rest := of_level[MAX_ANNOTATIONS:]:
             count = number_of(len(rest), f"more {noun}")
             printed.append(f"::notice title=shopwindow::{count}: see this step's log")
-            printed.append(text(ProblemReport(rest, report.root)))
+            printed += lines(rest, report.root)
     printed += [
         f"::notice title=shopwindow::{_escaped(end, '')}" for end in report.ends
     ]

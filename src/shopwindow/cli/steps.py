@@ -20,7 +20,7 @@ from shopwindow.content.check.memory import Memory
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.rules.rule_pages import by_name
 from shopwindow.library import ContentAtFault, OpenedContent
-from shopwindow.problems import Problem, number_of, place_words
+from shopwindow.problems import number_of, place_words
 
 LISTED_WARNINGS = 10
 """Warnings that a build prints: what it did has to stand on the same screen."""
@@ -99,7 +99,6 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
 
     ``form`` is a name of `report.REPORT_FORMATS`.
     """
-    problems, more = _reported(checked)
     from shopwindow.content.editing.mending import fixes_of  # for problems alone
 
     fixes = fixes_of(root, checked)
@@ -107,11 +106,11 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
     print_as = report.REPORT_FORMATS[form]
     if _is_laid_out(form):
         print_as = terminal.layout
-    printed = print_as(ProblemReport(problems, root, more, fixes, pages))
+    printed = print_as(ProblemReport(checked, root, fixes, pages))
     if printed:
         click.echo(printed)
     if checked.problems and form in ("text", "lines"):
-        click.echo(summary(checked), err=True)
+        click.echo(report.summary(checked), err=True)
 
 
 def print_outcome(checked: Checked, content: str, form: str, strict: bool) -> bool:
@@ -139,7 +138,7 @@ def _is_laid_out(form: str) -> bool:
 def _print_rules(checked: Checked) -> None:
     """Name the rules that were broken, which the command `rule` explains."""
     pages = by_name(interface().pages)
-    problems, _ = _reported(checked)
+    problems = *checked.problems, *checked.warnings
     broken = dict.fromkeys(one.rule for one in problems if one.rule in pages)
     if not broken:
         return
@@ -148,20 +147,9 @@ def _print_rules(checked: Checked) -> None:
     click.echo(f"`shopwindow rule NAME` explains {names}", err=True)
 
 
-def summary(checked: Checked) -> str:
-    """Return how many problems and warnings a check has found."""
-    return report.summary(*_reported(checked))
-
-
-def _reported(checked: Checked) -> tuple[list[Problem], report.More]:
-    """Return problems and warnings that are listed, and how many are not."""
-    more = report.More(checked.more, checked.at_least, checked.more_warnings)
-    return [*checked.problems, *checked.warnings], more
-
-
 def _print_soundness(checked: Checked, content: str) -> None:
     """Print that a content folder has no problem, in how many files."""
-    outcome = summary(checked) if checked.warnings else "nothing wrong"
+    outcome = report.summary(checked) if checked.warnings else "nothing wrong"
     click.echo(f"{content}: {number_of(len(checked.sources), 'file')}, {outcome}")
 
 
@@ -170,7 +158,7 @@ def print_warnings(checked: Checked, root: Path) -> None:
     listed = checked.warnings[:LISTED_WARNINGS]
     if not listed:
         return
-    click.echo(report.text(ProblemReport(listed, root)))
+    click.echo("\n".join(report.lines(listed, root)))
     more = len(checked.warnings) - len(listed) + checked.more_warnings
     if more:
         noun = f"more warning{'s' * (more > 1)}"
