@@ -86,7 +86,6 @@ def test_the_output_directory_holds_releases_and_what_leads_to_them(content: Pat
         "files",
         "content.json",
         "build.json",
-        "sources.json",
     }
 
 
@@ -137,19 +136,6 @@ def test_build_json_tells_when_and_by_what(sampled: Path) -> None:
 def test_the_commit_that_ci_builds_is_noted(content: Path, out: Path) -> None:
     id = built(content, out, env={"GITHUB_SHA": "0123abcd"})
     assert json.loads((out / "releases" / id / "build.json").read_bytes())["commit"] == "0123abcd"
-
-
-def test_sources_json_tells_which_files_say_a_document(content: Path, out: Path) -> None:
-    based = small()["apps/phone.yaml"]
-    base = {"config": based.pop("config")}
-    write(content, {"apps/phone.yaml": {**based, "extends": "_base.yaml"}, "apps/_base.yaml": base})
-    id = built(content, out)
-    assert json.loads((out / "releases" / id / "sources.json").read_bytes()) == {
-        "app": {"phone": ["apps/_base.yaml", "apps/phone.yaml"], "tablet": ["apps/tablet.yaml"]},
-        "store": {"2001": ["stores/one.yaml"], "2002": ["stores/two.yaml"]},
-        "event": {"30": ["events/both.yaml"], "20": ["events/first.yaml"], "10": ["events/second.yaml"]},
-        "promotion": {"5": ["promotions/coupon.yaml"], "7": ["promotions/plain.yaml"]},
-    }
 
 
 def test_content_json_holds_what_is_live_by_kind_and_id(content: Path, out: Path) -> None:

@@ -152,9 +152,8 @@ def rewritten(folder: Path, files: dict[str, Json]) -> Path:
 
 
 def looks(release: Path) -> dict[str, tuple[bytes, int, float]]:
-    """Every file of a release but the notes outside its id: bytes, mode and time."""
-    notes = {"build.json", "sources.json"}
-    paths = [path for path in release.rglob("*") if path.is_file() and path.name not in notes]
+    """Every file of a release but the note outside its id: bytes, mode and time."""
+    paths = [path for path in release.rglob("*") if path.is_file() and path.name != "build.json"]
     return {
         path.relative_to(release).as_posix(): (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime)
         for path in paths

@@ -3,7 +3,7 @@
 `stage_content` comes before the answers are rendered: content.json and
 collections.json, which the service answers from, and which the manifest lists as
 private. `stage_notes` comes last: manifest.json itself, and what only operators and
-later builds read (sources.json, build.json).
+later builds read (build.json).
 """
 
 from collections.abc import Mapping
@@ -86,12 +86,11 @@ def stage_notes(
     hidden: Mapping[str, Mapping[str, str]],
     stage: Stage,
 ) -> None:
-    """Stage sources.json, manifest.json and build.json.
+    """Stage manifest.json and build.json.
 
     ``listed``: the manifest's bytes. ``hidden``: the documents that no file shows, as
     `waiting.noted` returns them.
     """
-    stage.add("sources.json", orjson.dumps(_sources(order)))
     stage.add("manifest.json", listed)
     note = {
         **order.note,
@@ -103,17 +102,3 @@ def stage_notes(
         NOTE: hidden,
     }
     stage.add("build.json", orjson.dumps(note))
-
-
-def _sources(order: BuildOrder) -> dict[str, dict[str, list[str]]]:
-    """Return the YAML files of each document, by its kind and identity."""
-    sources: dict[str, dict[str, list[str]]] = {}
-    for kind in order.interface.kinds:
-        if kind.streamed or kind.identity is None:
-            continue
-        paths_by_identity = sources.setdefault(kind.name, {})
-        for document in order.documents.of(kind.name):
-            paths = [layer.path for layer in document.layers]
-            identity = str(document.value[kind.identity])
-            paths_by_identity[identity] = list(dict.fromkeys(paths))
-    return sources
