@@ -195,11 +195,13 @@ def test_an_answer_waits_for_the_index_that_the_page_builds_and_then_needs_no_ot
 # -- the index -------------------------------------------------------------------------
 
 
-def outcome(builds: IndexBuilds, feeds: Any, content: Any, *, requested: bool = False) -> IndexOfTree:
+def outcome(
+    builds: IndexBuilds, feeds: Any, content: Any, *, is_large: bool = False, requested: bool = False
+) -> IndexOfTree:
     """What a build leads to, in the end."""
 
     def built() -> IndexOfTree | None:
-        state = builds.of(feeds, content, "program", requested=requested)
+        state = builds.of(feeds, content, "program", lambda feeds: is_large, requested=requested)
         return None if state.is_building else state
 
     return awaited(built)
@@ -207,25 +209,28 @@ def outcome(builds: IndexBuilds, feeds: Any, content: Any, *, requested: bool = 
 
 def test_many_products_are_indexed_only_on_request(tmp_path: Path) -> None:
     feeds, content = documents(SAMPLE).feeds["catalog"], live(SAMPLE)
-    builds = IndexBuilds(CATALOG, tmp_path / "cache", lambda feeds: True)
-    assert outcome(builds, feeds, content) == IndexOfTree(is_large=True)
+    builds = IndexBuilds(CATALOG, tmp_path / "cache")
+    assert outcome(builds, feeds, content, is_large=True) == IndexOfTree(is_large=True)
     assert not (tmp_path / "cache").exists()
-    assert outcome(builds, feeds, content, requested=True).opened.product(530100)["name"] == "Stride Running Tight"
-    again = IndexBuilds(CATALOG, tmp_path / "cache", lambda feeds: True)
-    assert outcome(again, feeds, content).opened is not None  # the file is there already
+    assert (
+        outcome(builds, feeds, content, is_large=True, requested=True).opened.product(530100)["name"]
+        == "Stride Running Tight"
+    )
+    again = IndexBuilds(CATALOG, tmp_path / "cache")
+    assert outcome(again, feeds, content, is_large=True).opened is not None  # the file is there already
 
 
 @pytest.mark.parametrize("changed", [False, True], ids=["nothing changed", "a product changed"])
 def test_a_damaged_file_of_the_cache_is_built_again(tmp_path: Path, changed: bool) -> None:
     folder, cache = tmp_path / "content", tmp_path / "cache"
     shutil.copytree(SAMPLE, folder)
-    first = IndexBuilds(CATALOG, cache, lambda feeds: False)
+    first = IndexBuilds(CATALOG, cache)
     assert outcome(first, documents(folder).feeds["catalog"], live(folder)).opened is not None
     (file,) = cache.iterdir()
     file.write_bytes(b"no catalog")
     if changed:
         save(folder / PRODUCTS, "name: Stride", "name: Gallop")
-    again = IndexBuilds(CATALOG, cache, lambda feeds: False)
+    again = IndexBuilds(CATALOG, cache)
     built = outcome(again, documents(folder).feeds["catalog"], live(folder))
     assert (built.failure, built.opened.product(530100)["name"][:6]) == ("", "Gallop" if changed else "Stride")
     if not changed:
@@ -235,7 +240,7 @@ def test_a_damaged_file_of_the_cache_is_built_again(tmp_path: Path, changed: boo
 def test_a_build_that_fails_is_one_sentence_and_old_files_go(tmp_path: Path) -> None:
     folder, cache = tmp_path / "content", tmp_path / "cache"
     shutil.copytree(SAMPLE, folder)
-    builds = IndexBuilds(CATALOG, cache, lambda feeds: False)
+    builds = IndexBuilds(CATALOG, cache)
     for number in range(FILES_KEPT + 2):
         save(folder / PRODUCTS, "name: Stride", f"name: Stride {number}")
         assert outcome(builds, documents(folder).feeds["catalog"], live(folder)).opened is not None

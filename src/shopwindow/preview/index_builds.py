@@ -56,26 +56,29 @@ class IndexOfTree:
 class IndexBuilds:
     """Builds one index in the background, one state after another.
 
-    ``folder``: where the files go. ``is_large`` says of what the index's check returned
-    whether a build takes so long that somebody has to ask for it.
+    ``folder``: where the files go.
     """
 
-    def __init__(
-        self, index: Index, folder: Path, is_large: Callable[[Any], bool]
-    ) -> None:
-        self.index, self.folder, self._is_large = index, folder, is_large
+    def __init__(self, index: Index, folder: Path) -> None:
+        self.index, self.folder = index, folder
         self._lock = threading.Lock()
         self._building = self._was_damaged = False
         self._outcomes: dict[str, IndexOfTree] = {}
 
     def of(
-        self, feeds: Any, content: Content, program: str, *, requested: bool
+        self,
+        feeds: Any,
+        content: Content,
+        program: str,
+        is_large: Callable[[Any], bool],
+        *,
+        requested: bool,
     ) -> IndexOfTree:
         """Return the index of these feeds, which is built from now on where it is not
         there.
 
-        ``requested``: somebody asked for it, however large it is, or once more after a
-        failure.
+        ``is_large`` says of the feeds whether a build takes so long that somebody has to
+        ask for it. ``requested``: somebody did, or asked once more after a failure.
         """
         try:
             state = index_state(self.index, feeds, content, program)
@@ -88,7 +91,7 @@ class IndexBuilds:
                 return outcome
             if not self._building:
                 self._building = True
-                work = (feeds, content, key, requested)
+                work = (feeds, content, key, None if requested else is_large)
                 threading.Thread(target=self._work, args=work, daemon=True).start()
         return IndexOfTree(is_building=True)
 
@@ -103,9 +106,15 @@ class IndexBuilds:
             self._was_damaged = True
             file.unlink(missing_ok=True)
 
-    def _work(self, feeds: Any, content: Content, key: str, requested: bool) -> None:
+    def _work(
+        self,
+        feeds: Any,
+        content: Content,
+        key: str,
+        is_large: Callable[[Any], bool] | None,
+    ) -> None:
         try:
-            outcome = self._built(feeds, content, key, requested=requested)
+            outcome = self._built(feeds, content, key, is_large)
         except Failure as failure:
             outcome = IndexOfTree(failure=str(failure))
         except OSError as error:
@@ -119,7 +128,11 @@ class IndexBuilds:
         return f"The {self.index.name} cannot be built: {error.strerror}{where}"
 
     def _built(
-        self, feeds: Any, content: Content, key: str, *, requested: bool
+        self,
+        feeds: Any,
+        content: Content,
+        key: str,
+        is_large: Callable[[Any], bool] | None,
     ) -> IndexOfTree:
         for path in self.folder.glob(f"{key}-*.index"):
             opened = self._opened(path)
@@ -128,7 +141,7 @@ class IndexBuilds:
                 return IndexOfTree(opened, path)
 
         # Somebody has asked for one that was damaged.
-        if not requested and not self._was_damaged and self._is_large(feeds):
+        if is_large and not self._was_damaged and is_large(feeds):
             return IndexOfTree(is_large=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         draft = self.folder / f"{key}.{os.getpid()}.draft"

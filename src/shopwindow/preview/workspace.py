@@ -185,7 +185,9 @@ class Workspace:
         self.cache, self.against = cache, against
         if against:
             commit_of(folder, against)
-        self._index_builds: dict[str, IndexBuilds] = {}
+        self.index_builds = {
+            index.name: IndexBuilds(index, cache) for index in interface.indexes
+        }
         self._memory = library.memory_of(interface, folder, cache)
         self._checking = threading.Lock()
         self._checked_at: dict[tuple[int, datetime], Checked] = {}
@@ -372,16 +374,3 @@ class Workspace:
         return program_digest(
             self.interface, collections, without=(self.folder, self.out)
         )
-
-    def index_builds(
-        self, name: str, is_large: Callable[[Any], bool]
-    ) -> IndexBuilds | None:
-        """Return what builds an index of the working tree; None where the interface has
-        none of this name. ``is_large`` is that of `IndexBuilds`.
-        """
-        if name not in self._index_builds:
-            named = [each for each in self.interface.indexes if each.name == name]
-            if not named:
-                return None
-            self._index_builds[name] = IndexBuilds(named[0], self.cache, is_large)
-        return self._index_builds[name]

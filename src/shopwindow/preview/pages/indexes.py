@@ -22,7 +22,7 @@ def index_of_tree(visit: Visit, name: str) -> IndexOfTree:
     that is large.
     """
     workspace, snapshot = visit.workspace, visit.snapshot
-    builds = workspace.index_builds(name, _IS_LARGE.get(name, _never))
+    builds = workspace.index_builds.get(name)
     if builds is None:
         return IndexOfTree(failure=f"This interface has no {name}")
     if snapshot.documents is None or visit.content is None:
@@ -33,24 +33,21 @@ def index_of_tree(visit: Visit, name: str) -> IndexOfTree:
     if feeds is None:
         return IndexOfTree(failure=f"The content folder has no {name}")
     requested = "build" in visit.query
-    return builds.of(feeds, visit.content, workspace.program, requested=requested)
+    is_large = _IS_LARGE.get(name, lambda feeds: False)
+    return builds.of(
+        feeds, visit.content, workspace.program, is_large, requested=requested
+    )
 
 
 def discard_index(visit: Visit, name: str, file: Path) -> None:
     """Delete an index of the working tree that has turned out to be damaged."""
-    builds = visit.workspace.index_builds(name, _IS_LARGE.get(name, _never))
-    if builds is not None:
-        builds.discard(file)
+    visit.workspace.index_builds[name].discard(file)
 
 
 def _has_many_products(checked: CheckedCatalog) -> bool:
     feeds = checked.lines.feeds
     lines = chain.from_iterable(map(feeds.reader.lines, feeds.parts["product"]))
     return any(True for _ in islice(lines, MAX_PRODUCTS, None))
-
-
-def _never(feeds: Any) -> bool:
-    return False
 
 
 _IS_LARGE: Mapping[str, Callable[[Any], bool]] = {"catalog": _has_many_products}
