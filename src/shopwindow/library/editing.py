@@ -86,15 +86,13 @@ def retire(
     kind: str,
     id: str,
     on: str,
-    now: datetime | None = None,
 ) -> Retirement:
     """Return the edits that end a document's publish window, and those of documents
     that cannot be live without it. Nothing is written; `write_edits` does that.
 
-    ``on`` is the last day, or the instant of the end. ``now`` is what it must come
-    after, by default the present. After the edits a check finds nothing, too. Raises
-    Misuse for what cannot be meant or needs a person's choice, and Failure for a file
-    that has to be edited by hand.
+    ``on`` is the last day, or the instant of the end, which must be to come. After the
+    edits a check finds nothing, too. Raises Misuse for what cannot be meant or needs a
+    person's choice, and Failure for a file that has to be edited by hand.
     """
     interface = content.interface
     return retirement(
@@ -104,7 +102,7 @@ def retire(
         document.kind_named(interface, kind),
         id,
         on,
-        now or datetime.now(UTC),
+        datetime.now(UTC),
     )
 
 

@@ -39,7 +39,6 @@ class ValueRow:
     line: int = 0
     hidden: tuple[tuple[str, int], ...] = ()
     link: tuple[str, str] | None = None
-    is_address: bool = False
     differs: bool = False
 
 
@@ -106,7 +105,6 @@ def _row(
         line=line,
         hidden=() if holds_others else tuple(places[1:]),
         link=linked.get(pointer),
-        is_address=isinstance(value, str) and value.startswith(("https://", "http://")),
         differs=released is not None
         and not holds_others
         and value != _released(released, pointer),

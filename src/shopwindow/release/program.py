@@ -80,8 +80,7 @@ def _digest(files: Mapping[str, str | Path]) -> str:
     """Return a digest of files by their names."""
     digest = sha256()
     for name, path in sorted(files.items()):
-        with open(path, "rb") as file:
-            data = file.read()
+        data = Path(path).read_bytes()
         digest.update(f"{name}\0{len(data)}\0".encode() + data)
     return digest.hexdigest()
 
