@@ -82,7 +82,7 @@ def export(workspace: Workspace, folder: Path) -> list[Path]:
 def _months(workspace: Workspace) -> dict[str, str]:
     """Return the months to write and their files, from this one on."""
     visit = Visit(workspace, workspace.snapshot, "", {})
-    month: date = visit.moment.astimezone(visit.zone).date().replace(day=1)
+    month: date = visit.day.replace(day=1)
     files = {}
     for number in range(MONTHS_WRITTEN):
         name = f"{month:%Y-%m}"

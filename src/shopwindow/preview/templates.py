@@ -45,11 +45,8 @@ def when(moment: datetime, zone: ZoneInfo) -> str:
     """Return an instant on a zone's clocks, as people write it: Fri 27 Nov 2026, 6:00
     AM EST.
     """
-    local = moment.astimezone(zone)
-    hour = local.hour % 12 or 12
-    return (
-        f"{local:%a} {local.day} {local:%b %Y}, {hour}:{local:%M %p} {local.tzname()}"
-    )
+    shown = f"{day(moment, zone)}, {time_of_day(moment, zone)}"
+    return f"{shown} {moment.astimezone(zone).tzname()}"
 
 
 def day(moment: datetime, zone: ZoneInfo) -> str:

@@ -9,7 +9,7 @@ shown for any query.
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 from shopwindow.content.check.places import Files, layers_stating, stated_at
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Content, Document
+from shopwindow.preview.drawing import Stay, stay
 from shopwindow.preview.workspace import Baseline, Released, Snapshot, Workspace
 from shopwindow.problems import Failure, Pointer
 from shopwindow.release.releases import Releases
@@ -124,6 +125,11 @@ class Visit:
         """Return the beginning of a day on the chosen zone's clocks, counted from today."""
         day = self.now.astimezone(self.zone).date() + timedelta(days=days)
         return schedule.first_instant(day, self.zone)
+
+    @property
+    def day(self) -> date:
+        """The day of that instant on the clocks of the chosen zone."""
+        return self.moment.astimezone(self.zone).date()
 
     @property
     def is_now(self) -> bool:
@@ -235,6 +241,10 @@ class Visit:
         current release; None where there is neither.
         """
         return self.workspace.baseline(self.moment)
+
+    def stay(self, value: dict[str, Any]) -> Stay:
+        """Return when a document is live, as of the chosen instant."""
+        return stay(value, self.site_zone, self.moment)
 
     @cached_property
     def files(self) -> Files:

@@ -9,7 +9,6 @@ from typing import Any
 
 from shopwindow.content.documents.schedule import first_instant
 from shopwindow.content.lookup.calendar import Happening, calendar
-from shopwindow.preview import drawing
 from shopwindow.preview.pages.offers import (
     OFFER_STATES,
     store_numbers,
@@ -89,7 +88,7 @@ def _wanted(visit: Visit) -> Callable[[Happening], bool]:
         document = by_id.get(happening.kind, {}).get(happening.id)
         if document is None:
             return False
-        stay = drawing.stay(document.value, documents.zone, visit.moment)
+        stay = visit.stay(document.value)
         is_there = numbers is None or takes_place_at(document.value, numbers)
         return is_there and state in ("", stay.state)
 
@@ -100,11 +99,10 @@ def _chosen(visit: Visit, by_day: Mapping[date, Any]) -> date:
     """Return the day whose list is shown: the one that the query names, else the chosen
     instant's, else the first on which something happens.
     """
-    today = visit.moment.astimezone(visit.zone).date()
     try:
         return date.fromisoformat(visit.query.get("on", ""))
     except ValueError:
-        return today if today in by_day else min(by_day, default=today)
+        return visit.day if visit.day in by_day else min(by_day, default=visit.day)
 
 
 def _month(text: str, now: datetime) -> date:
@@ -135,14 +133,13 @@ def _weeks(
     """Return the weeks of a month, each from Sunday to Saturday, as calendars in the US
     have.
     """
-    today = visit.moment.astimezone(visit.zone).date()
     weeks = months.Calendar(months.SUNDAY).monthdatescalendar(first.year, first.month)
 
     def month_day(day: date) -> MonthDay:
         happenings = by_day.get(day, [])
         titles = tuple(dict.fromkeys(each.title for each in happenings))
         shown = titles[:LISTED_A_DAY]
-        is_inside, is_today = day.month == first.month, day == today
+        is_inside, is_today = day.month == first.month, day == visit.day
         return MonthDay(day, is_inside, is_today, shown, len(titles), len(happenings))
 
     return [list(map(month_day, week)) for week in weeks]

@@ -95,7 +95,7 @@ def _entries(visit: Visit, kind: Kind) -> Iterator[ListedDocument]:
         yield ListedDocument(
             id=str(kind.named(document.value)) if kind.is_named else "",
             title=titled(kind, document.value),
-            stay=drawing.stay(document.value, documents.zone, visit.moment),
+            stay=visit.stay(document.value),
             path=document.layers[-1].path,
         )
 
@@ -122,7 +122,7 @@ def card(visit: Visit) -> Page | None:
     values = {
         "kind": kind,
         "id": visit.values["id"],
-        "stay": drawing.stay(document.value, documents.zone, visit.moment),
+        "stay": visit.stay(document.value),
         "dates": dates(kind, document, visit),
         "rows": drawing.rows(
             document, kind, visit.files, released, visit.snapshot.declared.schemas

@@ -116,7 +116,7 @@ def _cards(visit: Visit, kind: Kind) -> Iterator[Card]:
             zone,
             tuple(dict.fromkeys(_letters(start, zone) for start, _, zone in spans)),
             drawing.state_of(window, visit.moment),
-            drawing.stay(document.value, documents.zone, visit.moment),
+            visit.stay(document.value),
         )
 
 

@@ -131,7 +131,7 @@ def _shops(
         value = document.value
         if words and not in_name(words, _text(value)):
             continue
-        stay = drawing.stay(value, documents.zone, visit.moment)
+        stay = visit.stay(value)
         local = visit.moment.astimezone(schedule.zone(value["timeZone"]))
         place = value["location"]["latitude"], value["location"]["longitude"]
         yield Shop(
