@@ -38,47 +38,33 @@ def follow(
     reason: type[OSError] | None = None
     while not ended.is_set():
         try:
-            watched = _identity(folder)
+            # The system watches a folder, not its name: it is followed while it is the
+            # one that was watched from the beginning.
+            watched, is_first = _identity(folder), True
             if reason is not None:
                 reason = None
                 changed()
-            _follow(folder, watched, changed, is_outdated, ended, is_readable_again)
+            for changes in watch(
+                folder,
+                stop_event=ended,
+                debounce=10 * SETTLE_MILLISECONDS,
+                step=SETTLE_MILLISECONDS,
+                rust_timeout=FIRST_LOOK_MILLISECONDS,
+                yield_on_timeout=True,
+                raise_interrupt=True,
+                # of folders in it: what is checked names them
+                ignore_permission_denied=True,
+            ):
+                if _identity(folder) != watched:
+                    raise FileNotFoundError(folder)
+                if changes or (is_first and is_outdated()) or is_readable_again():
+                    changed()
+                is_first = False
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
             if type(error) is not reason:
                 reason = type(error)
                 changed()
             ended.wait(AWAY_SECONDS)
-
-
-def _follow(
-    folder: Path,
-    watched: tuple[int, int],
-    changed: Callable[[], object],
-    is_outdated: Callable[[], bool],
-    ended: threading.Event,
-    is_readable_again: Callable[[], bool],
-) -> None:
-    """Follow a folder while it is the one that was ``watched`` from the beginning.
-
-    The system watches a folder, not its name. Raises FileNotFoundError where another,
-    or none, has taken its place.
-    """
-    is_first = True
-    for changes in watch(
-        folder,
-        stop_event=ended,
-        debounce=10 * SETTLE_MILLISECONDS,
-        step=SETTLE_MILLISECONDS,
-        rust_timeout=FIRST_LOOK_MILLISECONDS,
-        yield_on_timeout=True,
-        raise_interrupt=True,
-        ignore_permission_denied=True,  # of folders in it: what is checked names them
-    ):
-        if _identity(folder) != watched:
-            raise FileNotFoundError(folder)
-        if changes or (is_first and is_outdated()) or is_readable_again():
-            changed()
-        is_first = False
 
 
 def _identity(folder: Path) -> tuple[int, int]:

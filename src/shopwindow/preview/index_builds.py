@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any
@@ -91,8 +92,10 @@ class IndexBuilds:
                 return outcome
             if not self._building:
                 self._building = True
-                work = (feeds, content, key, None if requested else is_large)
-                threading.Thread(target=self._work, args=work, daemon=True).start()
+                waits = None if requested else is_large
+                build = partial(self._built, feeds, content, key, waits)
+                work = partial(self._work, key, build)
+                threading.Thread(target=work, daemon=True).start()
         return IndexOfTree(is_building=True)
 
     def discard(self, file: Path) -> None:
@@ -106,15 +109,9 @@ class IndexBuilds:
             self._was_damaged = True
             file.unlink(missing_ok=True)
 
-    def _work(
-        self,
-        feeds: Any,
-        content: Content,
-        key: str,
-        is_large: Callable[[Any], bool] | None,
-    ) -> None:
+    def _work(self, key: str, build: Callable[[], IndexOfTree]) -> None:
         try:
-            outcome = self._built(feeds, content, key, is_large)
+            outcome = build()
         except Failure as failure:
             outcome = IndexOfTree(failure=str(failure))
         except OSError as error:
