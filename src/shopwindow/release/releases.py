@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.problems import Failure, failures, in_words
-from shopwindow.release import history, manifest, notes, trash
+from shopwindow.release import history, manifest, notes
 from shopwindow.release.build_notes import last_build
 from shopwindow.release.chain import Chain, Link, as_json, chain_of
 from shopwindow.release.durable import synchronize
 from shopwindow.release.history import Activation, activation
 from shopwindow.release.manifest import Damaged, ManifestLines
-from shopwindow.release.stage import Stage
+from shopwindow.release.stage import Stage, discard, empty_trash
 
 KEPT_AFTER_ACTIVATION = timedelta(hours=1)
 """How long `prune` spares a release after `current` has led to it or away from it.
@@ -484,9 +484,9 @@ class Releases:
         with failures(self.out, "what is left is deleted next time"):
             for id in deleted:
                 self.discard(id)
-            trash.empty(self.out)
+            empty_trash(self.out)
         return deleted
 
     def discard(self, id: str) -> None:
         """Move a release into the trash: it is none from now on. Raises OSError."""
-        trash.discard(self.path(id), self.out)
+        discard(self.path(id), self.out)

@@ -9,12 +9,17 @@ of the previous release; `link` links one that is staged already. A file that ot
 has written into the directory is finished by `seal`.
 
 No file is synced by itself: `settle` ends with one syncfs of the file system.
+
+A rename is one step, while the deletion of a hundred thousand files takes long. So
+whoever deletes a directory moves it to `.trash`, and `prune` deletes the files when
+there is time.
 """
 
 import errno
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Set
 from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
@@ -22,7 +27,6 @@ from pathlib import Path
 
 from shopwindow.interface.answering.validators import modified
 from shopwindow.problems import Failure, failures
-from shopwindow.release.trash import discard
 
 FILE_MODE = 0o444
 """The mode of every file of a release: what is published is not edited."""
@@ -37,6 +41,15 @@ WRITES_AGAIN = "`shopwindow build --no-cache` writes every file again"
 
 NOT_AS_BUILT = f"gone or changed since it was built; {WRITES_AGAIN}"
 """Why a build takes nothing over from a file of a release, and what to do about it."""
+
+
+TRASH = ".trash"
+
+FILES_BEFORE_PAUSE = 200
+PAUSE_SECONDS = 0.02
+"""How long `empty` pauses after so many files. On ext4 a mass delete slows down the
+creation of files for a while, for other processes and other folders, too.
+"""
 
 
 class Stage:
@@ -271,3 +284,28 @@ def staging(out: Path, kept: str = "") -> Iterator[Stage]:
             area.rmdir()
     finally:
         os.umask(mask)
+
+
+# -- what is deleted --------------------------------------------------------------------
+
+
+def discard(folder: Path, out: Path) -> None:
+    """Move a directory below ``out`` into the trash. Raises OSError."""
+    trash = out / TRASH
+    trash.mkdir(exist_ok=True)
+    os.rename(folder, tempfile.mkdtemp(prefix=f"{folder.name[:12]}-", dir=trash))
+
+
+def empty_trash(out: Path) -> None:
+    """Delete what is in the trash, with pauses. Raises OSError."""
+    trash = out / TRASH
+    if not trash.is_dir():
+        return
+    count = 0
+    for directory, _, names in os.walk(trash, topdown=False):
+        for name in names:
+            os.unlink(os.path.join(directory, name))
+            count += 1
+            if count % FILES_BEFORE_PAUSE == 0:
+                time.sleep(PAUSE_SECONDS)
+    shutil.rmtree(trash)
