@@ -105,15 +105,13 @@ def accepted(header: str | None) -> Accepted:
         weights[name] = float(match["quality"] or 1)
 
     others = weights.get("*", 0.0)
-    best: tuple[float, Coding] | None = None
-    for coding in CODINGS:
-        weight = weights.get(coding.name, others)
-        if weight > 0 and (best is None or weight > best[0]):
-            best = weight, coding
-    if best is None or weights.get("identity", 0.0) > best[0]:
+    # of several that weigh most the first
+    best = max(CODINGS, key=lambda coding: weights.get(coding.name, others))
+    weight = weights.get(best.name, others)
+    if weight == 0 or weights.get("identity", 0.0) > weight:
         return Accepted(None)
     refuses_identity = weights.get("identity", others if "*" in weights else 1.0) == 0
-    return Accepted(best[1], refuses_identity)
+    return Accepted(best, refuses_identity)
 
 
 def encoded(response: Response, accept: Accepted) -> Response:

@@ -225,7 +225,7 @@ def make_room(clients: int) -> None:
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return
 
-    fewer = max(1, soft - OTHER_FILES) if soft > 2 * OTHER_FILES else max(1, soft // 2)
+    fewer = max(1, soft - OTHER_FILES, soft // 2)
     Connection.clients = fewer
     journal.error(
         "service",
