@@ -222,6 +222,11 @@ def test_a_key_that_the_content_does_not_list_is_left_out_with_a_warning(content
     )
 
 
+def test_an_application_without_a_key_is_named(content: Content) -> None:
+    words = "no key of android, whose requests the edge answers with 401"
+    assert read_keys(f"iphone {IPHONE}\n", INTERFACE, content) == ({IPHONE: "iphone"}, [words])
+
+
 @pytest.mark.parametrize(
     "line", [IPHONE, f"{IPHONE} iphone", f"iphone {IPHONE}x", f"iphone {IPHONE[:-1]}é", f"iphone {IPHONE} {ANDROID}"]
 )

@@ -31,7 +31,7 @@ def read_keys(
     text: str, interface: Interface, content: Content
 ) -> tuple[dict[str, str], list[str]]:
     """Return the applications of a file of keys by key, and warnings about keys left
-    out.
+    out, and about applications that have none.
 
     ``text`` has a line `<application> <key>` for each key; empty lines and those that
     begin with `#` mean nothing. A key whose digest the content does not list is left
@@ -60,6 +60,10 @@ def read_keys(
             )
         else:
             applications[key] = application
+    warnings += [
+        f"no key of {name}, whose requests the edge answers with 401"
+        for name in sorted(listed_digests.keys() - applications.values())
+    ]
     return applications, warnings
 
 

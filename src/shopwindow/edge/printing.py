@@ -5,11 +5,11 @@ configuration, and an operator's own template may print what it likes, but run n
 """
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from shopwindow.content.reading.files import replace_file
 from shopwindow.content.reading.listing import shipped
 from shopwindow.problems import Failure, failures
 from shopwindow.release.durable import synchronize
@@ -67,18 +67,5 @@ def write(path: Path, text: str, mode: int) -> None:
     if not target.parent.is_dir():
         raise Failure(f"{path} cannot be written: there is no folder {target.parent}")
     with failures(target, f"{path} is as it was"):
-        # mkstemp creates files of mode 0600.
-        descriptor, draft = tempfile.mkstemp(
-            prefix=f".{target.name}-", dir=target.parent
-        )
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fchmod(file.fileno(), mode)
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        except BaseException:
-            os.unlink(draft)
-            raise
+        replace_file(target, text.encode(), mode)
         synchronize(target.parent)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import mkstemp
 
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.listing import UNREADABLE, Source
@@ -107,3 +108,23 @@ class FeedSpots(Mapping[Pointer, yaml.Spot]):
             number, line = self._lines[index]
             self._located[index] = feed.locate(line, number)
         return self._located[index]
+
+
+def replace_file(path: Path, data: bytes, mode: int) -> None:
+    """Put a file with these bytes and this mode in a file's place.
+
+    Its bytes are on disk before the one rename, so that nobody ever reads half of it,
+    also after a power cut. Raises OSError; then the file is as it was.
+    """
+    descriptor, name = mkstemp(".draft", f".{path.name}.", path.parent)
+    draft = Path(name)
+    try:
+        with open(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(descriptor)
+        draft.chmod(mode)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

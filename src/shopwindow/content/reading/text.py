@@ -6,18 +6,16 @@ FileEdit is a whole file before and after, which can be shown as a diff, and whi
 written only while the file is still what it was.
 """
 
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from functools import cached_property
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Any
 
 from shopwindow.content.reading import yaml
-from shopwindow.content.reading.files import FeedSpots, read_text
+from shopwindow.content.reading.files import FeedSpots, read_text, replace_file
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.syntax import LINE_END
 from shopwindow.content.reading.yaml import (
@@ -270,20 +268,5 @@ def write(folder: Path, edits: Iterable[FileEdit]) -> None:
         if file.read_bytes() != edit.before:
             raise Failure(f"{edit.path} was changed meanwhile; nothing was written")
     for edit in edits:
-        _replace((folder / edit.path).resolve(), edit.after)
-
-
-def _replace(file: Path, data: bytes) -> None:
-    """Put a file with these bytes and the same mode in a file's place."""
-    descriptor, name = mkstemp(".draft", f".{file.name}.", file.parent)
-    draft = Path(name)
-    try:
-        with open(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(descriptor)  # it is the editor's only copy
-        draft.chmod(file.stat().st_mode)
-        draft.replace(file)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+        file = (folder / edit.path).resolve()
+        replace_file(file, edit.after, file.stat().st_mode)
