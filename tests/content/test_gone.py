@@ -141,6 +141,13 @@ def test_another_number_of_a_store_that_exists_is_a_mistake_of_its_own(content: 
     assert (problem.found, problem.nearest) == ("no store has the storeId 406", "405")
 
 
+def test_a_store_s_number_in_the_place_of_its_id_is_named(content: Path) -> None:
+    events = content / "events/bridal-salon.yaml"
+    events.write_text(events.read_text().replace("storeId: [402, 403, 404]", "storeId: [402, 4001, 404]"))
+    (problem,) = problems(content)
+    assert (problem.found, problem.nearest) == ("no store has the storeId 4001, but one has the storeNumber 4001", "")
+
+
 def test_a_renamed_category_is_one_problem_that_names_the_rename_and_its_fix_writes_the_name(
     minimal: Path,
 ) -> None:

@@ -68,7 +68,7 @@ SCHEMA: dict[str, Any] = {
         ("address: 5 Main St", ""),
         # one value where a list is meant
         ("tags: new", "a list: `tags: [new]`"),
-        ("tags: 'a, b'", 'a list: `tags: ["a, b"]`'),
+        ("tags: 'a, b'", "a list: `tags: [a, b]`"),
         ("tags: 5", 'a list: `tags: ["5"]`'),
         ("tags: 'null'", 'a list: `tags: ["null"]`'),
         ("prices: 5.10", "a list: `prices: [5.10]`"),

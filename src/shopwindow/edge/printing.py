@@ -62,8 +62,10 @@ def write(path: Path, text: str, mode: int) -> None:
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        without = "without it the configuration is printed"
-        raise Failure(f"{path} is not a file; --write needs one, and {without}")
+        raise Failure(
+            f"{path} is not a file; --write needs one; without it the "
+            "configuration is printed"
+        )
     if not target.parent.is_dir():
         raise Failure(f"{path} cannot be written: there is no folder {target.parent}")
     with failures(target, f"{path} is as it was"):

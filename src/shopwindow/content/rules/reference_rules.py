@@ -62,9 +62,10 @@ def _of_document(
     """Check all references of one document to one kind."""
     windows: list[Window] = []
     intact, has_findings = True, id(document) in case.findings
-    for reference in references:
-        name = reference.property or str(target.identity)
-        there, are_all = targets(target.name, name)
+    names = [reference.property or str(target.identity) for reference in references]
+    named = {name: targets(target.name, name) for name in names}
+    for reference, name in zip(references, names, strict=True):
+        there, are_all = named[name]
         if has_findings and not case.sound(document, _fixed(reference.pointer)):
             intact = False
         for pointer, value in _values(case, document, reference.pointer):
@@ -73,7 +74,8 @@ def _of_document(
                 continue
             intact = False
             if are_all:
-                yield document, _absent(pointer, target, name, value, there)
+                having = [other for other in names if value in named[other][0]]
+                yield document, _absent(pointer, target, name, value, there, having)
 
     live = case.window(document)
     if not live or not windows:
@@ -89,15 +91,25 @@ def _of_document(
 
 
 def _absent(
-    pointer: Pointer, target: Kind, name: str, value: Any, there: Collection[Any]
+    pointer: Pointer,
+    target: Kind,
+    name: str,
+    value: Any,
+    there: Collection[Any],
+    having: Sequence[str],
 ) -> Finding:
-    """Return the finding about a value that no document of the target has."""
+    """Return the finding about a value that no document of the target has there.
+
+    ``having``: other properties that a document has with this value. One of them is
+    meant, and no other value.
+    """
+    elsewhere = f", but one has the {having[0]} {value}" if having else ""
     return Finding(
         "reference",
         pointer,
-        f"no {target.name} has the {name} {value}",
+        f"no {target.name} has the {name} {value}{elsewhere}",
         _identities(target, name, there),
-        nearest=nearest(str(value), map(str, there)),
+        nearest="" if having else nearest(str(value), map(str, there)),
         absent=(target.name, name, str(value)),
     )
 

@@ -55,7 +55,7 @@ _WRITTEN_DAY = re.compile(
 )
 """Three numbers, and perhaps a time on the clock of 12 or 24 hours."""
 
-_SEVERAL = re.compile("[,;\r\n]")
+_SEVERAL = re.compile(r"[,;\r\n]\s*")
 """What a person may have written between several entries of a list."""
 
 
@@ -138,15 +138,15 @@ class Readings:
             each = wanted_at(items)
             return Meant(f"a list; each entry: {each}" if each else "")
         entry = fitting[0]
+        entries = _SEVERAL.split(entry) if isinstance(entry, str) else [entry]
         is_certain = (
-            len(fitting) == 1
-            and self._fits(place, [entry])
-            and not (isinstance(entry, str) and _SEVERAL.search(entry))
+            len(fitting) == len(entries) == 1
+            and self._fits(place, entries)
             and not (isinstance(entry, int) and isinstance(value, str))
         )
         return Meant(
-            f"a list: `{self._key}{self._flow([entry])}`",
-            [entry] if is_certain else None,
+            f"a list: `{self._key}{self._flow(entries)}`",
+            entries if is_certain else None,
         )
 
     def _as_object(self) -> str:
