@@ -317,6 +317,17 @@ def test_the_first_page_says_what_is_wrong_what_to_look_at_what_changes_and_what
         late = questions(shown, "2026-12-02T09:00")
         assert late["What changes next"] == "Nothing goes live or off in the next 90 days."
         assert "“Opening” event disappears" in late["Not published yet"]
+    edit(minimal, ("events/one.yaml", "from: 2026-11-20", "from: 2026-11-25"))
+    assert shopwindow("build", "--content", minimal, "--out", out, "--at", "2026-11-22 09:00").status == 0
+    with preview(minimal, "--out", str(out)) as quiet:
+        assert questions(quiet)["Not published yet"] == "Nothing: the current release has all of it."
+    edit(minimal, ("events/one.yaml", "“Opening”", "Opening again"))
+    later = "1 edited, and live at another time: event 5 from Wed 25 Nov 2026, 12:00 AM EST"
+    with preview(minimal, "--out", str(out)) as ahead:
+        assert questions(ahead)["Not published yet"] == later
+        assert later in ahead.get("/compare?at=2026-11-22T09:00&zone=America/New_York")[1]
+        live = questions(ahead, "2026-11-25T09:00")["Not published yet"]
+        assert live == "site.yaml changes Opening again event appears All 2 documents, before and after"
     edit(minimal, ("events/one.yaml", "id: 5", "id: five"))
     with preview(minimal, "--out", str(out)) as broken:
         answers = questions(broken)

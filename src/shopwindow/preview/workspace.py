@@ -121,10 +121,13 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Released:
-    """The current release: its id, and the documents that it was built from."""
+    """The current release: its id, the documents that it was built from, and what
+    build.json notes.
+    """
 
     id: str
     content: Content
+    note: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -307,7 +310,8 @@ class Workspace:
         if self._released is None or self._released.id != release_id:
             folder = releases.path(release_id)
             content = opened(folder, self.interface).content
-            self._released = Released(release_id, content)
+            note = releases.note(release_id)
+            self._released = Released(release_id, content, note)
         return self._released
 
     def forget_released(self) -> None:

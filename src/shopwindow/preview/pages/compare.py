@@ -21,6 +21,7 @@ from shopwindow.problems import Failure, Pointer, place_words
 from shopwindow.release.changes import Leaf, clock_titles, differences
 from shopwindow.release.documents_read import SITE_DOCUMENT
 from shopwindow.release.purging import Purge
+from shopwindow.release.waiting import Waiting, edited, waiting
 
 MAX_DOCUMENTS = 200
 """Documents that the page shows with their values; of more, only their number."""
@@ -109,6 +110,7 @@ def page(visit: Visit) -> Page:
         "failure": other.failure,
         "changed": changed[:MAX_DOCUMENTS],
         "count": len(changed),
+        "unseen": _edited_unseen(visit, other),
         "instant": text if is_instant else "",
         "revision": "" if is_instant or text == "release" else text,
         "purge": purge,
@@ -120,12 +122,14 @@ def page(visit: Visit) -> Page:
 @dataclass(frozen=True)
 class Since:
     """What differs from the current release, or the revision of ``--against``: the first
-    documents, and how many in all. ``failure``: why there is nothing to compare with, as
-    a sentence; empty where there is.
+    documents, and how many in all. ``unseen``: what `_edited_unseen` returns.
+    ``failure``: why there is nothing to compare with, as a sentence; empty where there
+    is.
     """
 
     documents: Sequence[Changed]
     count: int
+    unseen: Sequence[Waiting]
     failure: str
 
 
@@ -135,11 +139,25 @@ def since_baseline(visit: Visit, most: int) -> Since:
     """
     other = _other(visit, visit.workspace.against)
     if other.content is None or visit.content is None:
-        return Since((), 0, other.failure)
+        return Since((), 0, (), other.failure)
     leaves = _differing(visit, other.content, visit.content)
     first = islice(leaves.items(), most)
     documents = [_document(visit, *named, changes) for named, changes in first]
-    return Since(documents, len(leaves), "")
+    return Since(documents, len(leaves), _edited_unseen(visit, other), "")
+
+
+def _edited_unseen(visit: Visit, other: Other) -> list[Waiting]:
+    """Return the documents that were edited since the release was built, and that
+    neither it nor the chosen instant shows.
+    """
+    released, documents = visit.released, visit.snapshot.documents
+    if not (other.is_release and released and documents):
+        return []
+    kinds, built = visit.snapshot.interface.kinds, released.note.get("at")
+    moment = datetime.fromisoformat(built) if built else visit.moment
+    hidden = {one.digest for one in waiting(documents, kinds, moment)}
+    later = edited(waiting(documents, kinds, visit.moment), released.note)
+    return [one for one in later if one.digest in hidden]
 
 
 def _other(visit: Visit, text: str) -> Other:
