@@ -12,6 +12,7 @@ from pathlib import Path
 
 import orjson
 
+from shopwindow.content.check import tree
 from shopwindow.content.check.locating import Locator
 from shopwindow.content.check.tree import Parsed, doubtful
 from shopwindow.content.documents import expressions, site
@@ -28,10 +29,8 @@ from shopwindow.content.documents.layers import (
 )
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.reading.listing import SITE_FILE, Source
-from shopwindow.content.reading.slips import slips_in
-from shopwindow.content.reading.text import YamlText, text_of
-from shopwindow.content.reading.yaml import Malformed
-from shopwindow.content.rules.allowances import AllowComment, allowances
+from shopwindow.content.reading.yaml import Json
+from shopwindow.content.rules.allowances import AllowComment
 from shopwindow.content.schemas.lines import LineFaults, LineGroup, LineGroups
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Place, Pointer, Problem
@@ -95,8 +94,8 @@ class FolderReading:
         empty, texts = Document("site", {}, ()), self._site_texts()
         if not texts:
             return empty, None
-        value = texts.pop(SITE_FILE).value
-        over = [Layer(path, None, file.value) for path, file in texts.items()]
+        value = texts.pop(SITE_FILE)
+        over = [Layer(path, None, text) for path, text in texts.items()]
         findings: list[Finding] = []
         for layer in over:
             findings += useless_nulls(layer.value, value)
@@ -129,29 +128,19 @@ class FolderReading:
             document = Document("site", site.completed(rendered), document.layers)
         return document, None if bad_names is None else names
 
-    def _site_texts(self) -> dict[str, YamlText]:
-        """Return the texts of site.yaml and of what is laid over it, by their paths.
+    def _site_texts(self) -> dict[str, Json]:
+        """Return what site.yaml and what is laid over it say, by their paths.
 
-        None, where one of them cannot be read.
+        Nothing, where one of them cannot be read.
         """
-        texts: dict[str, YamlText] = {}
+        texts: dict[str, Json] = {}
         for path, source in self._by_path.items():
-            if source.kind is not SITE:
-                continue
-            try:
-                file = text_of(self._folder, source)
-            except Malformed as fault:
-                self.problems.append(fault.problem(path))
-                return {}
-            self.problems += [fault.problem(path) for fault in file.faults]
-            if file.stop:
-                return {}
-            self.allowed[path] = allowances(file.text)
-            if not file.faults:
-                self.slips += slips_in(path, file.text)
-            flaws = [Finding(fault.rule, fault.pointer, "") for fault in file.faults]
-            self.locator.flaws[path, None] = flaws
-            texts[path] = file
+            if source.kind is SITE:
+                file, parsed = tree.read_text(self._folder, source)
+                self._record(parsed)
+                if parsed.lost:
+                    return {}
+                texts[path] = file.value
         return texts if SITE_FILE in texts else {}
 
     # -- documents ---------------------------------------------------------------------

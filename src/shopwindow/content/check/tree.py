@@ -178,20 +178,11 @@ def read_one(
 
     Documents of a layered kind are checked once they are merged.
     """
-    parsed = Parsed(source, listed=True, documents=[])
-    try:
-        if source.path.endswith(".jsonl"):
-            _feed(folder, source, parsed)
-        else:
-            file = text_of(folder, source)
-            found = [fault.problem(source.path) for fault in file.faults]
-            parsed.problems += found
-            parsed.lost = file.stop is not None
-            if not parsed.lost:
-                _take(file, names, parsed)
-    except Malformed as fault:
-        parsed.problems.append(fault.problem(source.path))
-        parsed.lost = True
+    if source.path.endswith(".jsonl"):
+        parsed = _feed(folder, source)
+    else:
+        file, parsed = read_text(folder, source)
+        _evaluate(file, names, parsed)
 
     documents = parsed.documents
     # Copied to its own length: orjson's buffers are several times as long.
@@ -232,31 +223,43 @@ def _fill_clocks(documents: list[Json], kind: Kind) -> None:
                     at(document, place[:-1])[place[-1]] = filled
 
 
-def _take(file: YamlText, names: expressions.Names | None, parsed: Parsed) -> None:
-    """Take over what a YAML file says, as far as it can be read."""
-    value = file.value
-    parsed.listed = isinstance(value, list)
-    parsed.flawed = [(fault.rule, fault.pointer) for fault in file.faults]
-    parsed.allowed = allowances(file.text)
-    if not file.faults:
-        parsed.warnings = slips_in(parsed.source.path, file.text)
-    if expressions.EXPRESSION_START in file.text:
-        value = _rendered(file, names, parsed)
-    if not parsed.lost:
-        parsed.documents = value if parsed.listed else [value]
-
-
-def _rendered(file: YamlText, names: expressions.Names | None, parsed: Parsed) -> Json:
-    """Return a file's value with its expressions evaluated; faults become problems.
-
-    Without names, a value with expressions stays as it is, and counts as lost.
+def read_text(folder: Path, source: Source) -> tuple[YamlText, Parsed]:
+    """Read one YAML file; return it, and what there is to say of it and its documents,
+    whose expressions are not evaluated.
     """
-    value = file.value
+    parsed = Parsed(source, listed=True, documents=[])
+    try:
+        file = text_of(folder, source)
+    except Malformed as fault:
+        parsed.problems.append(fault.problem(source.path))
+        parsed.lost = True
+        return YamlText(""), parsed
+    parsed.problems += [fault.problem(source.path) for fault in file.faults]
+    parsed.lost = file.stop is not None
+    if not parsed.lost:
+        parsed.listed = isinstance(file.value, list)
+        parsed.documents = file.value if parsed.listed else [file.value]
+        parsed.flawed = [(fault.rule, fault.pointer) for fault in file.faults]
+        parsed.allowed = allowances(file.text)
+        if not file.faults:
+            parsed.warnings = slips_in(source.path, file.text)
+    return file, parsed
+
+
+def _evaluate(file: YamlText, names: expressions.Names | None, parsed: Parsed) -> None:
+    """Evaluate the expressions in a file's documents; faults become problems.
+
+    Without names, documents with expressions are lost.
+    """
+    if parsed.lost or expressions.EXPRESSION_START not in file.text:
+        return
     if names is None:
-        parsed.lost = expressions.any_in(value)
-        return value
+        if expressions.any_in(file.value):
+            parsed.lost, parsed.documents = True, []
+        return
     faults: list[expressions.Unrendered] = []
-    rendered = expressions.render(value, names, faults.append)
+    value = expressions.render(file.value, names, faults.append)
+    parsed.documents = value if parsed.listed else [value]
     for unrendered in faults:
         pointer = unrendered.pointer
         parsed.unrendered.append(pointer)
@@ -264,11 +267,10 @@ def _rendered(file: YamlText, names: expressions.Names | None, parsed: Parsed) -
             place = yaml.place_at(file.spots, pointer)
             problem = unrendered.finding.problem(parsed.source.path, pointer, place)
             parsed.problems.append(problem)
-    return rendered
 
 
-def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
-    """Add the documents of a feed, which is read line by line.
+def _feed(folder: Path, source: Source) -> Parsed:
+    """Return the documents of a feed, which is read line by line.
 
     A line at fault becomes a problem and is left out.
     """
@@ -276,6 +278,7 @@ def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
         feed,  # here: few folders have feeds of these kinds
     )
 
+    parsed = Parsed(source, listed=True, documents=[])
     for number, line in FeedLines(folder, FeedBlock(source)):
         try:
             if isinstance(line, Malformed):
@@ -284,6 +287,7 @@ def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
         except Malformed as fault:
             parsed.problems.append(fault.problem(source.path))
             parsed.lost = True
+    return parsed
 
 
 _FRACTION = re.compile(rb"[0-9]\.0[,\]}]")

@@ -20,18 +20,14 @@ from shopwindow.content.declared.collection_schemas import (
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.reading import yaml
-from shopwindow.content.reading.listing import COLLECTIONS, OWN_FOLDERS
-from shopwindow.content.reading.yaml import Malformed
+from shopwindow.content.reading.listing import COLLECTIONS, OWN_FOLDERS, declaring
+from shopwindow.content.reading.text import text_of
+from shopwindow.content.reading.yaml import Malformed, Spot
 from shopwindow.content.schemas import own_schemas
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Pointer, Problem, nearest
 
 SCHEMA = "collections.json"
-MAX_DECLARATION_BYTES = 1024 * 1024
-"""Bytes of collections.yaml. A hundred collections with all their filters take a tenth
-of it.
-"""
-
 PARAMETERS = ("_fields", "callback")
 """Parameters that the operations of every collection have, so that no filter may."""
 
@@ -73,31 +69,19 @@ def _read(
     folder: Path, schemas: Schemas, kinds: Sequence[Kind], paths: Mapping[str, str]
 ) -> Declarations:
     declared = Declarations()
+    source = declaring(folder)
+    if source is None:
+        return declared
     try:
-        with open(folder / COLLECTIONS, "rb") as stream:
-            data = stream.read(MAX_DECLARATION_BYTES + 1)
-        if len(data) > MAX_DECLARATION_BYTES:
-            allowed = f"at most {MAX_DECLARATION_BYTES:,} bytes"
-            declared.problems.append(
-                Problem(
-                    "tree.size", COLLECTIONS, "the file is too large", allowed=allowed
-                )
-            )
-            return declared
-        text = yaml.decode(data)
-        value = yaml.load(text)
-    except FileNotFoundError:
-        return declared
+        file = text_of(folder, source)
+        faults = file.faults
     except Malformed as fault:
-        declared.problems += (one.problem(COLLECTIONS) for one in (fault, *fault.more))
+        faults = (fault,)
+    if faults:
+        declared.problems += (fault.problem(COLLECTIONS) for fault in faults)
         return declared
-    except OSError as error:
-        found = f"cannot be read: {error.strerror}"
-        declared.problems.append(
-            Problem("tree.unreadable", COLLECTIONS, found, allowed="a readable file")
-        )
-        return declared
-    reader = _ReaderOfCollections(folder, schemas, text, kinds, paths)
+    value = file.value
+    reader = _ReaderOfCollections(folder, schemas, file.spots, kinds, paths)
     for finding in schemas.findings(SCHEMA, value):
         if not finding.follows:
             reader.report(finding)
@@ -116,12 +100,12 @@ class _ReaderOfCollections:
         self,
         folder: Path,
         schemas: Schemas,
-        text: str,
+        spots: Mapping[Pointer, Spot],
         kinds: Sequence[Kind],
         paths: Mapping[str, str],
     ) -> None:
         self.folder, self.schemas = folder, schemas
-        self.spots = yaml.locate(text)
+        self.spots = spots
         self.faulty: set[Pointer] = set()
         self.names = {name: f"the operation {name}" for name in paths}
         self.names |= {kind.name: f"the kind {kind.name}" for kind in (SITE, *kinds)}

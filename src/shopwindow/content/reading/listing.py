@@ -354,6 +354,14 @@ def own_files(folder: Path) -> Iterator[Source]:
                 yield _source(f"{name}/{path}", SITE, status)
 
 
+def declaring(folder: Path) -> Source | None:
+    """Return the file that declares collections; None where there is none."""
+    try:
+        return _source(COLLECTIONS, SITE, (folder / COLLECTIONS).stat())
+    except FileNotFoundError:
+        return None
+
+
 def below(folder: Path, ending: str = "") -> list[str]:
     """Return the paths of files below a folder, relative to it, sorted.
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import urldefrag, urljoin
 
 import orjson
 
 from shopwindow.content.reading import feed, yaml
 from shopwindow.content.reading.listing import LINK, link_fault
 from shopwindow.content.reading.yaml import Json, Malformed, Spot
+from shopwindow.content.schemas.shape import target
 from shopwindow.problems import Place, Pointer, Problem, cut, nearest
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -414,20 +415,12 @@ class WritingOut:
     def _target(self, name: str, ref: str) -> tuple[str, Json]:
         """Return the address that a `$ref` in a file names, and the schema there."""
         address = urljoin(self._base + name, ref)
-        uri, fragment = urldefrag(address)
-        file = uri.removeprefix(self._base)
-        schema: Any = self._files.get(file)
-        wanted: Pointer = ()
-        for raw in unquote(fragment).split("/")[1:] if fragment else ():
-            step: Any = raw.replace("~1", "/").replace("~0", "~")
-            step = int(step) if isinstance(schema, list) and step.isdigit() else step
-            try:
-                schema, wanted = schema[step], (*wanted, step)
-            except (LookupError, TypeError):
-                return address, None
-        is_schema = any(
-            place == wanted for place, _ in subschemas(self._files.get(file))
-        )
+        file = self._file_of(name, ref)
+        try:
+            _, schema = target(self._files, self._base, address)
+        except (LookupError, TypeError):
+            return address, None
+        is_schema = any(part is schema for _, part in subschemas(self._files[file]))
         return address.removesuffix("#"), schema if is_schema else None
 
     def _schema(self, schema: Json, file: str, within: tuple[str, ...]) -> Json:

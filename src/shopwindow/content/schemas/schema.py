@@ -13,7 +13,6 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urldefrag
 
 import orjson
 
@@ -23,7 +22,7 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas import own_schemas
 from shopwindow.content.schemas.causes import united
 from shopwindow.content.schemas.own_schemas import Own, WritingOut
-from shopwindow.content.schemas.shape import Shape
+from shopwindow.content.schemas.shape import Shape, target
 from shopwindow.content.schemas.wording import about_of, explained, fractions
 from shopwindow.problems import Failure, Pointer, Problem, pointer_text
 
@@ -192,7 +191,7 @@ class Schemas:
 
     def target(self, uri: str) -> tuple[str, Any]:
         """Return the base URI and the schema that an absolute `$ref` names."""
-        return _target(self._files, uri)
+        return target(self._files, BASE, uri)
 
     def shape(self, name: str) -> Shape:
         """Return the place of a whole document, in the schema that stands on top."""
@@ -202,8 +201,8 @@ class Schemas:
         if name not in self._shapes:
             # Of the files, not of self: with a reference back, Python would free these
             # schemas and their compiled validators, some 8 MB, late.
-            target = partial(_target, self._files)
-            self._shapes[name] = Shape(target, BASE + name, self._files[name])
+            files = partial(target, self._files, BASE)
+            self._shapes[name] = Shape(files, BASE + name, self._files[name])
         return self._shapes[name]
 
     def shapes(self, name: str) -> tuple[Shape, ...]:
@@ -324,7 +323,7 @@ class Schemas:
             finding
             for error in self.validator(name).iter_errors(value)
             for finding in explained(
-                error, value, self._schema_at, shape, written, self.would_do
+                error, value, self.target, shape, written, self.would_do
             )
         )
         # Of two keywords that want the same at one place, the first speaks.
@@ -338,10 +337,6 @@ class Schemas:
             place = finding.pointer, finding.missing, finding.on_key
             first.setdefault((place, wanted), finding)
         return list(first.values())
-
-    def _schema_at(self, address: str) -> Any:
-        """Return the schema at the address that jsonschema-rs names."""
-        return self.target(address)[1]
 
 
 def validator(schema: Json, registry: Any = None) -> Any:
@@ -361,15 +356,6 @@ def schemas_of(files: Mapping[str, Any]) -> Schemas:
         name: {**schema, "$id": BASE + name} for name, schema in files.items()
     }
     return schemas
-
-
-def _target(files: Mapping[str, Any], uri: str) -> tuple[str, Any]:
-    base, fragment = urldefrag(uri)
-    schema = files[base.removeprefix(BASE)]
-    for step in filter(None, unquote(fragment).split("/")):
-        key: Any = step.replace("~1", "/").replace("~0", "~")
-        schema = schema[int(key) if isinstance(schema, list) else key]
-    return base, schema
 
 
 def _bytes(path: Path) -> bytes:

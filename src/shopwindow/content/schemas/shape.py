@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import unquote, urldefrag, urljoin
 
 from shopwindow.problems import Pointer, cut
 
@@ -108,6 +108,21 @@ class Shape:
                 return None
             shape = shape.items if isinstance(step, int) else shape.property(step)
         return shape
+
+
+def target(files: Mapping[str, Any], base: str, uri: str) -> tuple[str, Any]:
+    """Return the base URI and the schema that an absolute `$ref` names.
+
+    ``files``: by their names below ``base``. Raises LookupError or TypeError where there
+    is none.
+    """
+    address, fragment = urldefrag(uri)
+    schema = files[address.removeprefix(base)]
+    for step in filter(None, unquote(fragment).split("/")):
+        key: Any = step.replace("~1", "/").replace("~0", "~")
+        is_position = isinstance(schema, list) and key.isdigit()
+        schema = schema[int(key) if is_position else key]
+    return address, schema
 
 
 def absolute(schema: Any, base: str) -> Any:

@@ -64,8 +64,8 @@ _LEAST = {
 }
 """Keyword → what is wanted where an editor wrote nothing at all."""
 
-SchemaAt = Callable[[str], Mapping[str, Json]]
-"""Returns the schema that an absolute address names."""
+SchemaAt = Callable[[str], tuple[str, Mapping[str, Json]]]
+"""Returns the file and the schema that an absolute address names."""
 
 _MOST_COMPARED = 1000
 """Words that are compared with a misspelled one. A thousand take 20 ms, and a schema
@@ -133,7 +133,7 @@ def explained(
     if keyword.isdigit():  # one of the names under `dependentRequired`
         address, _, keyword = address.rpartition("/")
     is_false = inner.kind.name == "falseSchema"  # its address is the schema's own
-    schema = {} if is_false else schema_at(address)
+    schema = {} if is_false else schema_at(address)[1]
     refused = _Refused(
         "" if is_false else keyword,
         None if is_false else schema[keyword],
