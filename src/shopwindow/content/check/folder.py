@@ -50,7 +50,6 @@ from shopwindow.content.reading.yaml import Json, Malformed
 from shopwindow.content.rules import engine_rules, open_maps
 from shopwindow.content.rules.allowances import unsilenced
 from shopwindow.content.rules.case import Case
-from shopwindow.content.rules.open_maps import near_names
 from shopwindow.content.rules.resolving import resolved
 from shopwindow.content.schemas import lines
 from shopwindow.content.schemas.schema import Schemas
@@ -160,6 +159,11 @@ class Check:
     def __post_init__(self) -> None:
         declared, self.read_at, self.key = self.declared, time.time_ns(), ""
         self.interface, self.schemas = declared.interface, declared.schemas
+        self.rules = (
+            *self.interface.rules,
+            engine_rules.lifetimes(self.interface.cached),
+            open_maps.near_names(self.schemas),
+        )
         kinds = self.interface.kinds
         listed, unusable = listing.scan(self.folder, kinds, declared.unread)
         self.by_path = {source.path: source for source in (*listed, *self.over)}
@@ -181,8 +185,7 @@ class Check:
         case = resolved(read)
         state = self._state()
         if not state or state != self.memory.noted(SOUND):
-            reading.findings += engine_rules.findings(case, self.interface.rules)
-            reading.findings += engine_rules.lifetimes(case, self.interface.cached)
+            reading.findings += engine_rules.findings(case, self.rules)
         reports = [
             self._streamed(index, names, case) for index in self.interface.indexes
         ]
@@ -306,9 +309,7 @@ class Check:
         """
         case.moment = schedule.moment_of(self.at, case.zone) if case.zone else None
         case.released = self.released or {}
-        rules = self.interface.rules
-        findings = list(engine_rules.findings(case, rules, Level.WARNING))
-        findings += near_names(case, self.schemas)
+        findings = list(engine_rules.findings(case, self.rules, Level.WARNING))
         for report in reports:
             findings += report.warnings
         warnings = [

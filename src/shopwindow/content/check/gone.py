@@ -18,6 +18,7 @@ from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.reading.git import GitFailed, git
 from shopwindow.content.reading.text import YamlText
 from shopwindow.content.reading.yaml import Malformed
+from shopwindow.content.schemas.lines import the_same
 from shopwindow.problems import Absent, Problem, number_of
 
 MAX_NAMED_PLACES = 3
@@ -61,11 +62,10 @@ class _Cause:
     """What is missed: its problems, and the lines of feeds that no problem lists.
 
     ``former`` holds the documents that it was, by what a sentence calls them.
-    ``values`` are those of many things of one sort.
+    ``values`` are those of many things of one sort, of which ``absent`` is the first.
     """
 
-    name: str
-    absent: Absent | None = None
+    absent: Absent
     former: dict[str, FormerDocument] = field(default_factory=dict)
     values: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -97,7 +97,7 @@ def grouped(
         if was is not None:
             has_file = not was.path or was.path in paths
             key = (was.kind.name, was.name if has_file else was.path)
-        cause = causes.setdefault(key, _Cause(_called(absent), absent))
+        cause = causes.setdefault(key, _Cause(absent))
         if was is not None:
             cause.former[was.name] = was
         return cause
@@ -112,7 +112,7 @@ def grouped(
         cause_of(absent).unlisted[path] += count
 
     more = 0
-    for cause in _merged(causes).values():
+    for cause in _merged(causes.values()):
         uses = len(cause.problems) + cause.unlisted.total()
         if cause.problems and (cause.former or uses > 1):
             others.append(_one(cause))
@@ -138,35 +138,32 @@ def united(problems: Iterable[Problem]) -> list[Problem]:
 def _with_others(problem: Problem, others: Sequence[Problem]) -> Problem:
     if not others:
         return problem
-    examples = [one.where for one in others[:MAX_NAMED_PLACES]]
-    places = number_of(len(others), "more place")
-    found = f"{problem.found}; the same in {places}, such as {', '.join(examples)}"
-    return replace(problem, found=found, also=tuple(others))
+    count, places = number_of(len(others), "more place"), (one.where for one in others)
+    return replace(the_same(problem, count, places), also=tuple(others))
 
 
-def _merged(causes: Mapping[Any, _Cause]) -> dict[Any, _Cause]:
-    """Return the causes, with many values of one sort that only feeds name as one.
+def _merged(causes: Iterable[_Cause]) -> Iterator[_Cause]:
+    """Yield the causes, with many values of one sort that only feeds name as one.
 
     They come from elsewhere, where one export or import is at fault.
     """
-    of_feeds: dict[tuple[str, str], list[Any]] = defaultdict(list)
-    for key, cause in causes.items():
-        absent = cause.absent
+    of_feeds: dict[tuple[str, str], list[_Cause]] = defaultdict(list)
+    for cause in causes:
         paths = {one.path for one in cause.problems} | set(cause.unlisted)
-        if absent and not cause.former and all(map(_is_feed, paths)):
-            of_feeds[absent[:2]].append(key)
-    merged = dict(causes)
-    for (kind, property), keys in of_feeds.items():
-        if len(keys) <= MAX_NAMED_PLACES:
+        if cause.former or not all(map(_is_feed, paths)):
+            yield cause
+        else:
+            of_feeds[cause.absent[:2]].append(cause)
+    for alike in of_feeds.values():
+        if len(alike) <= MAX_NAMED_PLACES:
+            yield from alike
             continue
-        whole = _Cause(f"{kind}s with the {property}")
-        for key in keys:
-            cause = merged.pop(key)
-            whole.values += [value for _, _, value in [cause.absent or key] if value]
+        whole = _Cause(alike[0].absent)
+        for cause in alike:
+            whole.values += filter(None, cause.absent[2:])
             whole.problems += cause.problems
             whole.unlisted.update(cause.unlisted)
-        merged[kind, property] = whole
-    return merged
+        yield whole
 
 
 def _one(cause: _Cause) -> Problem:
@@ -175,7 +172,7 @@ def _one(cause: _Cause) -> Problem:
     It stands at the first use in a document: feeds come from elsewhere.
     """
     problems = sorted(cause.problems, key=lambda one: (_is_feed(one.path), one.order()))
-    names = [*cause.former] or cause.values or [cause.name]
+    names = [*cause.former] or cause.values or [_called(cause.absent)]
     of_feeds = [one for one in problems if _is_feed(one.path)]
     unlisted = {path: n for path, n in cause.unlisted.items() if _is_feed(path)}
     in_feeds = {(one.where, one.absent) for one in of_feeds}
@@ -190,10 +187,10 @@ def _one(cause: _Cause) -> Problem:
     parts = [number_of(in_files, "document")] if in_files else []
     if uses:
         parts.append(_in_feeds(uses, len(feeds), len(names)))
-    kind, property, _ = problems[0].absent or ("", "", "")
+    kind, property, _ = cause.absent
     verb = "name" if property else "use"
     verb += "s" * (in_files + uses == 1)
-    called = f"{cause.name} " * bool(cause.values) + _some(names)
+    called = f"{kind}s with the {property} " * bool(cause.values) + _some(names)
     found = f"{' and '.join(parts)} {verb} {called}, "
     found += "which do not exist" if len(names) > 1 else "which does not exist"
     if cause.former:

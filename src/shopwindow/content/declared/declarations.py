@@ -171,13 +171,11 @@ class _ReaderOfCollections:
                 )
             )
         self.folders.setdefault(folder, owner)
-        for path in (declaration["path"], f"{declaration['path']}/{{}}"):
-            segments = tuple(path.split("/"))
-            other = next(
-                (self.paths[each] for each in self.paths if _overlap(segments, each)),
-                None,
-            )
-            if other is not None:
+        paths = (declaration["path"], f"{declaration['path']}/{{}}")
+        for path in paths:
+            segments = path.split("/")
+            others = (self.paths[one] for one in self.paths if _overlap(segments, one))
+            if other := next(others, ""):
                 found = f"the path {path} is served by {other}"
                 self.report(
                     Finding(
@@ -185,7 +183,7 @@ class _ReaderOfCollections:
                     )
                 )
                 break
-        for path in (declaration["path"], f"{declaration['path']}/{{}}"):
+        for path in paths:
             self.paths.setdefault(tuple(path.split("/")), owner)
 
     def _collection(

@@ -44,8 +44,6 @@ def fix(problem: Problem, file: YamlText) -> Fix | None:
     fixing = FIXES.get(problem.rule, _value)
     if problem.place is None or problem.path.endswith(".jsonl"):
         return None
-    if file.is_in_conflict:
-        return None
     try:
         found = fixing(problem, file)
     except (Malformed, LookupError):  # the file has changed since it was checked
@@ -175,11 +173,10 @@ def _list(
         return None
     title = "put `- ` before the only entry of the list"
     dash = beginning(place)
-    if is_block and place.column - len("- ") < key.column:
-        return None
     if is_block:
-        start = place.column - len("- ")
-        dash = Place(place.line, start, place.line, place.column)
+        dash = dash._replace(column=place.column - len("- "))
+        if dash.column < key.column:
+            return None
     edits = [Edit(dash, "- ")]
     if not isinstance(value, dict):
         text = _written(entry, written)

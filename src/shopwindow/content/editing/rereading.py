@@ -164,8 +164,7 @@ def _without_tabs(file: YamlText) -> Mended | None:
     readings = [
         reading
         for width in (_step(file), *TAB_WIDTHS)
-        for widen in (_to_stops, _by_width)
-        if (reading := _with_spaces(file, width, widen))
+        if (reading := _with_spaces(file, width))
     ]
     if not readings:
         return None
@@ -175,22 +174,9 @@ def _without_tabs(file: YamlText) -> Mended | None:
     return best[0] if all(same_value(values[0], value) for value in values) else None
 
 
-Widen = Callable[[str, int], str]
-"""Returns an indentation with spaces in place of its tabs, of a width."""
-
-
-def _to_stops(indentation: str, width: int) -> str:
-    """Widen each tab up to the next multiple of a width, as an editor draws it."""
-    return indentation.expandtabs(width)
-
-
-def _by_width(indentation: str, width: int) -> str:
-    """Widen each tab by a width, wherever it stands."""
-    return indentation.replace("\t", " " * width)
-
-
-def _with_spaces(file: YamlText, width: int, widen: Widen) -> Mended | None:
-    """Return the file with spaces in place of tabs; None where it cannot be read so.
+def _with_spaces(file: YamlText, width: int) -> Mended | None:
+    """Return the file with spaces in place of tabs, each up to the next multiple of a
+    width, as an editor draws it; None where it cannot be read so.
 
     Lines that begin with a tab are changed at once: no text of a block can begin so.
     Other lines may be such text, and are changed only once a fault is found there.
@@ -202,7 +188,7 @@ def _with_spaces(file: YamlText, width: int, widen: Widen) -> Mended | None:
     def edit_of(number: int) -> Edit | None:
         tabs = _indentation(file.lines[number - 1])
         place = Place(number, 1, number, len(tabs) + 1)
-        return Edit(place, widen(tabs, width)) if "\t" in tabs else None
+        return Edit(place, tabs.expandtabs(width)) if "\t" in tabs else None
 
     edits = {
         number: edit

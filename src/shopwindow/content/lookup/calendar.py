@@ -102,7 +102,7 @@ def upcoming(
     """Return what goes live and off after ``start`` and before ``end``, in order."""
     undated = [replace(kind, dates=None) for kind in kinds]
     listed = _happenings(documents, undated, Window(start, end))
-    return sorted(happening for happening in listed if happening.moment > start)
+    return sorted(one for one in listed if one.moment > start)
 
 
 def _happenings(

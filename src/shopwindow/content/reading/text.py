@@ -102,11 +102,6 @@ class YamlText:
         return first.group() if first else "\n"
 
     @cached_property
-    def is_in_conflict(self) -> bool:
-        """Whether git has marked two versions, of which a person chooses one first."""
-        return bool(_CONFLICT_EDGE.search(self.text))
-
-    @cached_property
     def has_aliases(self) -> bool:
         """Whether a value may stand at several places, by an alias."""
         return bool(_ALIAS.search(self.text))
@@ -206,8 +201,6 @@ def text_of(folder: Path, source: Source) -> YamlText:
     """Return the text of a file of documents. Raises Malformed where it has none."""
     return YamlText(read_text(folder, source), source.is_feed)
 
-
-_CONFLICT_EDGE = re.compile("^(?:<{7}|>{7}) ", re.MULTILINE)
 
 _ALIAS = re.compile(r"[\s\[,]\*[\w-]")
 

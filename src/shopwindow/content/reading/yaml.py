@@ -364,14 +364,6 @@ class _ValueReader:
         if _ANCHOR_WITH_MORE.match(self._text, event.start_mark.index):
             self._report(self._malformed("yaml.strict", event, *_ANCHOR, pointer))
 
-    def _check_question(self, event: Any, pointer: Pointer) -> None:
-        """Report a key in brackets that a question mark stands directly before: it is
-        the text `?x` in YAML 1.2, and the key x to libyaml.
-        """
-        start = event.start_mark.index
-        if self._text[max(0, start - 1) : start] == "?":
-            self._report(self._malformed("yaml.strict", event, *_QUESTION, pointer))
-
     def _check_depth(self, event: Any, pointer: Pointer, depth: int) -> None:
         if depth > MAX_NESTING:
             found = f"nested more than {MAX_NESTING} levels deep"
@@ -452,14 +444,22 @@ class _ValueReader:
         """
         events = self._events
         if event.__class__ is events.AliasEvent:
-            return self._key_by_alias(event, (*pointer, f"*{event.anchor}"))
+            named = self._alias(event, (*pointer, f"*{event.anchor}"), 0)
+            if isinstance(named, str):
+                return named
+            found = "the key by alias is not text"
+            place = (*pointer, f"*{event.anchor}")
+            self._report(self._malformed("yaml.key", event, found, _TEXT_KEY, place))
+            return None
         if event.__class__ is not events.ScalarEvent:
             self._report(self._unusable_key(event, pointer))
             self._skip(event, pointer)
             return None
         key: str = event.value
-        if self._may_hold_question:
-            self._check_question(event, pointer)
+        start = event.start_mark.index
+        # In brackets `?x` is that text in YAML 1.2, and the key x to libyaml.
+        if self._may_hold_question and self._text[max(0, start - 1) : start] == "?":
+            self._report(self._malformed("yaml.strict", event, *_QUESTION, pointer))
         if event.tag is not None:
             self._report(
                 self._malformed("yaml.tag", event, *_tag(event), (*pointer, key))
@@ -486,17 +486,6 @@ class _ValueReader:
         elif self._anchors:
             self._count += len(key) // CHARACTERS_A_NODE
         return key
-
-    def _key_by_alias(self, event: Any, pointer: Pointer) -> str | None:
-        key = self._alias(event, pointer, 0)
-        if isinstance(key, str):
-            return key
-        self._report(
-            self._malformed(
-                "yaml.key", event, "the key by alias is not text", _TEXT_KEY, pointer
-            )
-        )
-        return None
 
     def _unusable_key(self, event: Any, pointer: Pointer) -> Malformed:
         """Return what is wrong with a list or an object as a key.

@@ -11,6 +11,7 @@ second time.
 """
 
 from collections.abc import Collection, Iterable
+from functools import partial
 from pathlib import PurePosixPath
 
 from shopwindow.content.documents.documents import Document
@@ -76,11 +77,15 @@ def _site(case: Case) -> RuleFindings:
                 yield site, finding
 
 
-def lifetimes(case: Case, operations: Collection[str]) -> RuleFindings:
-    """Yield the lifetimes in site.yaml of what is no operation.
+def lifetimes(operations: Collection[str]) -> Rule:
+    """Return the rule that lifetimes in site.yaml are those of operations.
 
     ``operations``: the names of those that may have one.
     """
+    return Rule(("site.lifetime",), partial(_lifetimes, operations))
+
+
+def _lifetimes(operations: Collection[str], case: Case) -> RuleFindings:
     allowed = ("default", *operations)
     for site in case.having("site"):
         for name in case.keys(site, ("lifetimes",)) or ():

@@ -13,14 +13,15 @@ are meant.
 
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain, product
 
 from shopwindow.content.documents.finding import Finding
-from shopwindow.content.kinds import EACH, Kind, values_at
+from shopwindow.content.kinds import EACH, Kind, Rule, values_at
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
-from shopwindow.problems import Pointer, cut, is_slip
+from shopwindow.problems import Level, Pointer, cut, is_slip
 
 NEAR_NAME = "name.near"
 
@@ -46,8 +47,12 @@ no end.
 """
 
 
-def near_names(case: Case, schemas: Schemas) -> RuleFindings:
-    """Yield the names of open maps that are near a known one."""
+def near_names(schemas: Schemas) -> Rule:
+    """Return the rule that no name of an open map is near a known one."""
+    return Rule((NEAR_NAME,), partial(_near_names, schemas), Level.WARNING)
+
+
+def _near_names(schemas: Schemas, case: Case) -> RuleFindings:
     for kind in case.kinds:
         for pointer, names in _open_maps(schemas, kind.schema).items():
             yield from _in_maps(case, kind, pointer, names)

@@ -85,13 +85,16 @@ def united(problems: Sequence[Problem], lines: Mapping[str, int]) -> Problem:
 
     ``problems``: those of the first lines; ``lines``: how many each feed has.
     """
-    first = problems[0]
-    places = dict.fromkeys(one.where for one in problems)
     feeds = [path for path in lines if ".jsonl" in path]
     count = f"{sum(lines.values()):,} {'lines' if len(feeds) == len(lines) else 'documents'}"
     if len(lines) > 1:
         count += f" of {len(lines)} {'feeds' if len(feeds) == len(lines) else 'files'}"
-    examples = ", ".join([*places][:EXAMPLES])
+    return the_same(problems[0], count, (one.where for one in problems))
+
+
+def the_same(first: Problem, count: str, places: Iterable[str]) -> Problem:
+    """Return a problem that stands for others, with their ``count`` and some places."""
+    examples = ", ".join([*dict.fromkeys(places)][:EXAMPLES])
     found = f"{first.found}; the same in {count}, such as {examples}"
     return replace(first, found=found)
 

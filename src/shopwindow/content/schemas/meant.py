@@ -8,8 +8,10 @@ nobody could mean another, it is certain, and `check --fix` writes it (`fixing`)
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import datetime
+from itertools import product
 
 import orjson
 
@@ -48,12 +50,9 @@ SHORTEST_KEY = 3
 little to recognize.
 """
 
-_WRITTEN_DAY = re.compile(
-    r"""(?P<first>[0-9]{1,4})(?P<sign>[./-])(?P<second>[0-9]{1,2})(?P=sign)(?P<third>[0-9]{1,4})
-        (?:[ ]+(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})[ ]*(?P<half>[AaPp][Mm])?)?""",
-    re.VERBOSE,
-)
-"""Three numbers, and perhaps a time on the clock of 12 or 24 hours."""
+_ORDERS = ("%Y-%m-%d", "%m-%d-%Y", "%d-%m-%Y")
+_CLOCKS = ("", " %H:%M", " %I:%M %p", " %I:%M%p")
+"""How a person may write a day, and a time on the clock of 12 or 24 hours."""
 
 _SEVERAL = re.compile(r"[,;\r\n]\s*")
 """What a person may have written between several entries of a list."""
@@ -290,37 +289,10 @@ def day(text: str) -> str | None:
     The year has four digits, and stands first or last. Where it stands last, day and
     month must not be taken for one another: one is more than 12, or they are the same.
     """
-    match = _WRITTEN_DAY.fullmatch(text.strip())
-    if match is None:
-        return None
-    first, second, third = match["first"], match["second"], match["third"]
-    if len(first) == 4 and len(third) <= 2:
-        orders = {(first, second, third)}
-    elif len(third) == 4 and len(first) <= 2:
-        orders = {(third, second, first), (third, first, second)}
-    else:
-        return None
-    days = {day for order in orders if (day := _day(*map(int, order)))}
-    if len(days) != 1:
-        return None
-    (only,) = days
-    if match["hour"] is None:
-        return only
-    time = _time(int(match["hour"]), match["minute"], match["half"] or "")
-    return f"{only} {time}" if time else None
-
-
-def _day(year: int, month: int, day: int) -> str | None:
-    try:
-        return date(year, month, day).isoformat()
-    except ValueError:
-        return None
-
-
-def _time(hour: int, minute: str, half: str) -> str | None:
-    """Return a time of day on the clock of 24 hours. ``half``: AM, PM or nothing."""
-    if half and not 1 <= hour <= 12:
-        return None
-    if half:
-        hour = hour % 12 + 12 * (half.upper() == "PM")
-    return f"{hour:02}:{minute}" if hour < 24 and minute < "60" else None
+    sign = next((sign for sign in "./" if sign in text), "-")
+    days = set()
+    for order, clock in product(_ORDERS, _CLOCKS):
+        with suppress(ValueError):
+            moment = datetime.strptime(text.strip(), order.replace("-", sign) + clock)
+            days.add(moment.isoformat(" ", "minutes")[: 16 if clock else 10])
+    return days.pop() if len(days) == 1 else None

@@ -220,15 +220,14 @@ def schema_faults(
         yield from _by_metaschema(schema)
         return
     for pointer, part in subschemas(schema):
-        for way, found, allowed, rule in _by_rules(pointer, part):
-            yield rule, (*pointer, way), found, allowed
-        patterns = [
-            (("patternProperties", name), name)
-            for name in part.get("patternProperties", ())
-        ]
+        yield from _by_rules(pointer, part)
+        named = part.get("patternProperties", ())
+        patterns: dict[Pointer, str] = {
+            ("patternProperties", one): one for one in named
+        }
         if "pattern" in part:
-            patterns.append((("pattern",), part["pattern"]))  # type: ignore[arg-type]
-        for place, pattern in patterns:
+            patterns["pattern",] = part["pattern"]
+        for place, pattern in patterns.items():
             if pattern not in shipped and (fault := _pattern_fault(pattern)):
                 yield "schema.pattern", (*pointer, *place), *fault
 
@@ -269,31 +268,20 @@ def _metaschema() -> Any:
     return Draft202012Validator({"$ref": DIALECT})
 
 
-def _by_rules(
-    pointer: Pointer, schema: Mapping[str, Any]
-) -> Iterator[tuple[str, str, str, str]]:
-    """Yield where a schema breaks the rules that this program adds to JSON Schema: the
-    keyword, what is found, what is allowed, and the rule.
-    """
+def _by_rules(pointer: Pointer, schema: Mapping[str, Any]) -> Iterator[SchemaFault]:
+    """Yield where a schema breaks the rules that this program adds to JSON Schema."""
+    rule = "schema.keyword"
     if schema.get("enum") == []:
-        yield (
-            "enum",
-            "an empty list, which no value is in",
-            "at least one value",
-            "schema.enum",
-        )
+        found = "an empty list, which no value is in"
+        yield "schema.enum", (*pointer, "enum"), found, "at least one value"
     for key in schema:
+        place = (*pointer, key)
         if key in _UNREAD:
-            yield key, f"{key}, which is not read here", _UNREAD[key], "schema.keyword"
+            yield rule, place, f"{key}, which is not read here", _UNREAD[key]
         if pointer and key in ("$id", "$schema"):
-            yield (
-                key,
-                f"{key} within a schema",
-                "a file for each schema",
-                "schema.keyword",
-            )
+            yield rule, place, f"{key} within a schema", "a file for each schema"
     if not isinstance(schema.get("x-allowed", ""), str):
-        yield "x-allowed", "x-allowed that is no text", "text", "schema.keyword"
+        yield rule, (*pointer, "x-allowed"), "x-allowed that is no text", "text"
 
 
 def _pattern_fault(pattern: str) -> tuple[str, str] | None:

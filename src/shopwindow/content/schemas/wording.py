@@ -8,14 +8,14 @@ is preferred to anything that could be derived from its keywords.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import orjson
 
 from shopwindow.content.documents.finding import NOTHING, Finding, NumberAt, shown
-from shopwindow.content.reading.yaml import Json, at
+from shopwindow.content.reading.yaml import Json, at, walked
 from shopwindow.content.schemas import meant
 from shopwindow.content.schemas.meant import (
     TYPES,
@@ -160,35 +160,22 @@ def pointer_of(error: Any, document: Json) -> Pointer:
     jsonschema-rs gives a key such as "100" as the number 100, and leaves out the key "".
     So several places may be meant; the one with the refused value is.
     """
-    first: Pointer | None = None
-    for pointer in _places(document, tuple(error.instance_path)):
-        if at(document, pointer) == error.instance:
-            return pointer
-        first = pointer if first is None else first
-    return first or ()
+    reported: Pointer = tuple(error.instance_path)
+    with suppress(LookupError):
+        if at(document, reported) == error.instance:
+            return reported
+    places = [place for place, _ in walked(document) if _as_reported(place) == reported]
+    meant = [place for place in places if at(document, place) == error.instance]
+    return [*meant, *places, ()][0]
 
 
-def _places(value: Json, steps: Pointer) -> Iterator[Pointer]:
-    """Yield the pointers that jsonschema-rs may mean by its steps, likely ones first."""
-    if not steps:
-        yield ()
-    elif isinstance(value, list):
-        index = steps[0]
-        if isinstance(index, int) and index < len(value):
-            for rest in _places(value[index], steps[1:]):
-                yield (index, *rest)
-    elif isinstance(value, dict):
-        name = str(steps[0])
-        alike = value if isinstance(steps[0], int) else ()
-        numbers = (
-            key for key in alike if _NUMBER.fullmatch(key) and int(key) == steps[0]
-        )
-        for key in dict.fromkeys(chain([name] if name in value else [], numbers)):
-            for rest in _places(value[key], steps[1:]):
-                yield (key, *rest)
-    if isinstance(value, dict) and "" in value:
-        for rest in _places(value[""], steps):
-            yield ("", *rest)
+def _as_reported(pointer: Pointer) -> Pointer:
+    """Return a pointer as jsonschema-rs gives it."""
+    return tuple(
+        int(step) if _NUMBER.fullmatch(str(step)) else step
+        for step in pointer
+        if step != ""
+    )
 
 
 @dataclass(frozen=True)
