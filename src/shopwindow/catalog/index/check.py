@@ -133,7 +133,7 @@ def check(
         large = [block for blocks in parts.values() for block in blocks]
         LargeCheck(large, around, referable, report).run()
 
-    if not sources or _has_problems(report) or around.names is None:
+    if not sources or report.has_problems or around.names is None:
         return None, report
     catalog = CheckedCatalog(
         [entry.value for entry in brands], [entry.value for entry in synonyms], lines
@@ -150,16 +150,12 @@ def _is_good(
     rows.
     """
     are_all_ids_known = None not in referable.values()
-    if not are_all_ids_known or around.names is None or _has_problems(report):
+    if not are_all_ids_known or around.names is None or report.has_problems:
         return False
     try:
         return lines.check()
     except Faulty:
         return False
-
-
-def _has_problems(report: FeedReport) -> bool:
-    return report.extent() != (0, 0, 0) or bool(report.findings)
 
 
 def _limited(around: Unstreamed) -> int:

@@ -83,15 +83,11 @@ class FeedReport:
     at_least: bool = False
     lost: set[str] = field(default_factory=set)
 
-    def extent(self) -> tuple[int, int, int]:
-        """Return numbers of which one grows whenever anything is added.
-
-        Whoever compares them before and after a step knows whether it reported
-        anything.
-        """
-        lines = sum(group.lines.total() for group in self.groups.values())
-        counted = self.more + self.unlisted.total() + lines
-        return len(self.problems), counted, len(self.lost)
+    @property
+    def has_problems(self) -> bool:
+        """Whether anything was reported that is no warning."""
+        counted = self.more or self.unlisted or self.groups or self.lost
+        return bool(self.problems or self.findings or counted)
 
     def add(self, problems: Iterable[Problem | None]) -> None:
         """Add problems to the list, each once; None among them is skipped."""

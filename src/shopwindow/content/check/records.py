@@ -12,6 +12,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -267,36 +268,6 @@ there may be millions, and few are of interest.
 """
 
 
-def _values(
-    folder: Path,
-    block: FeedBlock,
-    names: expressions.Names,
-    wanted: WantedLine = lambda line: True,
-) -> Iterator[tuple[int | None, Json | Exception]]:
-    """Yield the values of a block, each with its line in a feed, or its index in a list;
-    in the place of what cannot be read, why it cannot.
-    """
-    source = block.source
-    if source.is_feed:
-        for number, line in FeedLines(folder, block):
-            if isinstance(line, Malformed):
-                yield number, line
-            elif wanted(line):
-                try:  # what `feed.load` found no fault with is plain JSON
-                    yield number, orjson.loads(line.removeprefix(BYTE_ORDER_MARK))
-                except ValueError as error:
-                    yield number, error
-        return
-    try:
-        file = text_of(folder, source)
-        yield from ((None, fault) for fault in file.faults)
-        value = expressions.render(file.value, names, lambda _: None)
-    except Malformed as fault:
-        yield None, fault
-        return
-    yield from enumerate(value) if isinstance(value, list) else [(None, value)]
-
-
 def streamed(
     folder: Path,
     source: Source,
@@ -312,8 +283,23 @@ def streamed(
         names: those of site.yaml, for the expressions of a YAML file.
         wanted: lines of a feed for which it returns False are passed over.
     """
-    for number, value in _values(folder, FeedBlock(source), names, wanted):
-        if not isinstance(value, Exception):
-            index, line = (None, number or 0) if source.is_feed else (number, 0)
-            layer = Layer(source.path, index, value)
-            yield Document(source.kind.name, value, (layer,)), line
+
+    def document(value: Json, index: int | None) -> Document:
+        layer = Layer(source.path, index, value)
+        return Document(source.kind.name, value, (layer,))
+
+    if source.is_feed:
+        for number, line in FeedLines(folder, FeedBlock(source)):
+            if not isinstance(line, Malformed) and wanted(line):
+                with suppress(ValueError):
+                    # What `feed.load` found no fault with is plain JSON.
+                    value = orjson.loads(line.removeprefix(BYTE_ORDER_MARK))
+                    yield document(value, None), number
+        return
+    with suppress(Malformed):
+        text = text_of(folder, source).value
+        value = expressions.render(text, names, lambda _: None)
+        if isinstance(value, list):
+            yield from ((document(one, index), 0) for index, one in enumerate(value))
+        else:
+            yield document(value, None), 0

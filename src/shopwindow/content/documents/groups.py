@@ -18,7 +18,7 @@ from typing import Any
 
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.kinds import Grouping, Kind, Selection, values_at
-from shopwindow.content.reading.yaml import at
+from shopwindow.content.reading.yaml import part
 from shopwindow.problems import Pointer
 
 ALL = "all"
@@ -26,39 +26,6 @@ ALL = "all"
 
 GROUP = "group"
 """In the object of a Selection: the key of a group's name."""
-
-
-class Groups:
-    """The groups of one kind's documents.
-
-    ``entries``: those of site.yaml, by name. ``documents``: those that may be members.
-    """
-
-    def __init__(
-        self, kind: Kind, entries: Mapping[str, Any], documents: Iterable[Document]
-    ) -> None:
-        self.kind = kind
-        self.entries = entries
-        self._documents = list(documents)
-        self._members: dict[str, list[Any]] = {}
-
-    @property
-    def all(self) -> list[Any]:
-        """What identifies each document of the kind, in order."""
-        return _identities(self.kind, self._documents)
-
-    def members(self, name: str) -> list[Any]:
-        """Return what identifies each document of a group, in order."""
-        if name not in self._members:
-            entry = self.entries[name]
-            group = {property: frozenset(values) for property, values in entry.items()}
-            members = (
-                document
-                for document in self._documents
-                if contains(grouping_of(self.kind), group, document.value)
-            )
-            self._members[name] = _identities(self.kind, members)
-        return self._members[name]
 
 
 def grouping_of(kind: Kind) -> Grouping:
@@ -89,9 +56,22 @@ def containing(
                 yield name
 
 
-def _identities(kind: Kind, documents: Iterable[Document]) -> list[Any]:
-    """Return what identifies documents, in order, and once where several share it."""
-    return sorted({document.value[str(kind.identity)] for document in documents})
+def members(
+    kind: Kind,
+    documents: Iterable[Document],
+    group: Mapping[str, Collection[Any]] | None,
+) -> list[Any]:
+    """Return what identifies the documents of a group, in order, and once where several
+    share it. None: of all documents.
+    """
+    listed = {name: frozenset(values) for name, values in (group or {}).items()}
+    return sorted(
+        {
+            document.value[str(kind.identity)]
+            for document in documents
+            if group is None or contains(grouping_of(kind), listed, document.value)
+        }
+    )
 
 
 # -- what a document names -------------------------------------------------------------
@@ -107,21 +87,13 @@ def name_of(stated: Any) -> str | None:
     return stated.get(GROUP) if isinstance(stated, dict) else None
 
 
-def stated_at(value: Any, selection: Selection) -> Any:
-    """Return what stands at a Selection; None where nothing does."""
-    try:
-        return at(value, selection.pointer)
-    except (KeyError, IndexError):
-        return None
-
-
 def by_group(document: Document, selections: Sequence[Selection], kind: str) -> bool:
     """Return whether a document names documents of ``kind`` by a group, or all.
 
     Its layers say so, in which it is as an editor wrote it.
     """
     return any(
-        names_group(stated_at(layer.value, selection))
+        names_group(part(layer.value, selection.pointer))
         for selection in selections
         if selection.kind == kind
         for layer in document.layers
@@ -129,24 +101,18 @@ def by_group(document: Document, selections: Sequence[Selection], kind: str) -> 
 
 
 def selected(
-    value: dict[str, Any], selection: Selection, groups: Groups
+    value: dict[str, Any], selection: Selection, kind: Kind, ids: Sequence[Any]
 ) -> dict[str, Any]:
     """Return a document with ids in the place of a group's name, or of `all`.
 
-    They are added to those that stand there already. A document that names a group
-    which does not exist stays as it is, and a rule reports it.
+    They are added to those that stand there already. ``kind``: that of the documents
+    that are named. Without ids the document stays as it is, and a rule reports it.
     """
-    stated = stated_at(value, selection)
-    name = name_of(stated)
-    if name is not None and name not in groups.entries:
-        return value
-    ids = groups.all if name is None else groups.members(name)
     if not ids:
         return value
-    identity = str(groups.kind.identity)
-    explicit = (
-        {key: part for key, part in stated.items() if key != GROUP} if name else {}
-    )
+    stated, identity = part(value, selection.pointer), str(kind.identity)
+    explicit = {} if stated == ALL else {**stated}
+    explicit.pop(GROUP, None)
     listed = explicit.get(identity, [])
     more = [id for id in ids if id not in listed]
     return _with(value, selection.pointer, {**explicit, identity: [*listed, *more]})

@@ -9,7 +9,6 @@ closed. That is done only for a text that was refused.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from shopwindow.problems import Place
@@ -33,13 +32,8 @@ _ENDS_VALUE = re.compile(r"[ \t]*(?:[,\]}:\r\n]|$|[ \t]\#)")
 _SEPARATOR_BEFORE_QUOTE = re.compile(r"[,:\[{][ ]?$")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenQuote:
-    """A quote that is not closed: what was found, what is allowed, and its place."""
-
-    found: str
-    allowed: str
-    place: Place
+OpenQuote = tuple[str, str, Place]
+"""A quote that is not closed: what was found, what is allowed, and its place."""
 
 
 def unclosed(
@@ -74,7 +68,7 @@ def unclosed(
                 return _quote(start, end.line)
             if follows:
                 found = f"quoted text that begins here ends in line {end.line + 1}, and something follows it"
-                return OpenQuote(found, _DOUBLED, _place(start))
+                return found, _DOUBLED, _place(start)
         elif brackets and _opens(text, start.index, end.index):
             return _quote(start, start.line)
 
@@ -87,7 +81,7 @@ def _at_end(text: str, fault: Any, limit: int) -> OpenQuote | None:
     if text[start.index : start.index + 1] not in _STYLES:
         return None
     if str(fault.problem) in _ENDLESS or _holds_lines(text, start, here.index):
-        return OpenQuote("quoted text is not closed", CLOSING_QUOTE, _place(start))
+        return "quoted text is not closed", CLOSING_QUOTE, _place(start)
     return None
 
 
@@ -95,7 +89,7 @@ def _quote(start: Any, last_line: int) -> OpenQuote:
     found = "quoted text is not closed"
     if last_line > start.line:
         found += f": the next quote is in line {last_line + 1}"
-    return OpenQuote(found, CLOSING_QUOTE, _place(start))
+    return found, CLOSING_QUOTE, _place(start)
 
 
 def _holds_lines(text: str, start: Any, end: int) -> bool:

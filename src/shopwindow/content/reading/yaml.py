@@ -630,9 +630,7 @@ class _ValueReader:
         quote = quotes.unclosed(
             self._text, self._parser(self._text), self._error, limit
         )
-        if quote is None:
-            return None
-        return Malformed("yaml.quote", quote.found, quote.allowed, quote.place)
+        return Malformed("yaml.quote", *quote) if quote else None
 
 
 _FORBIDDEN = re.compile(
@@ -671,6 +669,14 @@ def walked(value: Json, pointer: Pointer = ()) -> Iterator[tuple[Pointer, Json]]
         parts = enumerate(value)
     for step, part in parts:
         yield from walked(part, (*pointer, step))
+
+
+def part(value: Json, pointer: Pointer) -> Json:
+    """Return the part of ``value`` that ``pointer`` leads to, or None."""
+    try:
+        return at(value, pointer)
+    except (KeyError, IndexError):
+        return None
 
 
 def at(value: Json, pointer: Pointer) -> Json:

@@ -17,7 +17,7 @@ from shopwindow.content.documents.documents import Document, Documents
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.schedule import ALWAYS, Window
 from shopwindow.content.kinds import Kind
-from shopwindow.content.reading.yaml import at
+from shopwindow.content.reading import yaml
 from shopwindow.problems import Pointer
 
 
@@ -123,10 +123,7 @@ class Case:
 
     def at(self, document: Document, part: Pointer) -> Any:
         """Return a part of a document, or None where there is none."""
-        try:
-            return at(document.value, part)
-        except (KeyError, IndexError):
-            return None
+        return yaml.part(document.value, part)
 
     def entries(self, document: Document, part: Pointer) -> list[tuple[Any, Any]]:
         """Return the sound items of a list by index, or values of an object by key.

@@ -95,7 +95,7 @@ def selections(case: Case) -> RuleFindings:
             names = case.keys(sites[0], (setting,)) or () if sites else None
             is_none = not case.having(target.name) and target.name not in case.unknown
             for document in case.having(kind.name, selection.pointer):
-                stated = groups.stated_at(document.value, selection)
+                stated = case.at(document, selection.pointer)
                 if stated == groups.ALL and is_none:
                     found = f"there is no {target.name} at all"
                     yield document, Finding("reference", selection.pointer, found)

@@ -11,14 +11,14 @@ What cannot be resolved stays as it is written, and rules say why
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from shopwindow.content.documents import groups, schedule, zones
 from shopwindow.content.documents.documents import Document
-from shopwindow.content.documents.groups import Groups
 from shopwindow.content.documents.layers import merge
 from shopwindow.content.documents.zones import Zones
 from shopwindow.content.kinds import Kind
-from shopwindow.content.reading.yaml import Json
+from shopwindow.content.reading.yaml import Json, part
 from shopwindow.content.rules.case import Case
 from shopwindow.problems import Pointer
 
@@ -39,13 +39,17 @@ def resolved(case: Case) -> Case:
     return Case(documents, case.kinds, broken, case.unknown)
 
 
-def groups_of(case: Case, kind: Kind) -> Groups | None:
-    """Return the groups of a kind that are sound; None where site.yaml is not read."""
-    grouping = groups.grouping_of(kind)
+def members_of(case: Case, kind: Kind, name: str | None) -> list[Any]:
+    """Return what identifies the documents of a group that is sound, or of all groups.
+
+    Nothing, where site.yaml has no such group or is not read.
+    """
     for site in case.having("site"):
-        entries = dict(case.entries(site, (grouping.setting,)))
-        return Groups(kind, entries, case.having(kind.name, *grouped_by(kind)))
-    return None
+        entries = dict(case.entries(site, (groups.grouping_of(kind).setting,)))
+        if name is None or name in entries:
+            documents = case.having(kind.name, *grouped_by(kind))
+            return groups.members(kind, documents, entries.get(name))
+    return []
 
 
 def grouped_by(kind: Kind) -> list[Pointer]:
@@ -61,7 +65,9 @@ class _Resolving:
         self._case = case
         self._kinds: Mapping[str, Kind] = {kind.name: kind for kind in case.kinds}
         self._words = zones.words(case.kinds)
-        self._groups = cache(lambda name: groups_of(case, self._kinds[name]))
+        self._members = cache(
+            lambda kind, name: members_of(case, self._kinds[kind], name)
+        )
         self._zones = cache(lambda name: zones_of(case, self._kinds[name]))
 
     def document(self, document: Document) -> Document:
@@ -71,12 +77,15 @@ class _Resolving:
             return document
         value = document.value
         for selection in kind.selections:
-            stated = groups.stated_at(value, selection)
-            if selection.kind not in self._kinds or not groups.names_group(stated):
-                continue
-            known = self._groups(selection.kind)
-            if known and self._case.sound(document, selection.pointer):
-                value = groups.selected(value, selection, known)
+            stated = part(value, selection.pointer)
+            if (
+                selection.kind in self._kinds
+                and groups.names_group(stated)
+                and self._case.sound(document, selection.pointer)
+            ):
+                ids = self._members(selection.kind, groups.name_of(stated))
+                named = self._kinds[selection.kind]
+                value = groups.selected(value, selection, named, ids)
         if (
             kind.scheduled
             and "publish" in value

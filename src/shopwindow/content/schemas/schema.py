@@ -100,10 +100,9 @@ class Schemas:
                 name for name in names if not name.startswith(PARTS) or name in parts
             ]
         for name in names:
-            path = folder / name
-            data = _bytes(path)
+            data, schema = _read(folder / name)
             digest.update(f"{name}\0{len(data)}\0".encode() + data)
-            self._files[name] = _schema(path, data) | {"$id": BASE + name}
+            self._files[name] = schema | {"$id": BASE + name}
 
     def _merge_parts(self, folder: Path) -> None:
         """Merge the families' parts of site.yaml's schema, site/<family>.json, into the
@@ -358,25 +357,20 @@ def schemas_of(files: Mapping[str, Any]) -> Schemas:
     return schemas
 
 
-def _bytes(path: Path) -> bytes:
-    """Read a schema that a programmer wrote. Raises Failure."""
+def _read(path: Path) -> tuple[bytes, Any]:
+    """Return a schema that a programmer wrote, with its bytes. Raises Failure."""
     try:
         if not path.is_file():
             raise Failure(f"{path}: a schema is a file")
-        return path.read_bytes()
+        data = path.read_bytes()
+        schema = orjson.loads(data)
     except OSError as error:
         raise Failure(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _schema(path: Path, data: bytes) -> Any:
-    """Return the schema in a file's bytes. Raises Failure."""
-    try:
-        schema = orjson.loads(data)
     except ValueError as error:
         raise Failure(f"{path}: the schema is no JSON: {error}") from None
     if not isinstance(schema, dict):
         raise Failure(f"{path}: the schema is no JSON object")
-    return schema
+    return data, schema
 
 
 def _merged(one: Any, other: Any, source: str, pointer: Pointer) -> Any:
