@@ -12,7 +12,7 @@ How a declaration is read stands in `declarations`; what its schema must keep, i
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -151,19 +151,7 @@ def texts_of(value: Json) -> list[str]:
 
 def encode(collections: Iterable[Collection]) -> bytes:
     """Return the bytes of the file that stores collections in a release."""
-    stored = [
-        {
-            "name": each.name,
-            "folder": each.folder,
-            "id": each.id,
-            "path": each.path,
-            "schema": each.schema,
-            "filters": each.filters,
-            "order": each.order,
-            "lifetime": each.lifetime,
-        }
-        for each in collections
-    ]
+    stored = [asdict(collection) for collection in collections]
     return orjson.dumps({"format": COLLECTIONS_FORMAT, "collections": stored}) + b"\n"
 
 

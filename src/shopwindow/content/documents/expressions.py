@@ -309,6 +309,24 @@ def _explained(
     )
 
 
+_ADMITTED = [
+    "Name",
+    "Const",
+    "Concat",
+    "Add",
+    "Filter",
+    "CondExpr",
+    "Compare",
+    "Operand",
+    "And",
+    "Or",
+    "Not",
+    "Output",
+    "Keyword",
+]
+"""Jinja2's kinds of nodes that an expression may consist of."""
+
+
 @cache
 def _environment() -> "SandboxedEnvironment":
     from jinja2 import StrictUndefined
@@ -331,22 +349,6 @@ def _compiled(expression: str) -> Callable[..., Any]:
     from jinja2 import nodes
 
     environment = _environment()
-    admitted: tuple[type[nodes.Node], ...] = (
-        nodes.Name,
-        nodes.Const,
-        nodes.Concat,
-        nodes.Add,
-        nodes.Filter,
-    )
-    admitted += (
-        nodes.CondExpr,
-        nodes.Compare,
-        nodes.Operand,
-        nodes.And,
-        nodes.Or,
-        nodes.Not,
-    )
-    admitted += (nodes.Output, nodes.Keyword)
 
     def refuse(node: "Node") -> None:
         for child in node.iter_child_nodes():
@@ -357,7 +359,7 @@ def _compiled(expression: str) -> Callable[..., Any]:
                     allowed,
                     nearest(child.name, JINJA_FILTERS),
                 )
-            if not isinstance(child, admitted) or (
+            if type(child).__name__ not in _ADMITTED or (
                 isinstance(child, nodes.Name) and child.name in RESERVED_WORDS
             ):
                 raise Unreadable(

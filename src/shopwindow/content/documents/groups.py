@@ -115,10 +115,10 @@ def selected(
     explicit.pop(GROUP, None)
     listed = explicit.get(identity, [])
     more = [id for id in ids if id not in listed]
-    return _with(value, selection.pointer, {**explicit, identity: [*listed, *more]})
+    return with_part(value, selection.pointer, {**explicit, identity: [*listed, *more]})
 
 
-def _with(value: dict[str, Any], pointer: Pointer, part: Any) -> dict[str, Any]:
+def with_part(value: dict[str, Any], pointer: Pointer, part: Any) -> dict[str, Any]:
     """Return a value with another part at ``pointer``, which leads through objects."""
     key, rest = str(pointer[0]), pointer[1:]
-    return {**value, key: _with(value[key], rest, part) if rest else part}
+    return {**value, key: with_part(value[key], rest, part) if rest else part}

@@ -30,6 +30,8 @@ MAX_NESTING = 64
 walked.
 """
 
+_TOO_DEEP = f"nested more than {MAX_NESTING} levels deep"
+
 MAX_VALUES = 500_000
 """Values of one file, which take three seconds to be read; twenty thousand events have
 as many. Larger sets of documents are feeds.
@@ -366,9 +368,8 @@ class _ValueReader:
 
     def _check_depth(self, event: Any, pointer: Pointer, depth: int) -> None:
         if depth > MAX_NESTING:
-            found = f"nested more than {MAX_NESTING} levels deep"
             raise self._malformed(
-                "yaml.depth", event, found, "fewer levels", pointer[:1]
+                "yaml.depth", event, _TOO_DEEP, "fewer levels", pointer[:1]
             )
         self._deepest = depth
 
@@ -604,13 +605,9 @@ class _ValueReader:
             # admit.
             return unprintable(self._text)
         if error.problem == syntax.TOO_DEEP:
-            # libyaml reads ahead. What stands before is deeper than MAX_NESTING, too.
-            before = self._text[: error.problem_mark.index]
-            (self._faults or []).clear()
-            try:
-                _ValueReader(before, self._marks, self._faults).document()
-            except Malformed as fault:
-                return fault
+            # libyaml reads ahead, and stands beyond MAX_NESTING.
+            place = _place(error.problem_mark, error.problem_mark)
+            return Malformed("yaml.depth", _TOO_DEEP, "fewer levels", place)
         if (
             error.problem == syntax.NO_VALUE
             and not self._text[error.problem_mark.index :]

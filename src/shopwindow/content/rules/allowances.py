@@ -60,26 +60,22 @@ def unsilenced(
         lasting: rules whose warnings follow from the files alone, at any time. Of
             others nobody can say that their comment is of no use.
     """
-    used: set[tuple[str, int, str]] = set()
-    by_line = {
-        (path, allowance.place.line, rule)
-        for path, allowances in allowed.items()
-        for allowance in allowances
-        for rule in allowance.rules
+    unused = {
+        (path, comment.place.line, rule): comment.place
+        for path, comments in allowed.items()
+        for comment in comments
+        for rule in comment.rules
     }
+    silenced = set(unused)
     for warning in warnings:
         line = warning.place.line if warning.place else 0
         key = (warning.path, line, warning.rule)
-        if key in by_line:
-            used.add(key)
-        else:
+        unused.pop(key, None)
+        if key not in silenced:
             yield warning
-    for path, allowances in allowed.items():
-        for allowance in allowances:
-            for rule in allowance.rules:
-                key = (path, allowance.place.line, rule)
-                if rule in lasting and key not in used:
-                    yield _unused(path, rule, allowance.place)
+    for (path, _, rule), place in unused.items():
+        if rule in lasting:
+            yield _unused(path, rule, place)
 
 
 def _unused(path: str, rule: str, place: Place) -> Problem:

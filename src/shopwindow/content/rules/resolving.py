@@ -15,7 +15,6 @@ from typing import Any
 
 from shopwindow.content.documents import groups, schedule, zones
 from shopwindow.content.documents.documents import Document
-from shopwindow.content.documents.layers import merge
 from shopwindow.content.documents.zones import Zones
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.yaml import Json, part
@@ -115,10 +114,7 @@ class _Resolving:
         except ValueError:
             return value
         zone = schedule.zone(written["zone"]) if written["zone"] else where
-        patch: Json = moment.astimezone(zone).isoformat()
-        for step in reversed(pointer):
-            patch = {step: patch}
-        return merge(value, patch)
+        return groups.with_part(value, pointer, moment.astimezone(zone).isoformat())
 
 
 def zones_of(case: Case, kind: Kind) -> Zones:
