@@ -15,8 +15,7 @@ from harness.content import ROOT
 from shopwindow.cli import report, terminal
 from shopwindow.cli.report import ProblemReport
 from shopwindow.content.check.folder import Checked
-from shopwindow.content.editing.fix import Fix
-from shopwindow.content.reading.text import Edit
+from shopwindow.content.reading.text import Edit, Fix
 from shopwindow.content.rules.rule_pages import RulePage
 from shopwindow.problems import Level, Place, Problem, nearest, pointer_text, sentence
 

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from shopwindow.content.check.folder import Checked
-from shopwindow.content.editing.fix import Fix
+from shopwindow.content.reading.text import Fix
 from shopwindow.content.rules.rule_pages import Pages, markdown
 from shopwindow.problems import (
     Level,

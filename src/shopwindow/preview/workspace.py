@@ -24,7 +24,6 @@ from shopwindow.content.documents.documents import (
     boundaries,
     live,
 )
-from shopwindow.content.editing.fix import Fix
 from shopwindow.content.editing.mending import Repair, fixes_of
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.listing import (
@@ -33,6 +32,7 @@ from shopwindow.content.reading.listing import (
     is_readable_again,
 )
 from shopwindow.content.reading.revision import commit_of, exported
+from shopwindow.content.reading.text import Fix
 from shopwindow.interface.declaring.collections import Declared
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library import ContentAtFault

@@ -75,27 +75,19 @@ class Locator:
         problem in a base names the files that build on it: those with this finding, or
         all where the finding is about the base alone.
         """
-        by_file: dict[str, list[tuple[Document, Layer, Pointer, Finding]]] = (
-            defaultdict(list)
-        )
+        users: dict[Problem, set[str]] = defaultdict(set)
         for document, finding in findings:
             if finding.follows:
                 continue
             layer, pointer = origin(document, finding)
-            by_file[layer.path].append((document, layer, pointer, finding))
-
-        users: dict[Problem, set[str]] = defaultdict(set)
-        for path, entries in by_file.items():
-            unrendered = self.unrendered.get(path, ())
-            for document, layer, pointer, finding in entries:
-                in_file = layer.in_file(pointer)
-                if in_file in unrendered and finding.rule != "expression":
-                    continue
-                flaws = self.flaws_of(document)
-                if any(tree.follows(finding, flaw) for flaw in flaws):
-                    continue
-                problem = self._problem(layer, in_file, finding, level)
-                users[problem] |= {document.layers[-1].path} - {path}
+            path, in_file = layer.path, layer.in_file(pointer)
+            is_unrendered = in_file in self.unrendered.get(path, ())
+            if is_unrendered and finding.rule != "expression":
+                continue
+            if any(tree.follows(finding, flaw) for flaw in self.flaws_of(document)):
+                continue
+            problem = self._problem(layer, in_file, finding, level)
+            users[problem] |= {document.layers[-1].path} - {path}
         return [
             replace(problem, used_by=tuple(sorted(paths)))
             if paths

@@ -242,56 +242,46 @@ class _ReaderOfCollections:
         self, name: str, declaration: Mapping[str, Any], schema: Mapping[str, Any]
     ) -> None:
         """Report an id, an order or a filter that the schema cannot serve."""
-        properties, required = schema["properties"], schema.get("required", ())
-        uses: list[tuple[Pointer, str, tuple[str, ...], bool]] = [
-            (("id",), declaration["id"], ("integer", "string"), True),
-            *(
-                (("order", index), each, SCALARS, True)
-                for index, each in enumerate(declaration.get("order", ()))
-            ),
-            *(
-                (("filters", index), each, (*SCALARS, "array"), False)
-                for index, each in enumerate(declaration.get("filters", ()))
-            ),
-        ]
-        for where, property, types, is_required in uses:
-            found, allowed, close = "", "", ""
-            shape = properties.get(property, {})
-            kind = shape.get("type")
-            if property not in properties:
-                found, allowed = (
-                    f"the schema has no property {property!r}",
-                    ", ".join(properties),
-                )
-                close = nearest(property, properties)
-            elif kind not in types or (
-                kind == "array" and shape["items"]["type"] not in SCALARS
-            ):
-                found, allowed = (
-                    f"{property!r} is of the type {kind}",
-                    "a property of type " + ", ".join(types),
-                )
-                allowed += " of scalars" * ("array" in types)
-            elif is_required and property not in required:
-                found, allowed = (
-                    f"{property!r} may be missing from a document",
-                    "a property that the schema requires",
-                )
-            elif where[0] == "filters" and property in PARAMETERS:
-                found, allowed = (
-                    f"every operation has a parameter {property} already",
-                    "another property",
-                )
-            if found:
-                self.report(
-                    Finding(
-                        "collection.property",
-                        (name, *where),
-                        found,
-                        allowed,
-                        nearest=close,
+        for key in _TYPES:
+            stated = declaration.get(key, ())
+            for index, property in enumerate([stated] if key == "id" else stated):
+                if fault := _property_fault(key, property, schema):
+                    place = (name, key) if key == "id" else (name, key, index)
+                    near = "" if property in schema["properties"] else property
+                    close = nearest(near, schema["properties"])
+                    finding = Finding(
+                        "collection.property", place, *fault, nearest=close
                     )
-                )
+                    self.report(finding)
+
+
+_TYPES = {"id": ("integer", "string"), "order": SCALARS, "filters": (*SCALARS, "array")}
+"""What a declaration names a property as → which types it may have."""
+
+
+def _property_fault(
+    key: str, property: str, schema: Mapping[str, Any]
+) -> tuple[str, str] | None:
+    """Return what is found and what is allowed where a property cannot be served.
+
+    ``key``: what a declaration names it as.
+    """
+    properties, types = schema["properties"], _TYPES[key]
+    if property not in properties:
+        return f"the schema has no property {property!r}", ", ".join(properties)
+    shape = properties[property]
+    kind = shape.get("type")
+    if kind not in types or (kind == "array" and shape["items"]["type"] not in SCALARS):
+        allowed = "a property of type " + ", ".join(types)
+        allowed += " of scalars" * ("array" in types)
+        return f"{property!r} is of the type {kind}", allowed
+    if key != "filters" and property not in schema.get("required", ()):
+        found = f"{property!r} may be missing from a document"
+        return found, "a property that the schema requires"
+    if key == "filters" and property in PARAMETERS:
+        found = f"every operation has a parameter {property} already"
+        return found, "another property"
+    return None
 
 
 def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:

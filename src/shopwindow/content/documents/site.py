@@ -31,10 +31,10 @@ def render(
     faults: list[expressions.Unrendered] = []
 
     def part(value: Json, pointer: Pointer) -> Json:
-        def report(unrendered: expressions.Unrendered) -> None:
-            faults.append(replace(unrendered, pointer=(*pointer, *unrendered.pointer)))
-
-        return expressions.render(value, names, report)
+        found: list[expressions.Unrendered] = []
+        rendered = expressions.render(value, names, found.append)
+        faults.extend(replace(one, pointer=(*pointer, *one.pointer)) for one in found)
+        return rendered
 
     def name(value: Json, pointer: Pointer) -> Json:
         before = len(faults)
@@ -49,6 +49,7 @@ def render(
         return value, names, faults
     names.update(dict.fromkeys(bad))
     rendered: dict[str, Any] = dict(value)
+    left = {key: None for key in value if key not in RESERVED_NAMES}
     for key in RESERVED_NAMES:
         if key in value:
             rendered[key] = name(value[key], (key,))
@@ -58,11 +59,9 @@ def render(
         rendered["names"] = {
             key: name(text, ("names", key)) for key, text in given.items()
         }
-    for key, other in value.items():
-        if key not in (*RESERVED_NAMES, "names") or (
-            key == "names" and not isinstance(other, dict)
-        ):
-            rendered[key] = part(other, (key,))
+        del left["names"]
+    for key in left:
+        rendered[key] = part(value[key], (key,))
     return rendered, names, faults
 
 

@@ -15,11 +15,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from shopwindow.content.documents.expressions import EXPRESSION_START
-from shopwindow.content.editing.fix import Fix
 from shopwindow.content.editing.rereading import expression, same_value, tabs
 from shopwindow.content.reading.scalars import quoted, scalar
 from shopwindow.content.reading.text import (
     Edit,
+    Fix,
     Overlapping,
     YamlText,
     beginning,

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shopwindow.content.check.folder import Checked
-from shopwindow.content.editing.fix import Fix
 from shopwindow.content.editing.fixing import fix, fixed
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.files import MAX_FILE
-from shopwindow.content.reading.text import FileEdit, YamlText
+from shopwindow.content.reading.text import FileEdit, Fix, YamlText
 from shopwindow.content.reading.yaml import Malformed
 from shopwindow.problems import Pointer, Problem
 

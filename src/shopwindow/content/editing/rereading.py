@@ -12,8 +12,7 @@ from functools import lru_cache
 import orjson
 
 from shopwindow.content.documents.expressions import EXPRESSION_START
-from shopwindow.content.editing.fix import Fix
-from shopwindow.content.reading.text import Edit, YamlText
+from shopwindow.content.reading.text import Edit, Fix, YamlText
 from shopwindow.content.reading.yaml import Json
 from shopwindow.problems import Place, Problem, cut
 

@@ -8,9 +8,8 @@ changed by mistake.
 
 from dataclasses import dataclass
 
-from shopwindow.content.editing.fix import Fix
 from shopwindow.content.editing.fixing import fixed
-from shopwindow.content.reading.text import Edit, YamlText, ending
+from shopwindow.content.reading.text import Edit, Fix, YamlText, ending
 from shopwindow.content.reading.yaml import Malformed, at
 from shopwindow.problems import Pointer
 

@@ -219,9 +219,7 @@ def _in_expressions(files: Files, path: str, kind: Kind, name: str) -> Iterator[
             document, in_document = value, pointer
             if isinstance(value, list):
                 document, in_document = at(value, pointer[:1]), pointer[1:]
-            id, title = _called(kind, document)
-            text, words = pointer_text(in_document), place_words(in_document)
-            yield Use(kind.name, id, title, path, line, text, words)
+            yield _use(kind, document, path, line, in_document)
 
 
 # -- every document --------------------------------------------------------------------
@@ -265,10 +263,14 @@ def _places(
     for pointer in stated:
         layer = next(layers_stating(held.document, pointer), held.document.layers[-1])
         place = files.place(layer, pointer)
-        id, title = _called(kind, held.value)
         line = place.line if place else 1
-        text, words = pointer_text(pointer), place_words(pointer)
-        yield Use(kind.name, id, title, layer.path, line, text, words)
+        yield _use(kind, held.value, layer.path, line, pointer)
+
+
+def _use(kind: Kind, value: Json, path: str, line: int, pointer: Pointer) -> Use:
+    id, title = _called(kind, value)
+    text, words = pointer_text(pointer), place_words(pointer)
+    return Use(kind.name, id, title, path, line, text, words)
 
 
 def _called(kind: Kind, value: Json) -> tuple[str, str]:

@@ -2,8 +2,9 @@
 
 How this works: the places of the values say where a text is to be cut (`yaml.locate`).
 An Edit puts other text in the place of some characters; all else stays, to the byte. A
-FileEdit is a whole file before and after, which can be shown as a diff, and which is
-written only while the file is still what it was.
+Fix is the edits that mend a problem, and what the file says afterwards. A FileEdit is a
+whole file before and after, which can be shown as a diff, and which is written only
+while the file is still what it was.
 """
 
 import re
@@ -35,6 +36,27 @@ class Edit:
 
     place: Place
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What mends a problem.
+
+    ``title``: what to do, in an editor's words, such as `put 5.10 in quotes`.
+    ``edits``: other text for some places of the file. Afterwards ``value`` stands at
+    ``pointer`` in the file, below the key ``key`` where that is not empty.
+    """
+
+    title: str
+    edits: tuple[Edit, ...]
+    pointer: Pointer
+    value: Json
+    key: str = ""
+
+    @property
+    def goal(self) -> Pointer:
+        """Where the value stands afterwards."""
+        return (*self.pointer[:-1], self.key) if self.key else self.pointer
 
 
 class Overlapping(Exception):

@@ -1,10 +1,10 @@
 """Rules about groups: site.yaml's have members, and documents name groups that exist."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 from shopwindow.content.documents import groups
-from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.finding import Finding, listing_of
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.rules.case import Case, RuleFindings
@@ -20,66 +20,67 @@ def site_groups(case: Case) -> RuleFindings:
         for site in case.having("site") if kind.groups else ():
             entries = case.entries(site, (groups.grouping_of(kind).setting,))
             if entries and case.is_complete(kind.name, *grouped_by(kind)):
-                members = _MembersByKey(kind, case.having(kind.name))
+                values = [document.value for document in case.having(kind.name)]
+                stated = cache(partial(_stated, values))
                 for name, group in entries:
-                    for finding in members.findings(name, group):
+                    for finding in _of_group(kind, name, group, values, stated):
                         yield site, finding
 
 
-class _MembersByKey:
-    """The documents of which groups of one kind may consist."""
+def _stated(values: Sequence[Any], pointer: Pointer) -> dict[Any, str]:
+    """Return what documents have at a place, each with its text."""
+    return {
+        stated: str(stated)
+        for value in values
+        for _, stated in values_at(value, pointer)
+    }
 
-    def __init__(self, kind: Kind, documents: Iterable[Document]) -> None:
-        self._kind, self._grouping = kind, groups.grouping_of(kind)
-        self._values = [document.value for document in documents]
-        self._there: dict[str, dict[Any, str]] = {}
 
-    def _having(self, property: str, pointer: Pointer) -> Mapping[Any, str]:
-        """Return the values that documents have of a property, each with its text."""
-        if property not in self._there:
-            self._there[property] = {
-                stated: str(stated)
-                for value in self._values
-                for _, stated in values_at(value, pointer)
-            }
-        return self._there[property]
+def _of_group(
+    kind: Kind,
+    name: str,
+    group: Mapping[str, Sequence[Any]],
+    values: Sequence[Any],
+    stated: Callable[[Pointer], Mapping[Any, str]],
+) -> Iterator[Finding]:
+    """Yield the values of a group that no document has; or that it is empty.
 
-    def findings(
-        self, name: str, group: Mapping[str, Sequence[Any]]
-    ) -> Iterator[Finding]:
-        """Yield the values of a group that no document has; or that it is empty."""
-        place: Pointer = (self._grouping.setting, name)
-        all_there = True
-        for property, pointer in self._grouping.properties:
-            there = self._having(property, pointer) if property in group else {}
-            for index, value in enumerate(group.get(property, ())):
-                if value not in there:
-                    all_there = False
-                    yield self._absent((*place, property, index), value, there)
+    ``values``: the documents; ``stated``: what they have at a place.
+    """
+    grouping = groups.grouping_of(kind)
+    place: Pointer = (grouping.setting, name)
+    all_there = True
+    for property, pointer in grouping.properties:
+        for index, value in enumerate(group.get(property, ())):
+            there = stated(pointer)
+            if value not in there:
+                all_there = False
+                yield _absent(kind, (*place, property, index), value, there)
 
-        listed = {property: frozenset(values) for property, values in group.items()}
-        if all_there and not any(
-            groups.contains(self._grouping, listed, value) for value in self._values
-        ):
-            found = f"no {self._kind.name} has one of these values of every property"
-            allowed = f"values that one {self._kind.name} has together"
-            yield Finding("group.empty", place, found, allowed)
+    listed = {property: frozenset(members) for property, members in group.items()}
+    if all_there and not any(
+        groups.contains(grouping, listed, value) for value in values
+    ):
+        found = f"no {kind.name} has one of these values of every property"
+        allowed = f"values that one {kind.name} has together"
+        yield Finding("group.empty", place, found, allowed)
 
-    def _absent(
-        self, pointer: Pointer, value: Any, there: Mapping[Any, str]
-    ) -> Finding:
-        """Return the finding about a value in a group that no document has."""
-        kind, property = self._kind.name, str(pointer[-2])
-        found = f"no {kind} has the {property} {value}"
-        close = nearest(str(value), there.values())
-        if property in self._kind.ids:
-            absent = (kind, property, str(value))
-            allowed = f"the {property} of a {kind}"
-            return Finding(
-                "reference", pointer, found, allowed, nearest=close, absent=absent
-            )
-        allowed = listing_of(sorted(there.values()))
-        return Finding("group.value", pointer, found, allowed, nearest=close)
+
+def _absent(
+    kind: Kind, pointer: Pointer, value: Any, there: Mapping[Any, str]
+) -> Finding:
+    """Return the finding about a value in a group that no document has."""
+    property = str(pointer[-2])
+    found = f"no {kind.name} has the {property} {value}"
+    close = nearest(str(value), there.values())
+    if property in kind.ids:
+        absent = (kind.name, property, str(value))
+        allowed = f"the {property} of a {kind.name}"
+        return Finding(
+            "reference", pointer, found, allowed, nearest=close, absent=absent
+        )
+    allowed = listing_of(sorted(there.values()))
+    return Finding("group.value", pointer, found, allowed, nearest=close)
 
 
 def selections(case: Case) -> RuleFindings:

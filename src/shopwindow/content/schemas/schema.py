@@ -133,7 +133,6 @@ class Schemas:
         own = {file.name: file for file in results if isinstance(file, Own)}
         problems = [file for file in results if isinstance(file, Problem)]
         shipped = frozenset(own_schemas.patterns_in(list(self._files.values())))
-        faulty = bool(problems)  # a reference may lead to a file that cannot be read
         for file in own.values():
             problems += own_schemas.faults(file, shipped)
             data = file.text.encode()
@@ -141,7 +140,8 @@ class Schemas:
         files: dict[str, Any] = {}
         schemas = {name: file.schema for name, file in own.items()}
         writing = WritingOut(own, {**self._files, **schemas}, BASE)
-        for name in () if faulty or problems else sorted(writing.names):
+        # A reference may lead to a file that is at fault.
+        for name in () if problems else sorted(writing.names):
             written = writing.written_out(name)
             if isinstance(written, list):
                 problems += written
