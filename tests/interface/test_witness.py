@@ -15,6 +15,7 @@ from harness.answers import decoded
 from harness.content import Shape, examples
 from harness.program import Schemas, manifest
 from shopwindow.content.reading.yaml import Json
+from shopwindow.content.schemas.shape import SchemaFiles
 from shopwindow.interface.declaring.collections import schemas_with
 from shopwindow.interface.formats import RESPONSE_FORMATS, XML
 from shopwindow.release.stored import interface_of
@@ -128,4 +129,4 @@ def test_xml_is_written_as_lxml_would_write_it(value: Json) -> None:
     root = etree.Element("response")
     fill(root, value)
     written = etree.tostring(root, encoding="UTF-8", xml_declaration=True)
-    assert XML.encode(value, Shape(Schemas([]).target, "", {"type": "object"})) == written
+    assert XML.encode(value, Shape(SchemaFiles({}), "", {"type": "object"})) == written

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from shopwindow.content.schemas.schema import validator
+from shopwindow.content.schemas.shape import validator
 
 EditorSchema = dict[str, Any]
 

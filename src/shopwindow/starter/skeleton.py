@@ -21,8 +21,7 @@ from typing import Any
 from shopwindow.content.kinds import EACH
 from shopwindow.content.reading.scalars import scalar
 from shopwindow.content.reading.yaml import Json
-from shopwindow.content.schemas.schema import validator
-from shopwindow.content.schemas.shape import Shape
+from shopwindow.content.schemas.shape import Shape, validator
 from shopwindow.problems import Pointer
 from shopwindow.starter import written
 

@@ -8,7 +8,7 @@ the parts that they are about.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from shopwindow.content.documents.finding import UNKNOWN_KEY, Finding
@@ -16,39 +16,31 @@ from shopwindow.content.reading.yaml import Json, at
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import Pointer, place_words
 
-WouldDo = Callable[[Pointer, Json], bool]
-"""Whether a value satisfies the schema at a place of its document."""
-
 _ENOUGH = 2
 """Missing keys that one other key must hold to be what they all stand in. One may be
 there by chance.
 """
 
 
-def united(
-    findings: Sequence[Finding], value: Json, shape: Shape, would_do: WouldDo
-) -> list[Finding]:
+def united(findings: Sequence[Finding], value: Json, shape: Shape) -> list[Finding]:
     """Return a document's findings, of which some follow from others.
 
     Args:
         findings: what the schema finds.
         value: the document.
         shape: the place of the whole document.
-        would_do: says whether a value fits another place.
     """
     if not any(one.rule == UNKNOWN_KEY for one in findings):
         return list(findings)
-    return _DocumentInFile(findings, value, shape, would_do).united()
+    return _DocumentInFile(findings, value, shape).united()
 
 
 class _DocumentInFile:
     """One document's findings, and for some of them what is said instead."""
 
-    def __init__(
-        self, findings: Sequence[Finding], value: Json, shape: Shape, would_do: WouldDo
-    ) -> None:
+    def __init__(self, findings: Sequence[Finding], value: Json, shape: Shape) -> None:
         self._findings = findings
-        self._value, self._shape, self._would_do = value, shape, would_do
+        self._value, self._shape = value, shape
         self._instead: dict[Finding, Finding] = {}
 
     def united(self) -> list[Finding]:
@@ -194,7 +186,8 @@ class _DocumentInFile:
         if len(keys) != 1 or len(alone) != 1 or len(lacking) != 1:
             return
         (key,), (lack,) = alone, lacking
-        if self._would_do((*place, str(lack.missing)), self._at(key.pointer)):
+        right = self._shape.at((*place, str(lack.missing)))
+        if right and right.admits(self._at(key.pointer)):
             found = f"{key.found}, and {lack.found}"
             self._instead[key] = replace(key, found=found, nearest=str(lack.missing))
             self._follow([lack])

@@ -7,7 +7,7 @@ nobody could mean another, it is certain, and `check --fix` writes it (`fixing`)
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,9 +33,6 @@ TYPES = {
     "number": "a number",
     "boolean": "true or false",
 }
-
-WouldDo = Callable[[Shape, Json], bool]
-"""Whether a place of a schema admits a value."""
 
 _MOST_PROPERTIES = 3
 """Properties that may be meant. Of more, any choice would be a guess."""
@@ -72,7 +69,7 @@ class Readings:
     """How a value of the wrong type may be read.
 
     ``place``: what the schema says of it. ``pointer``: the way to it. ``written``
-    returns how a number is written in the file. ``would_do`` asks the schema.
+    returns how a number is written in the file.
     """
 
     def __init__(
@@ -81,9 +78,8 @@ class Readings:
         place: Shape | None,
         pointer: Pointer,
         written: NumberAt,
-        would_do: WouldDo,
     ) -> None:
-        self._value, self._place, self._would_do = value, place, would_do
+        self._value, self._place = value, place
         self._key = f"{pointer[-1]}: " if isinstance([0, *pointer][-1], str) else ""
         items = enumerate(value) if isinstance(value, list) else ()
         places = [(pointer, value), *(((*pointer, n), item) for n, item in items)]
@@ -204,7 +200,7 @@ class Readings:
             yield int(value)
 
     def _fits(self, place: Shape | None, value: Json) -> bool:
-        return place is not None and self._would_do(place, value)
+        return place is not None and place.admits(value)
 
     def _flow(self, value: Json) -> str:
         """Return a value as it is written on one line."""

@@ -21,7 +21,7 @@ import orjson
 from shopwindow.content.reading import feed, yaml
 from shopwindow.content.reading.listing import LINK, link_fault
 from shopwindow.content.reading.yaml import Json, Malformed, Spot
-from shopwindow.content.schemas.shape import target
+from shopwindow.content.schemas.shape import SchemaFiles
 from shopwindow.problems import Place, Pointer, Problem, cut, nearest
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -341,6 +341,7 @@ class WritingOut:
         self, own: Mapping[str, Own], files: Mapping[str, Json], base: str
     ) -> None:
         self._own, self._files, self._base = own, files, base
+        self._uris = SchemaFiles({base + name: files[name] for name in files})
         self._left, self._patterns_left = MAX_SCHEMAS, MAX_PATTERNS
 
     @property
@@ -405,7 +406,7 @@ class WritingOut:
         address = urljoin(self._base + name, ref)
         file = self._file_of(name, ref)
         try:
-            _, schema = target(self._files, self._base, address)
+            _, schema = self._uris.target(address)
         except (LookupError, TypeError):
             return address, None
         is_schema = any(part is schema for _, part in subschemas(self._files[file]))

@@ -8,7 +8,7 @@ program's schema of the same name, and both hold.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas import own_schemas
 from shopwindow.content.schemas.causes import united
 from shopwindow.content.schemas.own_schemas import Own, WritingOut
-from shopwindow.content.schemas.shape import Shape, target
+from shopwindow.content.schemas.shape import SchemaFiles, Shape, validator
 from shopwindow.content.schemas.wording import about_of, explained, fractions
 from shopwindow.problems import Failure, Pointer, Problem, pointer_text
 
@@ -190,7 +190,7 @@ class Schemas:
 
     def target(self, uri: str) -> tuple[str, Any]:
         """Return the base URI and the schema that an absolute `$ref` names."""
-        return target(self._files, BASE, uri)
+        return self._references.target(uri)
 
     def shape(self, name: str) -> Shape:
         """Return the place of a whole document, in the schema that stands on top."""
@@ -198,9 +198,7 @@ class Schemas:
         if top is not self:
             return top.shape(name)
         if name not in self._shapes:
-            # Of the files, not of self: with a reference back, Python would free these
-            # schemas and their compiled validators, some 8 MB, late.
-            files = partial(target, self._files, BASE)
+            files = self._references
             self._shapes[name] = Shape(files, BASE + name, self._files[name])
         return self._shapes[name]
 
@@ -255,7 +253,9 @@ class Schemas:
         """
         if name not in self._fast:
             try:
-                self._fast[name] = validator(self._files[name], self._registry)
+                self._fast[name] = validator(
+                    self._files[name], self._references.registry
+                )
             except ValueError as error:
                 raise Failure(
                     f"the schema {name} is no JSON Schema: {str(error).splitlines()[0]}"
@@ -263,10 +263,12 @@ class Schemas:
         return self._fast[name]
 
     @cached_property
-    def _registry(self) -> Any:
-        from jsonschema_rs import Registry
-
-        return Registry([(BASE + name, schema) for name, schema in self._files.items()])
+    def _references(self) -> SchemaFiles:
+        """What references lead to. Shapes hold this and not these schemas: with a
+        reference back, Python would free compiled validators, some 8 MB, late.
+        """
+        files = {BASE + name: schema for name, schema in self._files.items()}
+        return SchemaFiles(files)
 
     def refusals(self, name: str, value: Json) -> Iterator[Any]:
         """Yield what jsonschema-rs refuses in a value, by all schemas of a name."""
@@ -298,19 +300,7 @@ class Schemas:
                 for finding in level._findings(name, value, limit, written)
                 if (finding.pointer, finding.missing) not in places
             ]
-        would_do = partial(self._would_do, name)
-        return united(found, value, self.shape(name), would_do)
-
-    def _would_do(self, name: str, pointer: Pointer, value: Json) -> bool:
-        """Return whether a value satisfies a schema at a place of its documents."""
-        place = self.shape(name).at(pointer)
-        return place is not None and self.levels(name)[0].would_do(place, value)
-
-    def would_do(self, place: Shape, value: Json) -> bool:
-        """Return whether a place of a schema admits a value."""
-        if place.validator is None:
-            place.validator = validator(place.standalone, self._registry)
-        return bool(place.validator.is_valid(value))
+        return united(found, value, self.shape(name))
 
     def _findings(
         self, name: str, value: Json, limit: int | None, written: NumberAt
@@ -321,9 +311,7 @@ class Schemas:
         refused = (
             finding
             for error in self.validator(name).iter_errors(value)
-            for finding in explained(
-                error, value, self.target, shape, written, self.would_do
-            )
+            for finding in explained(error, value, self.target, shape, written)
         )
         # Of two keywords that want the same at one place, the first speaks.
         found = [*with_fraction, *islice(refused, limit)]
@@ -336,16 +324,6 @@ class Schemas:
             place = finding.pointer, finding.missing, finding.on_key
             first.setdefault((place, wanted), finding)
         return list(first.values())
-
-
-def validator(schema: Json, registry: Any = None) -> Any:
-    """Return the compiled validator of a schema, which may refer to a ``registry``'s.
-
-    Raises ValueError where it is no schema.
-    """
-    from jsonschema_rs import Draft202012Validator
-
-    return Draft202012Validator(schema, registry=registry, validate_formats=True)
 
 
 def schemas_of(files: Mapping[str, Any]) -> Schemas:

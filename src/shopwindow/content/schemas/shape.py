@@ -1,6 +1,7 @@
 """A Shape: what one place of a schema says, with its references followed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
@@ -13,29 +14,64 @@ most.
 """
 
 
+@dataclass(eq=False)
+class SchemaFiles:
+    """Schemas by the URIs of their files, to which references lead."""
+
+    files: Mapping[str, Any]
+
+    def target(self, uri: str) -> tuple[str, Any]:
+        """Return the base URI and the schema that an absolute `$ref` names.
+
+        Raises LookupError or TypeError where there is none.
+        """
+        base, fragment = urldefrag(uri)
+        schema = self.files[base]
+        for step in filter(None, unquote(fragment).split("/")):
+            key: Any = step.replace("~1", "/").replace("~0", "~")
+            is_position = isinstance(schema, list) and key.isdigit()
+            schema = schema[int(key) if is_position else key]
+        return base, schema
+
+    @cached_property
+    def registry(self) -> Any:
+        from jsonschema_rs import Registry
+
+        return Registry([*self.files.items()])
+
+
+def validator(schema: Any, registry: Any = None) -> Any:
+    """Return the compiled validator of a schema, which may refer to a ``registry``'s.
+
+    Raises ValueError where it is no schema.
+    """
+    from jsonschema_rs import Draft202012Validator
+
+    return Draft202012Validator(schema, registry=registry, validate_formats=True)
+
+
 class Shape:
     """One place of a schema: what a decoder or a message needs to know about it.
 
-    ``target`` returns the base URI and the schema that an absolute `$ref` names;
-    ``base`` is the URI that the references of ``schema`` are relative to. Both
-    attributes are those behind the references that stand in the place itself.
+    ``files`` are what references lead to; ``base`` is the URI that those of ``schema``
+    are relative to. Both attributes are those behind the references that stand in the
+    place itself.
     """
 
     def __init__(
         self,
-        target: Callable[[str], tuple[str, Any]],
+        files: SchemaFiles,
         base: str,
         schema: Mapping[str, Any],
     ) -> None:
-        self._target = target
+        self._files = files
         merged: dict[str, Any] = dict(schema)
         while "$ref" in merged:
             uri = urljoin(base, merged.pop("$ref"))
-            base, referred = target(uri)
+            base, referred = files.target(uri)
             merged = {**referred, **merged}
         self.base = base
         self.schema = merged
-        self.validator: Any = None  # compiled where it is needed (`schema`)
         self._properties: dict[str, Shape | None] = {}
 
     @cached_property
@@ -54,12 +90,15 @@ class Shape:
     def typed(self) -> "Shape":
         """The place as far as its type goes."""
         types = {"type": self.schema["type"]} if "type" in self.schema else {}
-        return Shape(self._target, self.base, types)
+        return Shape(self._files, self.base, types)
 
-    @property
-    def standalone(self) -> Any:
-        """The schema with references that hold anywhere."""
-        return absolute(self.schema, self.base)
+    def admits(self, value: Any) -> bool:
+        """Return whether a value satisfies the schema at this place."""
+        return bool(self._validator.is_valid(value))
+
+    @cached_property
+    def _validator(self) -> Any:
+        return validator(absolute(self.schema, self.base), self._files.registry)
 
     def keyword(self, name: str) -> Any:
         """Return what the schema says under a keyword at this place, or None."""
@@ -97,7 +136,7 @@ class Shape:
     def _below(self, schema: Any) -> "Shape | None":
         """Return the place of a subschema; None where it is missing, or true or false."""
         return (
-            Shape(self._target, self.base, schema) if isinstance(schema, dict) else None
+            Shape(self._files, self.base, schema) if isinstance(schema, dict) else None
         )
 
     def at(self, pointer: Pointer) -> "Shape | None":
@@ -108,21 +147,6 @@ class Shape:
                 return None
             shape = shape.items if isinstance(step, int) else shape.property(step)
         return shape
-
-
-def target(files: Mapping[str, Any], base: str, uri: str) -> tuple[str, Any]:
-    """Return the base URI and the schema that an absolute `$ref` names.
-
-    ``files``: by their names below ``base``. Raises LookupError or TypeError where there
-    is none.
-    """
-    address, fragment = urldefrag(uri)
-    schema = files[address.removeprefix(base)]
-    for step in filter(None, unquote(fragment).split("/")):
-        key: Any = step.replace("~1", "/").replace("~0", "~")
-        is_position = isinstance(schema, list) and key.isdigit()
-        schema = schema[int(key) if is_position else key]
-    return address, schema
 
 
 def absolute(schema: Any, base: str) -> Any:

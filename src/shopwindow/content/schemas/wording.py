@@ -21,7 +21,6 @@ from shopwindow.content.schemas.meant import (
     TYPES,
     Meant,
     Readings,
-    WouldDo,
     listed,
     wanted_at,
 )
@@ -120,13 +119,11 @@ def explained(
     schema_at: SchemaAt,
     shape: Shape,
     written: NumberAt,
-    would_do: WouldDo,
 ) -> Iterator[Finding]:
     """Yield one error of jsonschema-rs in an editor's words.
 
     ``document`` holds it; ``schema_at`` returns the schema that an address names. ``shape``: the place of the
-    whole document. ``written`` returns how a number is written. ``would_do``
-    says whether a place admits a value.
+    whole document. ``written`` returns how a number is written.
     """
     inner = error.kind.error if error.kind.name == "propertyNames" else error
     address, _, keyword = inner.absolute_keyword_location.rpartition("/")
@@ -144,7 +141,6 @@ def explained(
         inner,
         shape,
         written,
-        would_do,
     )
     if is_false or (refused.keyword == "not" and refused.wanted == {}):
         yield from _forbidden(refused)
@@ -197,7 +193,6 @@ class _Refused:
     error: Any
     document: Shape
     written: NumberAt
-    would_do: WouldDo
 
     @property
     def rule(self) -> str:
@@ -235,7 +230,7 @@ class _Refused:
     ) -> Meant:
         """Return what is meant by a value where one type, or several, are wanted."""
         first = wanted if isinstance(wanted, str) else [*(wanted or ()), ""][0]
-        read = Readings(value, place, self.pointer, written, self.would_do).meant(first)
+        read = Readings(value, place, self.pointer, written).meant(first)
         return read if isinstance(wanted, str) else Meant(read.words)
 
     def finding(self, found: str, allowed: str, near: str = "") -> Finding:
@@ -315,7 +310,7 @@ def _wrong_form(refused: _Refused) -> Iterator[Finding]:
         day is not None
         and not refused.in_name
         and refused.place is not None
-        and refused.would_do(refused.place, day)
+        and refused.place.admits(day)
     )
     finding = refused.finding(found, refused.named or form)
     yield replace(finding, meant=day if is_certain else None)
@@ -404,7 +399,7 @@ def _meant_key(refused: _Refused, name: str, names: Sequence[str]) -> str | None
     """Return the key that is meant by an unknown one, if it may hold the value."""
     key, value, place = meant.key(name, names), refused.value[name], refused.place
     inner = place.property(key) if place and key else None
-    if key is None or inner is None or refused.would_do(inner.typed, value):
+    if key is None or inner is None or inner.typed.admits(value):
         return key
     wanted = inner.keyword("type")
     read = refused.meant(value, wanted, inner, lambda _: str(value))

@@ -17,7 +17,7 @@ import orjson
 
 from shopwindow.content.documents.finding import Finding, listing_of
 from shopwindow.content.reading.yaml import Json
-from shopwindow.content.schemas.shape import Shape
+from shopwindow.content.schemas.shape import SchemaFiles, Shape
 from shopwindow.problems import cut, nearest
 
 
@@ -38,7 +38,7 @@ PATH_RULE = "contract.path"
 PATH_FORM = 'names with dots between them, [] for items, * for values: events[].id, sections.*.title, "a.b".c'
 """What a path looks like, for messages."""
 
-ANYTHING = Shape(lambda uri: ("", {}), "", {})
+ANYTHING = Shape(SchemaFiles({}), "", {})
 """A place of which no schema says anything."""
 
 _NAME = r'[^\s.\[\]*"]+|"(?:[^"\\]|\\.)+"'

@@ -239,9 +239,7 @@ def _findings(
         place = shape.at((key, 0))
         if place and isinstance(items, list) and len(items) > MAX_BODY_FAULTS:
             wrong = (
-                number
-                for number, item in enumerate(items)
-                if not schemas.would_do(place, item)
+                number for number, item in enumerate(items) if not place.admits(item)
             )
             if first := list(islice(wrong, MAX_BODY_FAULTS)):
                 shorter[key], numbers[key] = [items[each] for each in first], first
