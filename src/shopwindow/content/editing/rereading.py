@@ -7,6 +7,7 @@ have one fix, whose value is that of the last reading.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import orjson
@@ -65,14 +66,21 @@ def _read_on(
     return None
 
 
-def _mended(
-    problem: Problem, file: YamlText, mend: Callable[[YamlText], Mended | None]
-) -> Mended | None:
-    """Return the file as ``mend`` mends it, if that changes the line of a problem."""
+def _fix(
+    problem: Problem,
+    file: YamlText,
+    mend: Callable[[YamlText], Mended | None],
+    title: str,
+) -> Fix | None:
+    """Return the fix of the file as ``mend`` mends it, if that changes the line of a
+    problem.
+    """
     if problem.place is None or len(file.text) > MAX_REREAD:
         return None
-    mended = mend(file)
-    return mended if mended and problem.place.line in mended[1] else None
+    reading, edits = mend(file) or (file, {})
+    if problem.place.line not in edits:
+        return None
+    return Fix(title, tuple(edits.values()), (), reading.value)
 
 
 # -- expressions -----------------------------------------------------------------------
@@ -90,15 +98,10 @@ def expression(problem: Problem, file: YamlText) -> Fix | None:
     YAML takes the braces for an object, and mostly cannot read on. So all such texts of
     a file have one fix.
     """
-    mended = _mended(problem, file, _with_quotes)
-    if mended is None:
-        return None
-    reading, edits = mended
-    (first, *others) = edits.values()
-    title = f"put {cut(first.text[1:-1])} in quotes"
-    if others:
-        title = "put texts that begin with {{ in quotes"
-    return Fix(title, tuple(edits.values()), (), reading.value)
+    fix = _fix(problem, file, _with_quotes, "put texts that begin with {{ in quotes")
+    if fix is None or len(fix.edits) > 1:
+        return fix
+    return replace(fix, title=f"put {cut(fix.edits[0].text[1:-1])} in quotes")
 
 
 @lru_cache(maxsize=1)
@@ -142,12 +145,8 @@ def tabs(problem: Problem, file: YamlText) -> Fix | None:
     be read at all, or says the same; where two of them say different things, only a
     person knows. All lines of a file have one fix.
     """
-    mended = _mended(problem, file, _without_tabs)
-    if mended is None:
-        return None
-    reading, edits = mended
     title = "indent by spaces in place of tabs"
-    return Fix(title, tuple(edits.values()), (), reading.value)
+    return _fix(problem, file, _without_tabs, title)
 
 
 @lru_cache(maxsize=1)

@@ -279,7 +279,7 @@ class Schemas:
         self,
         name: str,
         value: Json,
-        limit: int | None = MAX_FINDINGS,
+        limit: int = MAX_FINDINGS,
         written: NumberAt = lambda pointer: None,
     ) -> list[Finding]:
         """Return everything that is wrong with ``value`` by the schema ``name``.
@@ -303,7 +303,7 @@ class Schemas:
         return united(found, value, self.shape(name))
 
     def _findings(
-        self, name: str, value: Json, limit: int | None, written: NumberAt
+        self, name: str, value: Json, limit: int, written: NumberAt
     ) -> list[Finding]:
         """Return what is wrong by this schema, without regard to the one below it."""
         shape = self.shape(name)
@@ -311,11 +311,11 @@ class Schemas:
         refused = (
             finding
             for error in self.validator(name).iter_errors(value)
-            for finding in explained(error, value, self.target, shape, written)
+            for finding in explained(error, value, shape, written)
         )
         # Of two keywords that want the same at one place, the first speaks.
         found = [*with_fraction, *islice(refused, limit)]
-        if limit is not None and len(found) >= limit:
+        if len(found) >= limit:
             # What was not looked for may be anywhere.
             found.append(Finding("schema.other", (), "", follows=True))
         first: dict[Any, Finding] = {}

@@ -64,7 +64,7 @@ class Shape:
         base: str,
         schema: Mapping[str, Any],
     ) -> None:
-        self._files = files
+        self.files = files
         merged: dict[str, Any] = dict(schema)
         while "$ref" in merged:
             uri = urljoin(base, merged.pop("$ref"))
@@ -90,7 +90,7 @@ class Shape:
     def typed(self) -> "Shape":
         """The place as far as its type goes."""
         types = {"type": self.schema["type"]} if "type" in self.schema else {}
-        return Shape(self._files, self.base, types)
+        return Shape(self.files, self.base, types)
 
     def admits(self, value: Any) -> bool:
         """Return whether a value satisfies the schema at this place."""
@@ -98,7 +98,7 @@ class Shape:
 
     @cached_property
     def _validator(self) -> Any:
-        return validator(absolute(self.schema, self.base), self._files.registry)
+        return validator(absolute(self.schema, self.base), self.files.registry)
 
     def keyword(self, name: str) -> Any:
         """Return what the schema says under a keyword at this place, or None."""
@@ -136,7 +136,7 @@ class Shape:
     def _below(self, schema: Any) -> "Shape | None":
         """Return the place of a subschema; None where it is missing, or true or false."""
         return (
-            Shape(self._files, self.base, schema) if isinstance(schema, dict) else None
+            Shape(self.files, self.base, schema) if isinstance(schema, dict) else None
         )
 
     def at(self, pointer: Pointer) -> "Shape | None":

@@ -63,9 +63,6 @@ _LEAST = {
 }
 """Keyword → what is wanted where an editor wrote nothing at all."""
 
-SchemaAt = Callable[[str], tuple[str, Mapping[str, Json]]]
-"""Returns the file and the schema that an absolute address names."""
-
 _MOST_COMPARED = 1000
 """Words that are compared with a misspelled one. A thousand take 20 ms, and a schema
 may allow 200,000.
@@ -116,13 +113,12 @@ def about_of(shape: Shape, pointer: Pointer) -> str:
 def explained(
     error: Any,
     document: Json,
-    schema_at: SchemaAt,
     shape: Shape,
     written: NumberAt,
 ) -> Iterator[Finding]:
     """Yield one error of jsonschema-rs in an editor's words.
 
-    ``document`` holds it; ``schema_at`` returns the schema that an address names. ``shape``: the place of the
+    ``document`` holds it; ``shape``: the place of the
     whole document. ``written`` returns how a number is written.
     """
     inner = error.kind.error if error.kind.name == "propertyNames" else error
@@ -130,7 +126,7 @@ def explained(
     if keyword.isdigit():  # one of the names under `dependentRequired`
         address, _, keyword = address.rpartition("/")
     is_false = inner.kind.name == "falseSchema"  # its address is the schema's own
-    schema = {} if is_false else schema_at(address)[1]
+    schema = {} if is_false else shape.files.target(address)[1]
     refused = _Refused(
         "" if is_false else keyword,
         None if is_false else schema[keyword],
