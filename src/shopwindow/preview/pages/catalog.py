@@ -7,7 +7,6 @@ working tree's index once that is built, and until then that of the current rele
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from shopwindow.catalog.feeds.rules import ends
@@ -93,7 +92,7 @@ class ShownCatalog:
     values: Mapping[str, Any]
 
 
-def drawn(visit: Visit, draw: Callable[[ShownCatalog], Page]) -> Page:
+def drawn(visit: Visit, draw: Callable[[Visit, ShownCatalog], Page]) -> Page:
     """Return a page of the catalog, as ``draw`` draws it. ``build`` in the query asks for
     an index of many products.
 
@@ -103,24 +102,24 @@ def drawn(visit: Visit, draw: Callable[[ShownCatalog], Page]) -> Page:
     tree = index_of_tree(visit, INDEX)
     if tree.file is not None:
         try:
-            return draw(ShownCatalog(tree.opened, _values(visit, tree)))
+            return draw(visit, ShownCatalog(tree.opened, _values(visit, tree)))
         except sqlite3.Error as error:
             if not is_damaged(error):
                 raise
         discard_index(visit, INDEX, tree.file)
         tree = index_of_tree(visit, INDEX)
 
+    damage = ""
     released = visit.released.content.index(INDEX) if visit.released else None
     if visit.released and released is not None:
         try:
             values = _values(visit, tree, is_released=True)
-            return draw(ShownCatalog(released, values))
+            return draw(visit, ShownCatalog(released, values))
         except sqlite3.Error as error:
             if not is_damaged(error):
                 raise
             damage = _release_damage(visit, visit.released.id, error)
-        return draw(ShownCatalog(None, _values(visit, tree, damage=damage)))
-    return draw(ShownCatalog(None, _values(visit, tree)))
+    return draw(visit, ShownCatalog(None, _values(visit, tree, damage=damage)))
 
 
 def _release_damage(visit: Visit, id: str, error: sqlite3.Error) -> str:
@@ -148,7 +147,7 @@ def page(visit: Visit) -> Page:
     """Return the page of the catalog. Parameters: ``q`` is a phrase to search for,
     ``category`` an id, and ``build`` asks for an index of many products.
     """
-    return drawn(visit, partial(_page, visit))
+    return drawn(visit, _page)
 
 
 def _page(visit: Visit, shown: ShownCatalog) -> Page:

@@ -1,6 +1,6 @@
 """Why a search of the catalog finds what it finds; without one, what the catalog lacks."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from shopwindow.catalog.protocol import CATEGORY_FILTER, ProductQuery
@@ -31,7 +31,7 @@ def page(visit: Visit) -> Page | None:
     """
     if KIND not in visit.snapshot.interface.kind:
         return None
-    return drawn(visit, partial(_page, visit))
+    return drawn(visit, _page)
 
 
 def _page(visit: Visit, shown: ShownCatalog) -> Page:
