@@ -344,16 +344,9 @@ class Operation:
         """
         if len(names) < 2:
             return names
-        places = self._places
-        if self.others is None:
-            return sorted(names, key=places.__getitem__)
-        return sorted(names, key=lambda name: (places.get(name, len(places)), name))
-
-    @cached_property
-    def _places(self) -> Mapping[str, int]:
-        return {
-            parameter.name: place for place, parameter in enumerate(self.parameters)
-        }
+        listed = [name for name in self.named if name in names]
+        others = sorted(set(names).difference(listed)) if self.others else ()
+        return [*listed, *others]
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ from shopwindow.interface.formats import (
 )
 from shopwindow.interface.request import Request, unreadable
 from shopwindow.interface.requests.body import Bodies, body_format, read
-from shopwindow.interface.requests.call import of_ordered
+from shopwindow.interface.requests.call import make
 from shopwindow.problems import Fault, Refusal
 
 
@@ -85,7 +85,7 @@ def bind(
         body = read(request, operation, bodies, faults)
     if faults:
         raise Refusal("invalid", tuple(faults))
-    call = of_ordered(
+    call = make(
         operation, format, arguments, application, body, request.headers.get("if-match")
     )
     return replace(call, ignored=ignored) if ignored else call
