@@ -15,7 +15,7 @@ from harness.content import ROOT, SAMPLE, Json, write_files
 from harness.databases import open_database
 from harness.program import Application, built, called, served, shopwindow
 from shopwindow.interface.declaring.operation import FromContent
-from shopwindow.interface.declaring.parameter_rules import AnyOf, OnlyOne
+from shopwindow.interface.declaring.parameter_rules import AnyOf
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -322,8 +322,8 @@ def without_example() -> set[tuple[str, str]]:
         (operation.name, name)
         for operation in INTERFACE.operations
         for rule in operation.rules
-        if isinstance(rule, AnyOf | OnlyOne)
-        for name in (rule.names[1:] if isinstance(rule, AnyOf) or rule.required else rule.names)
+        if isinstance(rule, AnyOf)
+        for name in (rule.names[1:] if rule.required else rule.names)
     }
     return forms | others
 

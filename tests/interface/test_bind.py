@@ -41,7 +41,7 @@ from shopwindow.interface.declaring.kinds import (
     list_order,
 )
 from shopwindow.interface.declaring.operation import Call, FromContent, Operation, Parameter
-from shopwindow.interface.declaring.parameter_rules import AnyOf, OnlyOne, Ordered, Together
+from shopwindow.interface.declaring.parameter_rules import AnyOf, Ordered, Together
 from shopwindow.interface.declaring.routes import Routes
 from shopwindow.interface.declaring.time_kinds import Day, Instant, TextualDay
 from shopwindow.interface.fields import Mask
@@ -306,10 +306,10 @@ def acting_calls(draw: st.DrawFn) -> Call:
         body = draw(bodies_of(SCHEMAS.shape(operation.request_schema)))
     wanted = {each.name for each in operation.parameters if draw(st.booleans())} | set(operation.in_path)
     for rule in operation.rules:
-        if isinstance(rule, OnlyOne):
+        if isinstance(rule, AnyOf) and not rule.several:
             wanted -= set(rule.names)
             wanted |= {draw(st.sampled_from(rule.names)) for _ in range(rule.required or draw(st.integers(0, 1)))}
-        if isinstance(rule, AnyOf) and not wanted & set(rule.names):
+        elif isinstance(rule, AnyOf) and not wanted & set(rule.names):
             wanted.add(draw(st.sampled_from(rule.names)))
     format = draw(st.sampled_from(RESPONSE_FORMATS))
     if format is not JSON:

@@ -23,7 +23,7 @@ from shopwindow.interface.declaring.operation import (
     Others,
     Parameter,
 )
-from shopwindow.interface.declaring.parameter_rules import AnyOf, OnlyOne, Together
+from shopwindow.interface.declaring.parameter_rules import AnyOf, Together
 from shopwindow.interface.formats import GENERAL_ROOT, JSON, XML, root_name
 
 _LENIENT = (
@@ -208,13 +208,13 @@ def _media(
 
 def _rules(operation: Operation) -> Iterable[str]:
     for rule in operation.rules:
-        if isinstance(rule, AnyOf):
+        if isinstance(rule, AnyOf) and not rule.several:
+            yield f"{'Exactly' if rule.required else 'At most'} one of {', '.join(rule.names)} is given."
+        elif isinstance(rule, AnyOf):
             if len(rule.names) > 1:
                 yield f"One of {', '.join(rule.names)} is required."
         elif isinstance(rule, Together):
             yield f"{' and '.join(rule.names)} are given together."
-        elif isinstance(rule, OnlyOne):
-            yield f"{'Exactly' if rule.required else 'At most'} one of {', '.join(rule.names)} is given."
         else:
             yield f"{rule.finish} is not before {rule.start}."
 

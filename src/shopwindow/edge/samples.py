@@ -19,7 +19,7 @@ from shopwindow.interface.answering.answer import value_of
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.kinds import MAX_ID, Callback, FieldMask
 from shopwindow.interface.declaring.operation import FromContent, Operation, Parameter
-from shopwindow.interface.declaring.parameter_rules import AnyOf, OnlyOne, Together
+from shopwindow.interface.declaring.parameter_rules import AnyOf, Together
 from shopwindow.interface.formats import JSON
 from shopwindow.interface.request import SAFE, Request, quoted
 from shopwindow.interface.requests.bind import bind
@@ -69,10 +69,9 @@ def alternatives(operation: Operation) -> set[str]:
     """
     names = {each.name for each in operation.parameters if each.alternative}
     for rule in operation.rules:
-        if isinstance(rule, OnlyOne) and not rule.required:
-            names |= set(rule.names)
-        elif isinstance(rule, AnyOf | OnlyOne):
-            names |= set(rule.names) - _together(operation, rule.names[0])
+        if isinstance(rule, AnyOf):
+            shown = _together(operation, rule.names[0]) if rule.required else set()
+            names |= set(rule.names) - shown
     return names
 
 
@@ -90,7 +89,7 @@ def _declared(operation: Operation) -> dict[str, str]:
     """
     needed = set(operation.in_path)
     for rule in operation.rules:
-        if isinstance(rule, AnyOf) or (isinstance(rule, OnlyOne) and rule.required):
+        if isinstance(rule, AnyOf) and rule.required:
             needed |= _together(operation, rule.names[0])
     named = operation.named
     return {name: text for name in needed if (text := example(named[name]))}

@@ -9,9 +9,14 @@ from shopwindow.problems import Fault
 
 @dataclass(frozen=True)
 class AnyOf:
-    """At least one of some parameters must be there."""
+    """At least one of some parameters must be there.
+
+    Without ``required`` there may be none of them; without ``several``, no two.
+    """
 
     names: tuple[str, ...]
+    required: bool = True
+    several: bool = True
 
     def fault(
         self, present: Collection[str], arguments: Mapping[str, Any]
@@ -21,11 +26,15 @@ class AnyOf:
         ``present``: the names that the request has. ``arguments``: the values of those
         whose text could be parsed.
         """
-        if any(name in present for name in self.names):
-            return None
-        first, *others = self.names
-        alternatives = f"one of {', '.join(self.names)} " if others else ""
-        return Fault(first, f"{alternatives}is required")
+        names = ", ".join(self.names)
+        sent = [name for name in self.names if name in present]
+        if len(sent) > 1 and not self.several:
+            both = " and ".join(sent)
+            return Fault(sent[0], f"only one of {names} may be given, not {both}")
+        if self.required and not sent:
+            alternatives = f"one of {names} " if len(self.names) > 1 else ""
+            return Fault(self.names[0], f"{alternatives}is required")
+        return None
 
 
 @dataclass(frozen=True)
@@ -62,25 +71,4 @@ class Ordered:
         return Fault(self.finish, f"{finish} is before {self.start} {start}")
 
 
-@dataclass(frozen=True)
-class OnlyOne:
-    """At most one of some parameters may be there; exactly one where ``required``."""
-
-    names: tuple[str, ...]
-    required: bool = True
-
-    def fault(
-        self, present: Collection[str], arguments: Mapping[str, Any]
-    ) -> Fault | None:
-        """Return what is wrong, as `AnyOf.fault` does."""
-        names = ", ".join(self.names)
-        sent = [name for name in self.names if name in present]
-        if len(sent) > 1:
-            several = " and ".join(sent)
-            return Fault(sent[0], f"only one of {names} may be given, not {several}")
-        if self.required and not sent:
-            return Fault(self.names[0], f"one of {names} is required")
-        return None
-
-
-ParameterRule = AnyOf | Together | Ordered | OnlyOne
+ParameterRule = AnyOf | Together | Ordered

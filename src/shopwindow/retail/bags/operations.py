@@ -28,7 +28,7 @@ from shopwindow.interface.declaring.operation import (
     Rate,
     Sender,
 )
-from shopwindow.interface.declaring.parameter_rules import OnlyOne
+from shopwindow.interface.declaring.parameter_rules import AnyOf
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.articles import CATALOG_INDEX, Articles, most_of_one, upcs
@@ -322,14 +322,13 @@ def _operation(
     **more: Any,
 ) -> Operation:
     """Return an operation with what all four share."""
-    parameters = (*parameters, _OPTIONS)
     return Operation(
         name,
         path,
         source,
         "bag",
         about,
-        parameters,
+        (*parameters, _OPTIONS),
         by_application=True,
         missing=_no_bag("bagGuid", _BAG_GUID.example).faults[0],
         tagged=True,
@@ -378,7 +377,7 @@ OPERATIONS = (
         FromStore(read, writes=False, complete=_complete),
         "A shopping bag.",
         _SELECTOR_PARAMETERS,
-        rules=(OnlyOne(BAG_SELECTORS),),
+        rules=(AnyOf(BAG_SELECTORS, several=False),),
     ),
     _operation(
         "bag_add",
@@ -386,7 +385,7 @@ OPERATIONS = (
         FromStore(add, complete=_complete),
         "Add items to a shopping bag; without one, to a new bag of a new guest user.",
         _SELECTOR_PARAMETERS,
-        rules=(OnlyOne(BAG_SELECTORS, required=False),),
+        rules=(AnyOf(BAG_SELECTORS, required=False, several=False),),
         method="POST",
         body="bag_add",
         allowance=NEW_BAG_ALLOWANCE,

@@ -50,10 +50,7 @@ def write_batch(content: Content, call: Call, moment: Moment) -> Outcome:
 
 
 def _log(
-    content: Content,
-    call: Call,
-    moment: Moment,
-    entries: Sequence[Json],
+    content: Content, call: Call, moment: Moment, entries: Sequence[Json]
 ) -> Outcome:
     """Write all of the entries, or none, so that one `success` is true of each of them."""
     name = str(call.application)
