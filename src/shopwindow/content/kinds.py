@@ -147,6 +147,10 @@ class Kind:
         """The property that identifies a document; None where there are no ids."""
         return self.ids[-1] if self.ids else None
 
+    def id(self, value: Mapping[str, Any]) -> str:
+        """Return what identifies a document, as text; empty for a kind without ids."""
+        return str(value.get(self.identity, "")) if self.identity else ""
+
     @property
     def is_named(self) -> bool:
         """Whether something shorter than the whole document tells it from the others."""

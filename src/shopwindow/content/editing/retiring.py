@@ -68,14 +68,10 @@ class _Ends:
         value = {**document.value, "publish": publish}
         self.ends[_place(document)] = document._replace(value=value)
 
-    def id(self, document: Document) -> str:
-        kind = self.by_name[document.kind]
-        return str(document.value[kind.identity]) if kind.identity else ""
-
     def names(self, document: Document) -> str:
         """Return what a sentence calls a document: event 520005, The Groom's Fitting."""
-        kind, id = self.by_name[document.kind], self.id(document)
-        title = titled(kind, document.value)
+        kind = self.by_name[document.kind]
+        id, title = kind.id(document.value), titled(kind, document.value)
         return f"{kind.name} {id}" + (f", {cut(title)}" if title != id else "")
 
 
@@ -265,7 +261,10 @@ def _notes(
         ending.add(_place(document))
         yield f"{plan.names(document)} ends with it: nothing else that it names is live"
     uses = uses_of_document(plan.shelf, plan.kinds, kind, id)
-    ids = {(document.kind, plan.id(document)) for document in plan.ends.values()}
+    ids = {
+        (document.kind, plan.by_name[document.kind].id(document.value))
+        for document in plan.ends.values()
+    }
     named_groups = [use.pointer for use in uses.places if use.kind == SITE.name]
     if named_groups:
         listed = ", ".join(named_groups)

@@ -6,7 +6,7 @@ that a kind names itself (Kind.dates). A date on the clocks of stores in several
 happens several times.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -115,7 +115,7 @@ def _happenings(
             value = document.value
             for moment, label, zone in _moments(kind, value, documents.zone, zones):
                 if moment in between and moment != BEGINNING:
-                    name, title = identity(kind, value), titled(kind, value)
+                    name, title = kind.id(value), titled(kind, value)
                     yield Happening(moment, kind.name, name, title, label, zone.key)
 
 
@@ -132,11 +132,6 @@ def _moments(
                 yield moment, label, zone
 
 
-def identity(kind: Kind, value: Mapping[str, Any]) -> str:
-    """Return what identifies a document, as text; empty for a kind without ids."""
-    return str(value[kind.identity]) if kind.identity else ""
-
-
 # -- stretches of nothing, and of several at once --------------------------------------
 
 
@@ -148,7 +143,7 @@ def _stretches(documents: Documents, kind: Kind, between: Window) -> Iterator[St
     """
     windows = [
         (
-            identity(kind, document.value),
+            kind.id(document.value),
             schedule.window(document.value, documents.zone),
         )
         for document in documents.of(kind.name)

@@ -277,8 +277,6 @@ def _called(kind: Kind, value: Json) -> tuple[str, str]:
     """Return the identity and the title of a document; empty where it has none."""
     if kind is SITE or not isinstance(value, dict):
         return "", ""
-    if kind.identity is not None:
-        id = str(value.get(kind.identity, ""))
-    else:
-        id = str(kind.named(value)) if kind.is_named else ""
+    is_ordered = kind.is_named and not kind.identity
+    id = str(kind.named(value)) if is_ordered else kind.id(value)
     return id, titled(kind, value) if id else ""
