@@ -309,7 +309,7 @@ def _explained(
     )
 
 
-_ADMITTED = [
+_ADMITTED = (
     "Name",
     "Const",
     "Concat",
@@ -323,7 +323,7 @@ _ADMITTED = [
     "Not",
     "Output",
     "Keyword",
-]
+)
 """Jinja2's kinds of nodes that an expression may consist of."""
 
 
