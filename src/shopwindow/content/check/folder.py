@@ -111,7 +111,7 @@ class Checkable(Protocol):
     def cached(self) -> Collection[str]: ...
 
 
-class Declared(Protocol):
+class Prepared(Protocol):
     """What a check holds a folder to: an Interface with the collections of the folder.
 
     ``problems``: those of `collections.yaml`; ``unread``: the folders of collections
@@ -145,7 +145,7 @@ class Check:
     """
 
     folder: Path
-    declared: Declared
+    declared: Prepared
     _: KW_ONLY
     jobs: int | None = None
     progress: Progress | None = None

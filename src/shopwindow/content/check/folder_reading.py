@@ -136,7 +136,7 @@ class FolderReading:
         texts: dict[str, Json] = {}
         for path, source in self._by_path.items():
             if source.kind is SITE:
-                file, parsed = tree.read_text(self._folder, source)
+                file, parsed = tree.read_yaml(self._folder, source)
                 self._record(parsed)
                 if parsed.lost:
                     return {}

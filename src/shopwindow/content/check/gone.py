@@ -160,7 +160,9 @@ def _merged(causes: Iterable[_Cause]) -> Iterator[_Cause]:
             continue
         whole = _Cause(alike[0].absent)
         for cause in alike:
-            whole.values += filter(None, cause.absent[2:])
+            _, _, value = cause.absent
+            if value:
+                whole.values.append(value)
             whole.problems += cause.problems
             whole.unlisted.update(cause.unlisted)
         yield whole

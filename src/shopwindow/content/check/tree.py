@@ -181,7 +181,7 @@ def read_one(
     if source.path.endswith(".jsonl"):
         parsed = _feed(folder, source)
     else:
-        file, parsed = read_text(folder, source)
+        file, parsed = read_yaml(folder, source)
         _evaluate(file, names, parsed)
 
     documents = parsed.documents
@@ -223,7 +223,7 @@ def _fill_clocks(documents: list[Json], kind: Kind) -> None:
                     at(document, place[:-1])[place[-1]] = filled
 
 
-def read_text(folder: Path, source: Source) -> tuple[YamlText, Parsed]:
+def read_yaml(folder: Path, source: Source) -> tuple[YamlText, Parsed]:
     """Read one YAML file; return it, and what there is to say of it and its documents,
     whose expressions are not evaluated.
     """
