@@ -336,7 +336,7 @@ def test_every_row_that_is_no_document_is_reported_and_then_nothing_is_printed(t
     assert ran.err.splitlines() == [
         "brands.sql: row 1: 'id' is missing (Identifier of the brand); allowed: a whole number",
         "brands.sql: row 3, id -3: id: -3 is too small (Identifier of the brand); allowed: at least 1; "
-        "name: the character U+0007, which XML cannot carry",
+        "name: the character U+0007, which XML cannot carry; allowed: text without control characters",
         "brands.sql: row 4, id 2: 'name' is missing (Name of the brand, as products give it); allowed: text; "
         "'url' is missing (Address of the brand's page); allowed: an http or https URL",
         "brands.sql: nothing was printed",

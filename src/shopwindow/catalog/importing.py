@@ -21,14 +21,14 @@ import orjson
 from shopwindow.catalog.kinds import PRODUCT
 from shopwindow.content.check.records import FeedBlock, FeedLines
 from shopwindow.content.documents.characters import not_xml
-from shopwindow.content.documents.finding import Finding, shown
+from shopwindow.content.documents.finding import shown
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading import feed, yaml
 from shopwindow.content.reading.files import MAX_LINE
 from shopwindow.content.reading.listing import COMPRESSED, Source
 from shopwindow.content.reading.yaml import Json, Malformed
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.problems import Failure, Misuse, Problem, sentence
+from shopwindow.problems import Failure, Misuse, sentence
 
 LINES = (".jsonl", *COMPRESSED, ".ndjson")
 TABLES = (".csv", ".tsv")
@@ -110,27 +110,8 @@ def documents(sql: Path, feeds: Sequence[Path]) -> Iterator[Json]:
 
 def faults(schemas: Schemas, kind: Kind, document: Json) -> list[str]:
     """Return what its kind's schema finds in a document, and characters that XML lacks."""
-    findings = schemas.findings(kind.schema, document)
-    return [
-        *(sentence(_problem(finding)) for finding in findings),
-        *(
-            f"{'/'.join(map(str, one.pointer))}: {one.found}"
-            for one in not_xml(document)
-        ),
-    ]
-
-
-def _problem(finding: Finding) -> Problem:
-    """Return a finding as a problem without a file, so that `sentence` words it."""
-    return Problem(
-        finding.rule,
-        "",
-        finding.found,
-        allowed=finding.allowed,
-        about=finding.about,
-        nearest=finding.nearest,
-        pointer=finding.pointer,
-    )
+    findings = [*schemas.findings(kind.schema, document), *not_xml(document)]
+    return [sentence(one.problem("", one.pointer, None)) for one in findings]
 
 
 # -- the query -------------------------------------------------------------------------

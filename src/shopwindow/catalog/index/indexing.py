@@ -53,7 +53,8 @@ def complete(
             "brand_url": brand_url,
         }
         write_meta(out, meta)
-        digest = rows_digest(out, orjson.loads(stored["digests"]))
+        kinds = orjson.loads(stored["kinds"])
+        digest = rows_digest(out, {kind: parts[-1] for kind, parts in kinds.items()})
         out.execute("COMMIT")
     return digest
 

@@ -100,23 +100,23 @@ class _Pass:
 
     def run(self) -> None:
         """Give all lines the rows that they have now."""
-        digests_before = self._stored("fed")
-        basis_before = self._stored("basis")
+        # By kind: what its lines follow from beside them, the digest of its files, and
+        # that of its rows.
+        stored = orjson.loads(self.meta.get("kinds", b"{}"))
         digests = self.feeds.digests()
-        basis = {kind: self.feeds.basis(kind) for kind in KINDS}
+        now = {kind: [self.feeds.basis(kind), digests.get(kind)] for kind in KINDS}
+        before = {kind: stored.get(kind, [None, None])[:2] for kind in KINDS}
         changed = {
             kind: self.feeds.parts.get(kind, ())
             for kind in KINDS
-            if kind not in digests
-            or digests[kind] != digests_before.get(kind)
-            or basis[kind] != basis_before.get(kind)
+            if kind not in digests or before[kind] != now[kind]
         }
         if "dictionary" not in self.meta:
             self.meta["dictionary"] = trained(self._samples(changed["product"]))
         self.parts_done, self.all_parts = 0, sum(map(len, changed.values()))
         maker = self._row_maker()
         for kind, parts in changed.items():
-            knows = basis_before.get(kind) == basis[kind]
+            knows = before[kind][0] == now[kind][0]
             self._take(kind, parts, maker, knows_lines=knows)
         self.wording.close()
         sums.write_categories(self.out, self.feeds.tree)
@@ -124,19 +124,10 @@ class _Pass:
             self.out.execute(statement)
         if "review" in changed:
             sums.write_ratings(self.out)
-        covered = {kind: kind_digest(self.out, kind) for kind in changed}
-        self.meta |= {
-            "fed": orjson.dumps(dict(sorted(digests.items()))),
-            "basis": orjson.dumps(basis),
-            "digests": orjson.dumps(
-                dict(sorted((self._stored("digests") | covered).items()))
-            ),
-        }
+        for kind in changed:
+            stored[kind] = [*now[kind], kind_digest(self.out, kind)]
+        self.meta["kinds"] = orjson.dumps(stored)
         write_meta(self.out, self.meta)
-
-    def _stored(self, name: str) -> dict[str, Any]:
-        stored: dict[str, Any] = orjson.loads(self.meta.get(name, b"{}"))
-        return stored
 
     def _samples(self, of_products: Sequence[Any]) -> Iterator[bytes]:
         """Yield the products that a dictionary is trained on: the first of each part."""

@@ -12,7 +12,7 @@ equal, as with another price, the text index stays as it is.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -88,7 +88,8 @@ class Wording:
 
     def enter(self, rows: Sequence[IndexRow], texts: Texts) -> None:
         """Give products the words that they have now; ``texts`` are those of all rows."""
-        before = {row[0]: row for row in self._rows([row[0] for row in rows])}
+        ids = [row[0] for row in rows]
+        before = {row[0]: row for some in self._rows(ids) for row in some}
         if before:
             differing = [row for row in rows if before.get(row[0]) != row]
             texts = texts_of(differing, self._now)
@@ -104,8 +105,8 @@ class Wording:
             "SELECT id FROM words WHERE id NOT IN (SELECT id FROM listed WHERE active)"
         )
         ids = [id for (id,) in self._out.execute(gone)]
-        for start in range(0, len(ids), AT_ONCE):
-            self._leave(self._rows(ids[start : start + AT_ONCE]))
+        for rows in self._rows(ids):
+            self._leave(rows)
         self._rename()
         if self._counts:
             self._count()
@@ -125,18 +126,16 @@ class Wording:
         )
         named = self._out.execute(query, (orjson.dumps(list(differing)).decode(),))
         ids = sorted({id for (id,) in named} - self._entered)
-        for start in range(0, len(ids), AT_ONCE):
-            rows = self._rows(ids[start : start + AT_ONCE])
+        for rows in self._rows(ids):
             self._forget(texts_of(rows, self._before))
             self._come(texts_of(rows, self._now))
 
-    def _rows(self, ids: Sequence[int]) -> list[IndexRow]:
-        rows = []
+    def _rows(self, ids: Sequence[int]) -> Iterator[list[IndexRow]]:
+        """Yield the rows of products, so many at a time."""
         for start in range(0, len(ids), AT_ONCE):
             some = ids[start : start + AT_ONCE]
             query = f"SELECT * FROM words WHERE id IN ({','.join('?' * len(some))})"
-            rows += self._out.execute(query, some).fetchall()
-        return rows
+            yield self._out.execute(query, some).fetchall()
 
     def _leave(self, rows: Sequence[IndexRow]) -> None:
         self._forget(texts_of(rows, self._before))

@@ -22,6 +22,7 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.kinds import Count, Ids
 from shopwindow.interface.declaring.operation import Call, Others, Parameter
 from shopwindow.problems import Fault, Refusal
+from shopwindow.retail.articles import CATALOG_INDEX, articles_of
 
 MAX_WIDTH = 5000
 """Pixels. The width goes into the URLs of images and costs nothing here, so larger or
@@ -39,9 +40,8 @@ on what is live and not on when the request came (interface W1.10).
 
 def of(content: Content) -> Catalog:
     """Return the catalog of the release. Raises Refusal if it has none."""
-    if content.index("catalog") is None:
-        raise nothing("path", "there is no catalog, so nothing is here")
-    catalog: Catalog = content.index("catalog")
+    articles_of(content)
+    catalog: Catalog = content.index(CATALOG_INDEX)
     return catalog
 
 

@@ -5,6 +5,7 @@ shown. What comes of it is JSON: a command prints it, and a page draws it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def explain(
     narrowed = catalog.lists.filtered(ranks, query)
     ordered = best_first(catalog, searched, narrowed, len(narrowed))
     used = {word for clause in searched.clauses for word in clause.words}
-    shown = _products(catalog, searched, scoring, ordered)
+    shown = partial(_products, catalog, searched, scoring, ordered)
     return {
         "phrase": phrase,
         "corrected": searched.corrected,
@@ -72,47 +73,38 @@ def explain(
     }
 
 
-Shown = Callable[[Sequence[int]], list[Json]]
-"""Returns products of a result by their ranks: their places, scores, and the words that
-matched.
-"""
-
-
 def _products(
     catalog: OpenedCatalog,
     searched: Searched,
     scoring: Scoring,
     ordered: Sequence[int],
-) -> Shown:
-    """Return what shows products of a result, of which ``ordered`` has all in order.
+    ranks: Sequence[int],
+) -> list[Json]:
+    """Return products of a result, of which ``ordered`` has all in order, by their
+    ranks: their places, scores, and the words that matched.
 
     One has no score where its number is the phrase, or where so many are found that it
     follows by its rank.
     """
-    places = {rank: place for place, rank in enumerate(ordered, 1)}
     with_score = set(scored(catalog, searched, np.sort(ordered)).tolist())
-
-    def shown(ranks: Sequence[int]) -> list[Json]:
-        ids = catalog.lists.ids(ranks)
-        documents, texts = catalog.products(ids), catalog.texts(ids)
-        products = []
-        for rank, id in zip(ranks, ids, strict=True):
-            has_score = rank in with_score and id != searched.direct
-            score = scoring.score(texts[id]) if has_score else None
-            products.append(
-                {
-                    "place": places[rank],
-                    "id": id,
-                    "name": documents[id]["name"],
-                    "brand": documents[id].get("brand", ""),
-                    "rank": rank + 1,
-                    "score": score and score.total,
-                    "matches": _by_field(score.matches) if score else {},
-                }
-            )
-        return products
-
-    return shown
+    ids = catalog.lists.ids(ranks)
+    documents, texts = catalog.products(ids), catalog.texts(ids)
+    products = []
+    for rank, id in zip(ranks, ids, strict=True):
+        has_score = rank in with_score and id != searched.direct
+        score = scoring.score(texts[id]) if has_score else None
+        products.append(
+            {
+                "place": ordered.index(rank) + 1,
+                "id": id,
+                "name": documents[id]["name"],
+                "brand": documents[id].get("brand", ""),
+                "rank": rank + 1,
+                "score": score and score.total,
+                "matches": _by_field(score.matches) if score else {},
+            }
+        )
+    return products
 
 
 def _by_field(matches: Iterable[Match]) -> Json:
@@ -127,7 +119,7 @@ def _named(
     catalog: OpenedCatalog,
     searched: Searched,
     ordered: Sequence[int],
-    shown: Shown,
+    shown: Callable[[Sequence[int]], list[Json]],
     id: int,
 ) -> Json:
     """Return what became of a product that was named: it exists, is active, is found,

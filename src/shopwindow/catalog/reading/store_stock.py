@@ -27,11 +27,6 @@ class StoreStock:
     def __init__(self, file: OpenedFile) -> None:
         self._file = file
 
-    @property
-    def stores(self) -> int:
-        """How many stores have a UPC."""
-        return len(self._places)
-
     def availability(
         self, upcs: Sequence[str], locations: Sequence[int]
     ) -> Mapping[tuple[str, int], Status]:
