@@ -47,8 +47,7 @@ class RecordEntry:
     Attributes:
         source: the file.
         value: the record.
-        line: its line in a feed, counted from the first one of its block; None: the
-            file is YAML.
+        line: its line in a feed, as its block counts them; None: the file is YAML.
         text: that line.
         index: its index in a list of a YAML file; None: it is alone in its file, or in
             a feed.
@@ -240,7 +239,7 @@ class RecordPlaces:
     ) -> Place | None:
         """Return where a part of a record stands, or None if it cannot be found.
 
-        With ``on_key`` that is its key. A line of a feed counts as in `RecordEntry`.
+        With ``on_key`` that is its key.
         """
         in_file = entry.pointer_in_file(pointer)
         return yaml.place_at(self._spots(entry), in_file, on_key=on_key)

@@ -10,10 +10,11 @@ records and of problems.
 
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from shopwindow.catalog.feeds import rules
 from shopwindow.catalog.feeds.entries import (
@@ -39,49 +40,89 @@ from shopwindow.content.schemas.lines import (
     LineGroup,
     cause,
 )
-from shopwindow.problems import Pointer, Problem
+from shopwindow.problems import Pointer
 
-TABLE = "CREATE TABLE said (name TEXT, value, block INTEGER, record INTEGER)"
-"""The values of all columns, in the order of the files."""
+TABLES = """
+CREATE TABLE said (name TEXT, value, block INTEGER, record INTEGER);
+CREATE TABLE fault (wrong TEXT, name TEXT, value, block INTEGER, record INTEGER);
+CREATE TABLE ring (collection INTEGER, member INTEGER);
+"""
+"""The values of all columns, in the order of the files; those that are at fault, with
+what is wrong; and the memberships by which collections stand within themselves.
+"""
 
 INDEXES = """
 CREATE INDEX by_value ON said (name, value);
 CREATE INDEX product_of_record ON said (block, record) WHERE name = 'product';
-CREATE TEMP TABLE member AS
+CREATE TABLE member AS
   SELECT product.value AS collection, named.value AS member, named.block, named.record
   FROM said AS named JOIN said AS product INDEXED BY product_of_record
   ON product.block = named.block AND product.record = named.record
   WHERE named.name = 'product_named' AND product.name = 'product';
-CREATE INDEX temp.by_collection ON member (collection);
+CREATE INDEX by_collection ON member (collection);
 """
 """What is made once all values are there: what finds them, and who is in a collection."""
 
 REPEATED = f"""
-SELECT name, value, block, record FROM said AS later
-WHERE name IN ({", ".join(map(repr, rules.UNIQUE))}) AND EXISTS
-  (SELECT 1 FROM said WHERE name = later.name AND value = later.value AND rowid < later.rowid)
-ORDER BY rowid
+INSERT INTO fault SELECT 'repeated', name, value, block, record FROM
+  (SELECT *, first_value(name) OVER (PARTITION BY block, record ORDER BY rowid) AS first FROM
+    (SELECT rowid, * FROM said AS later
+     WHERE name IN ({", ".join(map(repr, rules.UNIQUE))}) AND EXISTS
+       (SELECT 1 FROM said
+        WHERE name = later.name AND value = later.value AND rowid < later.rowid)))
+WHERE name = first ORDER BY rowid
 """
-"""The uses of values that another record has before."""
-
-FIRST = (
-    "SELECT block, record FROM said WHERE name = ? AND value = ? ORDER BY rowid LIMIT 1"
-)
+"""The uses of values that another record has before. A record that repeats one value of
+another repeats others of it as well: only those of its first column count.
+"""
 
 UNKNOWN = """
-SELECT value, block, record FROM said
+INSERT INTO fault SELECT 'unknown', name, value, block, record FROM said
 WHERE name = ? AND value NOT IN (SELECT value FROM said WHERE name = ?) ORDER BY rowid
 """
 """The uses of values that another column lacks."""
+
+INNER = "SELECT collection, member FROM member WHERE member IN (SELECT collection FROM member)"
+"""Collections with those of their members that are collections as well."""
+
+IN_RINGS = """
+INSERT INTO fault SELECT 'in a ring', 'product_named', member, block, record
+FROM member JOIN ring USING (collection, member) ORDER BY block, record;
+CREATE VIEW numbered AS SELECT *, row_number() OVER
+  (PARTITION BY wrong, CASE wrong WHEN 'unknown' THEN '' ELSE name END ORDER BY rowid) AS nth
+  FROM fault;
+"""
+"""The uses by which collections stand within themselves; then all have numbers."""
+
+COUNTED = """
+SELECT name, block, count(*) FROM fault WHERE wrong != 'unknown'
+GROUP BY name, block ORDER BY min(rowid)
+"""
+
+WANTED = f"""
+WITH shown AS (SELECT * FROM numbered
+  WHERE nth <= CASE wrong WHEN 'unknown' THEN :limit ELSE {EXAMPLES} END)
+SELECT block, record, wrong, name, value FROM shown
+UNION SELECT said.block, said.record, wrong, shown.name, shown.value FROM shown JOIN said ON said.rowid =
+  (SELECT min(rowid) FROM said AS first WHERE first.name = shown.name AND first.value = shown.value)
+  WHERE wrong = 'repeated'
+"""
+"""The uses of which places are wanted: the first of each cause, and those that have what
+they repeat.
+"""
+
+UNLISTED = """
+SELECT name, value, block, count(*) FROM numbered WHERE wrong = 'unknown' AND nth > ?
+GROUP BY name, value, block ORDER BY min(nth)
+"""
+
+EXISTING = "SELECT 1 FROM said WHERE name = 'product' AND value = ?"
 
 REFERENCES = {
     rules.PRODUCT_NAMED: (rules.PRODUCT, "product", "id"),
     rules.INVENTORY: (rules.UPC, "product", "UPC"),
 }
 """A column that refers to another → that, and the kind and property that it stands for."""
-
-INNER = "SELECT collection, member FROM member WHERE member IN (SELECT collection FROM member)"
-"""Collections with those of their members that are collections as well."""
 
 Value = int | str
 Record = tuple[int, int]
@@ -97,14 +138,12 @@ Find = Callable[[RecordEntry, str, Pointer], Finding | None]
 
 @dataclass
 class _CheckedBlock:
-    """What is wrong in a block, with places that count from its first line.
+    """What is wrong in a block.
 
-    ``lines`` counts its lines. ``said``: the columns, values and records on which all
-    records must agree.
+    ``said``: the columns, values and records on which all records must agree.
     """
 
     report: FeedReport
-    lines: int
     said: list[tuple[str, Value, int]]
 
 
@@ -121,13 +160,9 @@ class LargeCheck:
         referable: Referable,
         report: FeedReport,
     ) -> None:
-        self.blocks, self.around = blocks, around
+        self.blocks, self.around = list(_numbered(around.folder, blocks)), around
         self.referable, self.report = referable, report
         self.places = RecordPlaces(around.folder)
-        self.lines_before: list[int] = []
-        """For each block that was checked, how many lines its file has before it."""
-        self.lines = 0
-        """Lines of the last of these."""
         self.wanted: dict[Record, set[Use]] = defaultdict(set)
         """The uses of which the places are wanted."""
         self.uses: dict[str, Counter[str]] = defaultdict(Counter)
@@ -139,15 +174,13 @@ class LargeCheck:
         with (
             scratch() as folder,
             room_for(folder),
-            closing(writing(folder / "values", TABLE)) as said,
+            closing(writing(folder / "values", TABLES)) as said,
         ):
             self._read(said)
             said.execute("COMMIT")
             said.executescript(INDEXES)
             self._check_promotions(said)
-            self._note_repeated(said)
-            self._note_unknown(said)
-            self._note_rings(said)
+            self._compare(said)
             self._find_places()
 
     # -- each by itself
@@ -157,7 +190,7 @@ class LargeCheck:
         work = partial(_checked, self.around, self.referable)
         with shared(work, self.blocks, self.around.jobs) as results:
             for number, checked in enumerate(results):
-                self._merge(self.blocks[number], checked)
+                self._merge(checked.report)
                 said.executemany(
                     "INSERT INTO said VALUES (?, ?, ?, ?)",
                     (
@@ -168,26 +201,17 @@ class LargeCheck:
                 if self.around.progress:
                     self.around.progress(number + 1, len(self.blocks))
 
-    def _merge(self, block: FeedBlock, checked: _CheckedBlock) -> None:
-        """Merge the report of the next block, with lines as its file counts them."""
-        before = self.lines_before[-1] + self.lines if self.lines_before else 0
-        if block.start == 0:
-            before = 0
-        self.lines_before.append(before)
-        self.lines = checked.lines
-
-        part = checked.report
+    def _merge(self, part: FeedReport) -> None:
+        """Merge the report of the next block."""
         for problem in part.problems:
             if len(self.report.problems) < self.around.limit:
-                self.report.add([_moved(problem, before)])
+                self.report.add([problem])
             elif problem.absent:
                 self.report.add_unlisted(problem.absent, problem.path)
             else:
                 self.report.more += 1
         for common, group in part.groups.items():
-            problems = [_moved(problem, before) for problem in group.problems]
-            moved = LineGroup(group.lines, problems)
-            self.report.groups.setdefault(common, LineGroup()).add(moved)
+            self.report.groups.setdefault(common, LineGroup()).add(group)
         self.report.more += part.more
         for (absent, path), count in part.unlisted.items():
             self.report.add_unlisted(absent, path, count)
@@ -201,9 +225,7 @@ class LargeCheck:
         if rules.PRODUCT not in self.report.lost:
             named = named_by_promotions(self.around.case, "products")
             missing = {
-                id
-                for id in named
-                if said.execute(FIRST, (rules.PRODUCT, id)).fetchone() is None
+                id for id in named if said.execute(EXISTING, (id,)).fetchone() is None
             }
             self._add_unknown("products", "product", missing)
         categories = self.referable["category"]
@@ -220,55 +242,29 @@ class LargeCheck:
                     finding = rules.unknown((part, index), kind, "id", id, ())
                     self.report.findings.append((promotion, finding))
 
-    def _note_repeated(self, said: sqlite3.Connection) -> None:
-        """Note the values that must occur once, and occur again.
+    def _compare(self, said: sqlite3.Connection) -> None:
+        """Compare the values of all records. Count those at fault, and note the uses of
+        which the places are wanted.
 
-        A record that repeats one value of another repeats others of it as well. Only
-        those of the first column count.
+        A column of which values are lost cannot say what does not exist.
         """
-        last: tuple[int, int, str] | None = None
-        for name, value, block, record in said.execute(REPEATED):
-            if last and last[:2] == (block, record) and last[2] != name:
-                continue
-            last = block, record, name
-            if self._note(("repeated", name, value), (block, record)):
-                (first,) = said.execute(FIRST, (name, value))
-                self.wanted[first].add(("repeated", name, value))
-
-    def _note_unknown(self, said: sqlite3.Connection) -> None:
-        """Note the values that refer to what does not exist.
-
-        A column of which values are lost cannot say what that is.
-        """
-        noted = 0
-        for name, (among, kind, property) in REFERENCES.items():
-            if among in self.report.lost:
-                continue
-            for value, block, record in said.execute(UNKNOWN, (name, among)):
-                noted += 1
-                if noted <= self.around.limit:
-                    self.wanted[block, record].add(("unknown", name, value))
-                    continue
-                path = self.blocks[block].source.path
-                self.report.add_unlisted((kind, property, str(value)), path)
-
-    def _note_rings(self, said: sqlite3.Connection) -> None:
-        """Note the memberships by which a collection stands within itself."""
+        said.execute(REPEATED)
+        for name, (among, *_) in REFERENCES.items():
+            if among not in self.report.lost:
+                said.execute(UNKNOWN, (name, among))
         in_rings = rings(said.execute(INNER))
-        rows = said.execute("SELECT * FROM member ORDER BY block, record")
-        for collection, member, block, record in rows if in_rings else ():
-            if (collection, member) in in_rings:
-                use = "in a ring", rules.PRODUCT_NAMED, member
-                self._note(use, (block, record))
+        said.executemany("INSERT INTO ring VALUES (?, ?)", in_rings)
+        said.executescript(IN_RINGS)
 
-    def _note(self, use: Use, record: Record) -> bool:
-        """Count a use at fault. Return whether its place is wanted."""
-        uses = self.uses[use[1]]
-        uses[self.blocks[record[0]].source.path] += 1
-        if uses.total() > EXAMPLES:
-            return False
-        self.wanted[record].add(use)
-        return True
+        for name, block, count in said.execute(COUNTED):
+            self.uses[name][self.blocks[block].source.path] += count
+        limit = self.around.limit
+        for block, record, *use in said.execute(WANTED, {"limit": limit}):
+            self.wanted[block, record].add(tuple(use))
+        for name, value, block, count in said.execute(UNLISTED, (limit,)):
+            _, kind, property = REFERENCES[name]
+            path = self.blocks[block].source.path
+            self.report.add_unlisted((kind, property, str(value)), path, count)
 
     # -- where it stands
 
@@ -298,7 +294,7 @@ class LargeCheck:
 
         What cannot be read was reported the first time.
         """
-        block, lines_before = self.blocks[number], self.lines_before[number]
+        block = self.blocks[number]
         lines = (
             line
             for line in FeedLines(self.around.folder, block)
@@ -307,8 +303,6 @@ class LargeCheck:
         faults = LineFaults(self.around.schemas)
         for entry in entries_of(block, self.around, FeedReport(), lines, faults):
             wanted = self.wanted.get((number, _number(entry)), ())
-            if entry.line is not None:
-                entry = replace(entry, line=entry.line + lines_before)
             kind = entry.source.kind.name
             for name, value, pointer in rules.values(kind, entry.value, entry.sound):
                 for wrong, find in self._ways.items():
@@ -368,7 +362,7 @@ def _checked(
             for name, value, _ in rules.values(kind, entry.value, entry.sound)
         ]
         listed_left -= len(report.problems)
-        yield _CheckedBlock(report, lines.count, said)
+        yield _CheckedBlock(report, said)
 
 
 def _number(entry: RecordEntry) -> int:
@@ -376,10 +370,17 @@ def _number(entry: RecordEntry) -> int:
     return (entry.index or 0) if entry.line is None else entry.line
 
 
-def _moved(problem: Problem, lines: int) -> Problem:
-    """Return a problem so many lines further down."""
-    place = problem.place
-    if place is None or lines == 0:
-        return problem
-    moved = place._replace(line=place.line + lines, end_line=place.end_line + lines)
-    return replace(problem, place=moved)
+def _numbered(folder: Path, blocks: Iterable[FeedBlock]) -> Iterator[FeedBlock]:
+    """Yield blocks, each with how many lines of its feed begin before it."""
+    lines = 0
+    for block in blocks:
+        lines = lines if block.start else 0
+        yield replace(block, lines_before=lines)
+        if not block.end:
+            continue
+        # A line begins where the block does, or behind a line end in it.
+        first = max(0, block.start - 1)
+        with suppress(OSError), open(folder / block.source.path, "rb") as file:
+            file.seek(first)
+            data = file.read(block.end - 1 - first)
+            lines += data.count(b"\n") + (block.start == 0)

@@ -72,7 +72,8 @@ class FeedBlock:
 
     Of a plain feed it is the lines that begin at the byte ``start`` or later, and
     before ``end``; of a compressed feed every ``stripes``-th run of lines, from the run
-    ``stripe`` on; of a YAML file all of it.
+    ``stripe`` on; of a YAML file all of it. ``lines_before``: those of a plain feed that
+    begin before it, where numbers of lines count from the first one of the feed.
     """
 
     source: Source
@@ -80,6 +81,7 @@ class FeedBlock:
     end: int = 0
     stripe: int = 0
     stripes: int = 1
+    lines_before: int = 0
 
 
 def blocks(sources: Sequence[Source]) -> list[FeedBlock]:
@@ -106,12 +108,13 @@ class FeedLines:
     """The lines of a block that are not empty, each with its number.
 
     A line that cannot be read comes as a Malformed. Numbers count from 1, in a plain
-    feed from the block's first line. ``count``: how many lines there were.
+    feed from the block's first line, or as its ``lines_before`` says. ``count``: the
+    number of the last line.
     """
 
     def __init__(self, folder: Path, block: FeedBlock) -> None:
         self.path, self.block = folder / block.source.path, block
-        self.count = 0
+        self.count = block.lines_before
         self._empty = 0
 
     @property
@@ -164,7 +167,7 @@ class FeedLines:
         while position < end and (line := stream.readline(MAX_LINE + 1)):
             position += len(line)
             number = self.count = self.count + 1
-            mine = stripes == 1 or number // LINES_A_RUN % stripes == stripe
+            mine = number // LINES_A_RUN % stripes == stripe
             if len(line) > MAX_LINE:
                 if line[-1] != 10:
                     position += _rest(stream, end - position)
