@@ -35,7 +35,7 @@ def categories(documents: Iterable[Json]) -> dict[int, Category]:
     by_id = {}
     for id, document in flat.items():
         line = [id]
-        while (parent := parents[line[-1]]) is not None and parent not in line:
+        while (parent := parents[line[-1]]) is not None:
             line.append(parent)
         computed = {
             "parent": parents[id],

@@ -20,7 +20,6 @@ from shopwindow.catalog.feeds import rules
 from shopwindow.catalog.feeds.entries import (
     RecordEntry,
     RecordPlaces,
-    entries_of,
     repeated,
 )
 from shopwindow.catalog.feeds.record_check import RecordCheck
@@ -36,7 +35,6 @@ from shopwindow.content.reading.yaml import at
 from shopwindow.content.schemas.lines import (
     EXAMPLES,
     LineCause,
-    LineFaults,
     LineGroup,
     cause,
 )
@@ -300,8 +298,8 @@ class LargeCheck:
             for line in FeedLines(self.around.folder, block)
             if (number, line[0]) in self.wanted
         )
-        faults = LineFaults(self.around.schemas)
-        for entry in entries_of(block, self.around, FeedReport(), lines, faults):
+        check = RecordCheck(self.around, {})
+        for entry in check.entries(block, lines, FeedReport(), limit=0):
             wanted = self.wanted.get((number, _number(entry)), ())
             kind = entry.source.kind.name
             for name, value, pointer in rules.values(kind, entry.value, entry.sound):

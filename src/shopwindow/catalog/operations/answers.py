@@ -89,8 +89,8 @@ def envelope(content: Content, perpage: int, page: int, total: int) -> dict[str,
 
 def elements(content: Content, ids: Sequence[int], images: Images) -> list[Json]:
     """Return the elements of products in the order of ``ids``."""
-    around, products = surroundings(content), of(content).products(ids)
-    return [element(products[id], around, images) for id in ids if id in products]
+    around, products = surroundings(content, images), of(content).products(ids)
+    return [element(products[id], around) for id in ids if id in products]
 
 
 # -- parameters ------------------------------------------------------------------------
@@ -121,6 +121,12 @@ SWATCH_IMAGE_WIDTH = Parameter(
     Count(MAX_WIDTH),
     "Width of swatches, in pixels.",
     default=DEFAULT_IMAGES.swatch_width,
+)
+IMAGES_WANTED = (
+    IMAGE_WIDTH,
+    IMAGE_QUALITY,
+    UPC_IMAGE_WIDTH,
+    SWATCH_IMAGE_WIDTH,
 )
 PRICE_RANGES = Parameter(
     "PRICE",

@@ -13,7 +13,6 @@ from shopwindow.catalog.operations.details import (
 from shopwindow.catalog.operations.parts_v3 import ORDER, PARTS_BY_WORD
 from shopwindow.catalog.operations.reviews import reviews_v3
 from shopwindow.catalog.operations.surroundings import (
-    Images,
     Surroundings,
     surroundings,
 )
@@ -51,8 +50,8 @@ DEFAULT_SHOWN = tuple(
 
 def _version_3(content: Content, call: Call, ids: Sequence[int]) -> ProductsById:
     """Return what version 3 shows of those products that exist."""
-    words, image_sizes = call["show"] or DEFAULT_SHOWN, images(call)
-    documents, around = of(content).products(ids), surroundings(content)
+    words, around = call["show"] or DEFAULT_SHOWN, surroundings(content, images(call))
+    documents = of(content).products(ids)
     products: dict[int, Json] = {}
     for id in ids:
         if id not in documents:
@@ -60,19 +59,17 @@ def _version_3(content: Content, call: Call, ids: Sequence[int]) -> ProductsById
         document = documents[id]
         if "promotion" in words:
             document = with_promotions(content, document)
-        products[id] = _with_parts(document, words, around, image_sizes)
+        products[id] = _with_parts(document, words, around)
         if "review" in words:
             products[id] |= reviews_v3(content, id, call["numOfReviews"])
     return products
 
 
-def _with_parts(
-    product: Json, words: Iterable[str], around: Surroundings, image_sizes: Images
-) -> Json:
+def _with_parts(product: Json, words: Iterable[str], around: Surroundings) -> Json:
     """Return the id of a product and the parts that some words of `show` stand for."""
     wanted = {part for word in words for part in PARTS_BY_WORD[word]}
     shown: dict[str, Json] = {"id": product["id"]}
     for part in ORDER:
         if part in wanted:
-            shown.update(part(product, around, image_sizes))
+            shown.update(part(product, around))
     return shown

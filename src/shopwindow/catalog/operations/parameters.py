@@ -193,11 +193,9 @@ class Phrase(Text):
 MAX_QUALITY = 100
 """Percent. Clients send more, such as 180; URLs of images have no more than this."""
 
-_WRITTEN_QUALITY = re.compile(r"\s*+0*+([0-9]*+)(?:\.([0-9]*+))?\s*+", re.ASCII)
-"""A number, with zeros and spaces that mean nothing.
-
-No part gives anything back (`*+`), since the zeros, and the spaces, can be divided
-between two parts in as many ways as there are of them.
+_NUMBER = re.compile(r"\s*+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)\s*+", re.ASCII)
+"""No part gives anything back (`*+`), since digits can be divided between two parts in as
+many ways as there are of them.
 """
 
 
@@ -209,13 +207,10 @@ class Quality(ParameterKind):
     """
 
     def parse(self, text: str) -> int:
-        match = _WRITTEN_QUALITY.fullmatch(text)
-        whole, fraction = match.groups(default="") if match else ("", "")
-        if not whole and not fraction.strip("0"):
+        number = float(text) if _NUMBER.fullmatch(text) else 0.0
+        if number == 0:
             raise refused("must be a number above 0", text)
-        is_large = len(whole) > len(str(MAX_QUALITY))
-        number = MAX_QUALITY if is_large else int(whole or "0")
-        return max(1, min(MAX_QUALITY, number))
+        return max(1, int(min(MAX_QUALITY, number)))
 
     def schema(self) -> Schema:
         return {"type": "integer", "minimum": 1}

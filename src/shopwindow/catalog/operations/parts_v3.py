@@ -11,7 +11,6 @@ from decimal import Decimal
 from shopwindow.catalog.feeds.rules import ends
 from shopwindow.catalog.operations.parts_v4 import promotions4, rebates4, upcs4
 from shopwindow.catalog.operations.surroundings import (
-    Images,
     Surroundings,
     image_url,
     live_promotions,
@@ -27,15 +26,11 @@ TICKET = "Ticket"
 # -- the product element: search, browse and product detail v3 -------------------------
 
 
-def element(product: Json, around: Surroundings, images: Images) -> Json:
+def element(product: Json, around: Surroundings) -> Json:
     """Return the element of a product: what every list of version 3 shows of it."""
     return {
         "id": product["id"],
-        **{
-            key: value
-            for part in _ELEMENT
-            for key, value in part(product, around, images)
-        },
+        **{key: value for part in _ELEMENT for key, value in part(product, around)},
     }
 
 
@@ -43,7 +38,7 @@ Members = Iterable[tuple[str, Json]]
 """(key, value) pairs of a response, in order; what has no value is not among them."""
 
 
-def v3_summary(product: Json, around: Surroundings, images: Images) -> Members:
+def v3_summary(product: Json, around: Surroundings) -> Members:
     summary = {
         "name": product["name"],
         "producttype": product["typeName"],
@@ -61,21 +56,19 @@ def v3_summary(product: Json, around: Surroundings, images: Images) -> Members:
     yield "summary", summary
 
 
-def v3_detailed_summary(product: Json, around: Surroundings, images: Images) -> Members:
+def v3_detailed_summary(product: Json, around: Surroundings) -> Members:
     """Yield the summary of product detail, which says more than that of a list."""
-    for key, summary in v3_summary(product, around, images):
+    for key, summary in v3_summary(product, around):
         yield key, {**summary, "description": product["description"]}
 
 
-def v3_image(product: Json, around: Surroundings, images: Images) -> Members:
+def v3_image(product: Json, around: Surroundings) -> Members:
     """Yield the primary image, the additional ones, and one of each color."""
-    colors = product.get("colors", ())
+    colors, width = product.get("colors", ()), around.images.width
     rendered = [
         {
             "imagetype": "PRIMARY_IMAGE",
-            "imageurl": image_url(
-                product["images"]["primary"], images.width, images, around
-            ),
+            "imageurl": image_url(product["images"]["primary"], width, around),
             "imagename": product["images"]["primary"],
             "colorized": bool(colors),
             "sequenceNumber": 0,
@@ -85,22 +78,18 @@ def v3_image(product: Json, around: Surroundings, images: Images) -> Members:
         }
     ]
     for number, name in enumerate(product["images"].get("additional", ()), 1):
-        rendered.append(
-            _image("ADDITIONAL_IMAGE", name, number, images.width, images, around)
-        )
+        rendered.append(_image("ADDITIONAL_IMAGE", name, number, width, around))
     for number, color in enumerate(colors):
-        rendered.append(_colorway(color, number, product, images, around))
+        rendered.append(_colorway(color, number, product, around))
     yield "image", rendered
 
 
-def _colorway(
-    color: Json, number: int, product: Json, images: Images, around: Surroundings
-) -> Json:
+def _colorway(color: Json, number: int, product: Json, around: Surroundings) -> Json:
     """Return a color's images; one that has none of its own has the product's."""
     primary = color.get("image", product["images"]["primary"])
-    width, swatch = images.upc_width, color.get("swatch")
+    width, swatch = around.images.upc_width, color.get("swatch")
     additional = [
-        _image("UPC_ADDITIONAL_IMAGE", name, position, width, images, around)
+        _image("UPC_ADDITIONAL_IMAGE", name, position, width, around)
         for position, name in enumerate(color.get("additional", ()), 1)
     ]
     return {
@@ -109,24 +98,20 @@ def _colorway(
         "id": color["id"],
         "colornormal": color["normal"],
         "color": color["name"],
-        "upcprimaryimage": _image(
-            "UPC_PRIMARY_IMAGE", primary, 0, width, images, around
-        ),
+        "upcprimaryimage": _image("UPC_PRIMARY_IMAGE", primary, 0, width, around),
         **({"upcadditionalimage": additional} if additional else {}),
         "swatchsequencenumber": number,
         "swapoutsequencenumber": number,
         "swatchimage": _image(
-            "SWATCH", swatch, number, images.swatch_width, images, around
+            "SWATCH", swatch, number, around.images.swatch_width, around
         )
         if swatch
         else {},
     }
 
 
-def _image(
-    kind: str, name: str, number: int, width: int, images: Images, around: Surroundings
-) -> Json:
-    url = image_url(name, width, images, around)
+def _image(kind: str, name: str, number: int, width: int, around: Surroundings) -> Json:
+    url = image_url(name, width, around)
     return {
         "imagetype": kind,
         "imageurl": url,
@@ -135,7 +120,7 @@ def _image(
     }
 
 
-def v3_price(product: Json, around: Surroundings, images: Images) -> Members:
+def v3_price(product: Json, around: Surroundings) -> Members:
     """Yield what the product costs. `sale` is there exactly if it is on sale
     (interface W2.1).
     """
@@ -204,11 +189,11 @@ def _final(final: Json, around: Surroundings) -> Json:
     return rendered | ({"promotions": promotions} if promotions else {})
 
 
-def v3_category(product: Json, around: Surroundings, images: Images) -> Members:
+def v3_category(product: Json, around: Surroundings) -> Members:
     yield "category", [{"id": product["categories"][0], "type": "homecategory"}]
 
 
-def v3_badges(product: Json, around: Surroundings, images: Images) -> Members:
+def v3_badges(product: Json, around: Surroundings) -> Members:
     """Yield badges; those of promotions only if the promotion is live."""
     live = [
         badge
@@ -229,13 +214,13 @@ def v3_badges(product: Json, around: Surroundings, images: Images) -> Members:
 
 
 _BADGE = ("badge", "selectColor", "promotionId")
-Piece = Callable[[Json, Surroundings, Images], Members]
+Piece = Callable[[Json, Surroundings], Members]
 _ELEMENT: tuple[Piece, ...] = (v3_summary, v3_image, v3_price, v3_category, v3_badges)
 
 # -- what product detail v3 has beside the element -------------------------------------
 
 
-def v3_attribute(product: Json, around: Surroundings, images: Images) -> Members:
+def v3_attribute(product: Json, around: Surroundings) -> Members:
     if attributes := product.get("attributes"):
         yield (
             "attribute",
@@ -243,7 +228,7 @@ def v3_attribute(product: Json, around: Surroundings, images: Images) -> Members
         )
 
 
-def v3_availability(product: Json, around: Surroundings, images: Images) -> Members:
+def v3_availability(product: Json, around: Surroundings) -> Members:
     yield (
         "availability",
         {
@@ -253,17 +238,17 @@ def v3_availability(product: Json, around: Surroundings, images: Images) -> Memb
     )
 
 
-def v3_upc(product: Json, around: Surroundings, images: Images) -> Members:
+def v3_upc(product: Json, around: Surroundings) -> Members:
     if upcs := upcs4(product):
         yield "upc", lowered(upcs)
 
 
-def v3_rebate(product: Json, around: Surroundings, images: Images) -> Members:
+def v3_rebate(product: Json, around: Surroundings) -> Members:
     if rebates := rebates4(product):
         yield "rebate", lowered({"rebates": rebates})
 
 
-def v3_promotion(product: Json, around: Surroundings, images: Images) -> Members:
+def v3_promotion(product: Json, around: Surroundings) -> Members:
     if promotions := promotions4(product, around):
         yield "promotion", lowered(promotions)
 

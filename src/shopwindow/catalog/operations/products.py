@@ -6,8 +6,7 @@ Source of the shapes: interface 4.9, W2.7, W2.8, W2.9.
 from collections.abc import Iterable, Sequence
 
 from shopwindow.catalog.operations.answers import (
-    IMAGE_QUALITY,
-    IMAGE_WIDTH,
+    IMAGES_WANTED,
     MAX_CATEGORIES,
     PRODUCT_IDS,
     SWATCH_IMAGE_WIDTH,
@@ -129,10 +128,7 @@ OPERATIONS = (
         (
             PRODUCT_IDS,
             _SHOW,
-            IMAGE_WIDTH,
-            IMAGE_QUALITY,
-            UPC_IMAGE_WIDTH,
-            SWATCH_IMAGE_WIDTH,
+            *IMAGES_WANTED,
             _NUMBER_OF_REVIEWS,
             CALLBACK,
         ),

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from shopwindow.catalog.operations.answers import PRODUCT_IDS, nothing, of
 from shopwindow.catalog.operations.parts_v4 import price4
 from shopwindow.catalog.operations.surroundings import (
-    DEFAULT_IMAGES,
     Surroundings,
     image_url,
     product_url,
@@ -67,7 +66,7 @@ def _recommended(product: Json, around: Surroundings) -> Json:
         "productid": product["id"],
         "name": product["name"],
         "primaryimage": image_url(
-            product["images"]["primary"], DEFAULT_IMAGES.width, DEFAULT_IMAGES, around
+            product["images"]["primary"], around.images.width, around
         ),
         "reviewrating": product["rating"] if product["reviewCount"] else 0,
         "reviewsnumber": product["reviewCount"],

@@ -32,16 +32,18 @@ class Surroundings:
     """What a product's responses depend on beside its document.
 
     The URLs are of site.yaml's `catalog`; ``promotion`` returns a live one by its id, or
-    None; ``max_quantity`` is how many of one item a bag may hold.
+    None; ``max_quantity`` is how many of one item a bag may hold; ``images`` are those
+    that the request wants.
     """
 
     image_url: str
     product_url: str
     promotion: Callable[[int], Json | None]
     max_quantity: int = MAX_QUANTITY
+    images: Images = DEFAULT_IMAGES
 
 
-def surroundings(content: Content) -> Surroundings:
+def surroundings(content: Content, images: Images = DEFAULT_IMAGES) -> Surroundings:
     """Return the surroundings of a release's products."""
     settings = content.setting("catalog") or {}
     return Surroundings(
@@ -49,12 +51,14 @@ def surroundings(content: Content) -> Surroundings:
         settings.get("product_url", ""),
         partial(content.document, "promotion", "promoId"),
         most_of_one(content),
+        images,
     )
 
 
-def image_url(name: str, width: int, images: Images, around: Surroundings) -> str:
+def image_url(name: str, width: int, around: Surroundings) -> str:
     """Return the URL of an image in some width."""
-    quality = "" if images.quality is None else f"&qlt={images.quality}"
+    percent = around.images.quality
+    quality = "" if percent is None else f"&qlt={percent}"
     return f"{around.image_url}/{name}?wid={width}{quality}"
 
 

@@ -352,17 +352,13 @@ class OpenedCatalog:
             "SELECT one, two, three, four, five FROM rating WHERE product = ?",
             (product,),
         )
-        if not rows:
-            return Reviews(0.0, 0, NO_STARS, ())
-        (counts,) = rows
+        stars: Stars = rows[0] if rows else NO_STARS
         shown = self.file.rows(
             "SELECT document FROM review WHERE product = ?"
             " ORDER BY date DESC, id LIMIT ? OFFSET ?",
             (product, number, (page - 1) * number),
         )
         reviews = tuple([orjson.loads(data) for (data,) in shown])
-        one, two, three, four, five = counts
-        stars = one, two, three, four, five
         return Reviews(average(stars), sum(stars), stars, reviews)
 
     def recommended(self, product: int, number: int) -> Sequence[int]:
