@@ -32,9 +32,9 @@ import orjson
 
 from benchmarks import catalog_again
 from benchmarks.measure import Run, watched
-from shopwindow.catalog.index.indexing import complete
 from shopwindow.catalog.index.known_lines import CheckedLines
 from shopwindow.catalog.index.lines import Feeds
+from shopwindow.catalog.index.sums import complete
 from shopwindow.catalog.index.taking import take
 from shopwindow.catalog.kinds import INVENTORY, PRODUCT, REVIEW
 from shopwindow.catalog.protocol import ProductQuery

@@ -17,8 +17,8 @@ from harness.program import PHONE
 from shopwindow.catalog.catalog_index import CATALOG
 from shopwindow.catalog.feeds.rows import LIMITED_QUANTITY
 from shopwindow.catalog.feeds.rules import check_digit
-from shopwindow.catalog.index.indexing import complete
 from shopwindow.catalog.index.lines import Feeds, Line
+from shopwindow.catalog.index.sums import complete
 from shopwindow.catalog.index.taking import take
 from shopwindow.catalog.protocol import SORTS, Catalog, Facet, Page, ProductQuery, Reviews
 from shopwindow.catalog.reading.explaining import explain

@@ -68,7 +68,7 @@ class CatalogIndex:
 
         Raises OSError if the disk does not take the file.
         """
-        from shopwindow.catalog.index.indexing import complete
+        from shopwindow.catalog.index.sums import complete
 
         settings = content.setting("catalog") or {}
         with room_for(path):

@@ -90,12 +90,10 @@ class RecordCheck:
 
         absences = self._faults.absent
         for absent in {finding.absent for finding in findings if finding.absent}:
-            is_new = absent not in absences
-            if is_new and len(absences) >= limit:
-                report.add_unlisted(absent, path)
-                continue
-            absences[absent] += 1
-            if absences[absent] > EXAMPLES or len(report.problems) >= limit:
+            if absent in absences or len(absences) < limit:
+                absences[absent] += 1
+            is_example = 0 < absences[absent] <= EXAMPLES
+            if not is_example or len(report.problems) >= limit:
                 report.add_unlisted(absent, path)
                 continue
             own = [finding for finding in findings if finding.absent == absent]

@@ -55,31 +55,93 @@ PREPOSITIONS = PURPOSES.union(("in", "of", "from", "by", "on"))
 is certain: a lantern for camping is a lantern, but a set of knives may be knives.
 """
 
+_FORMS = """\
+knife: knives
+wife: wives
+life: lives
+wolf: wolves
+calf: calves
+half: halves
+elf: elves
+shelf: shelves
+bookshelf: bookshelves
+self: selves
+leaf: leaves
+loaf: loaves
+thief: thieves
+sheaf: sheaves
+scarf: scarves
+hoof: hooves
+dwarf: dwarves
+wharf: wharves
+handkerchief: handkerchieves
+kerchief: kerchieves
+foot: feet
+goose: geese
+tooth: teeth
+mouse: mice
+louse: lice
+ox: oxen
+person: people persons
+penny: pence
+cactus: cacti
+fungus: fungi
+octopus: octopi
+nucleus: nuclei
+radius: radii
+alumnus: alumni
+stimulus: stimuli
+syllabus: syllabi
+focus: foci
+bacterium: bacteria
+appendix: appendices
+index: indices
+matrix: matrices
+vertex: vertices
+axe: axes
+analysis: analyses
+oasis: oases
+crisis: crises
+potato: potatoes
+tomato: tomatoes
+hero: heroes
+echo: echoes
+mango: mangoes
+volcano: volcanoes
+torpedo: torpedoes
+lens: lenses
+canvas: canvases
+gas: gases
+atlas: atlases
+bus: buses
+pajama: pyjamas pyjama
+jewelry: jewellery jewelery
+gray: grey
+color: colour colours
+aluminum: aluminium
+donut: doughnut doughnuts
+whiskey: whisky whiskies
+yogurt: yoghurt
+tire: tyre tyres
+mustache: moustache
+cozy: cosy
+man: men mens male males gents gentleman gentlemen mans
+woman: women womens female females ladies lady ladys womans
+boy: boys
+girl: girls
+child: children childrens childs kids kid
+baby: babies
+toddler: toddlers
+tee: tees
+television: tv tvs telly
+"""
 IRREGULAR = {
-    "knives": "knife", "wives": "wife", "lives": "life", "wolves": "wolf", "calves": "calf", "halves": "half",
-    "elves": "elf", "shelves": "shelf", "bookshelves": "bookshelf", "selves": "self", "leaves": "leaf",
-    "loaves": "loaf", "thieves": "thief", "sheaves": "sheaf", "scarves": "scarf", "hooves": "hoof",
-    "dwarves": "dwarf", "wharves": "wharf", "handkerchieves": "handkerchief", "kerchieves": "kerchief",
-    "feet": "foot", "geese": "goose", "teeth": "tooth", "mice": "mouse", "lice": "louse",
-    "oxen": "ox", "people": "person", "persons": "person", "pence": "penny", "cacti": "cactus", "fungi": "fungus",
-    "octopi": "octopus", "nuclei": "nucleus", "radii": "radius", "alumni": "alumnus", "stimuli": "stimulus",
-    "syllabi": "syllabus", "foci": "focus", "bacteria": "bacterium", "appendices": "appendix", "indices": "index",
-    "matrices": "matrix", "vertices": "vertex", "axes": "axe", "analyses": "analysis", "oases": "oasis",
-    "crises": "crisis", "potatoes": "potato", "tomatoes": "tomato", "heroes": "hero", "echoes": "echo",
-    "mangoes": "mango", "volcanoes": "volcano", "torpedoes": "torpedo", "lenses": "lens", "canvases": "canvas",
-    "gases": "gas", "atlases": "atlas", "buses": "bus", "pyjamas": "pajama", "pyjama": "pajama",
-    "jewellery": "jewelry", "jewelery": "jewelry", "grey": "gray", "colour": "color", "colours": "color",
-    "aluminium": "aluminum", "doughnut": "donut", "doughnuts": "donut", "whisky": "whiskey", "whiskies": "whiskey",
-    "yoghurt": "yogurt", "tyre": "tire", "tyres": "tire", "moustache": "mustache", "cosy": "cozy",
-    "men": "man", "mens": "man", "male": "man", "males": "man", "gents": "man", "gentleman": "man",
-    "gentlemen": "man", "women": "woman", "womens": "woman", "female": "woman", "females": "woman",
-    "ladies": "woman", "lady": "woman", "ladys": "woman", "womans": "woman", "mans": "man",
-    "boys": "boy", "girls": "girl", "children": "child", "childrens": "child", "childs": "child", "kids": "child",
-    "kid": "child", "babies": "baby", "toddlers": "toddler", "tees": "tee", "tv": "television",
-    "tvs": "television", "telly": "television",
-}  # fmt: skip
+    form: word
+    for word, forms in (line.split(": ") for line in _FORMS.splitlines())
+    for form in forms.split()
+}
 """Plurals that follow no rule, second spellings of a word, and the many words for the
-people that a product is made for.
+people that a product is made for: each with the word that it counts as.
 """
 
 _WHOLE = (

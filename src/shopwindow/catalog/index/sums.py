@@ -1,5 +1,6 @@
 """What follows from many lines: ratings, ranks, columns, facets and categories.
 
+A file with the rows of all lines (`taking`) becomes a catalog where it is (`complete`).
 Every build computes all of it again, from one narrow row a product: numpy orders and
 counts 100,000 products in a second. A product's rank is its place among the active
 ones: best sellers first, then by id. A column has one number for each rank.
@@ -9,7 +10,9 @@ import sqlite3
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import count as counting
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,10 @@ import orjson
 
 from shopwindow.catalog.feeds.rows import BASIC
 from shopwindow.catalog.feeds.tree import Category
+from shopwindow.catalog.feeds.words import indexed
+from shopwindow.catalog.index.covered import rows_digest
+from shopwindow.catalog.index.file import INDEX_FORMAT, writing
+from shopwindow.content.reading.yaml import Json
 
 TABLES = """
 CREATE TABLE category (id INTEGER PRIMARY KEY, document BLOB, words TEXT, products BLOB);
@@ -81,7 +88,7 @@ def write_ratings(out: sqlite3.Connection) -> None:
 
 
 def write_categories(out: sqlite3.Connection, tree: Mapping[int, Category]) -> None:
-    """Write all categories; `write` adds the products that each holds."""
+    """Write all categories; `complete` adds the products that each holds."""
     out.execute("DELETE FROM category")
     out.executemany(
         "INSERT INTO category VALUES (?, ?, ?, NULL)",
@@ -92,7 +99,56 @@ def write_categories(out: sqlite3.Connection, tree: Mapping[int, Category]) -> N
     )
 
 
-def write(out: sqlite3.Connection, tree: Mapping[int, Category]) -> dict[str, Any]:
+def write_meta(out: sqlite3.Connection, meta: Mapping[str, Any]) -> None:
+    """Write what stands once in a catalog."""
+    out.executemany("REPLACE INTO meta VALUES (?, ?)", sorted(meta.items()))
+
+
+def complete(
+    path: Path,
+    tree: Mapping[int, Category],
+    brands: Iterable[Json],
+    synonyms: Iterable[Sequence[str]],
+    stores: Sequence[int],
+    brand_url: str | None,
+) -> str:
+    """Make a catalog of a file with the rows of all lines.
+
+    Args:
+        path: of the file.
+        tree: all categories by id, in their order.
+        brands, synonyms: the documents of these kinds.
+        stores: all stores in the order of their places in the stock of a UPC.
+        brand_url: where pages of brands are.
+
+    Returns the digest of the rows that a release id covers.
+    """
+    with closing(writing(path, "")) as out:
+        stored: Mapping[str, Any] = dict(out.execute("SELECT name, value FROM meta"))
+        meta = _write(out, tree)
+        _write_brands(out, brands)
+        meta |= {
+            "format": INDEX_FORMAT,
+            "locations": orjson.dumps(stores),
+            "synonyms": orjson.dumps(
+                [[" ".join(indexed(text)) for text in group] for group in synonyms]
+            ),
+            "brand_url": brand_url,
+        }
+        write_meta(out, meta)
+        kinds = orjson.loads(stored["kinds"])
+        digest = rows_digest(out, {kind: parts[-1] for kind, parts in kinds.items()})
+        out.execute("COMMIT")
+    return digest
+
+
+def _write_brands(out: sqlite3.Connection, brands: Iterable[Json]) -> None:
+    rows = ((brand["name"], brand["id"], brand["url"]) for brand in brands)
+    out.execute("DELETE FROM brand")
+    out.executemany("INSERT INTO brand VALUES (?, ?, ?)", sorted(rows))
+
+
+def _write(out: sqlite3.Connection, tree: Mapping[int, Category]) -> dict[str, Any]:
     """Write what follows from the rows of all lines, and from ratings.
 
     Args:

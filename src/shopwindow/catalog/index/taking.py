@@ -127,7 +127,7 @@ class _Pass:
         for kind in changed:
             stored[kind] = [*now[kind], kind_digest(self.out, kind)]
         self.meta["kinds"] = orjson.dumps(stored)
-        write_meta(self.out, self.meta)
+        sums.write_meta(self.out, self.meta)
 
     def _samples(self, of_products: Sequence[Any]) -> Iterator[bytes]:
         """Yield the products that a dictionary is trained on: the first of each part."""
@@ -191,11 +191,6 @@ class _Pass:
         self.parts_done += count
         if self.progress and count:
             self.progress(self.parts_done, self.all_parts)
-
-
-def write_meta(out: sqlite3.Connection, meta: Mapping[str, Any]) -> None:
-    """Write what stands once in a catalog."""
-    out.executemany("REPLACE INTO meta VALUES (?, ?)", sorted(meta.items()))
 
 
 # -- which lines are known -------------------------------------------------------------
