@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shopwindow.content.reading.yaml import Json
-from shopwindow.retail.articles import Status
+from shopwindow.retail.articles import Articles
 
 Range = tuple[float | None, float | None]
 """The lowest and the highest price in dollars, both included; None where there is no
@@ -112,8 +112,9 @@ class Reviews:
     reviews: tuple[Json, ...]
 
 
-class Catalog(Protocol):
-    """The catalog of one release.
+class Catalog(Articles, Protocol):
+    """The catalog of one release: what other families ask of it, and what its own views
+    ask.
 
     Ids and UPCs may come in any order. What does not exist is left out of the result.
     Documents are as editors write them, with computed members beside.
@@ -129,19 +130,8 @@ class Catalog(Protocol):
     the attribute Heel_height is the facet HEEL_HEIGHT.
     """
 
-    def product(self, id: int) -> Json | None:
-        """Return a product, active or not; or None."""
-
     def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
         """Return products by id, active or not."""
-
-    def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
-        """Return product ids by UPC."""
-
-    def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
-        """Return (product, its UPC entry) by the entry's sku, the upcId of a bag; or
-        None.
-        """
 
     def product_ids(
         self,
@@ -208,11 +198,4 @@ class Catalog(Protocol):
 
         First come the recommendations that editors gave, then products of the same home
         category and brand.
-        """
-
-    def availability(
-        self, upcs: Sequence[str], locations: Sequence[int]
-    ) -> Mapping[tuple[str, int], Status]:
-        """Return what stores have, by (UPC, location). A pair that is left out is
-        UNAVAILABLE.
         """

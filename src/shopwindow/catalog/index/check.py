@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 import orjson
@@ -35,9 +35,6 @@ from shopwindow.problems import nearest
 
 SMALL = ("category", "brand", "synonym")
 """Kinds with so few records that all of them are in memory at once."""
-
-READ_AT_ONCE = 1 << 20
-"""Bytes that are read from a file at a time."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +78,7 @@ def digests_of(
             digest.update(source.unsaved)
             continue
         with open(folder / source.path, "rb") as file:
-            while data := file.read(READ_AT_ONCE):
-                digest.update(data)
+            digest.update(file_digest(file, "sha256").digest())
     return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
