@@ -282,9 +282,7 @@ def build(folder: Path, out: Path, jobs: int | None) -> None:
     stores = range(1, STORES + 1)
     feeds = Feeds(parts, reader, of_categories, stores)
     take(out, feeds, jobs=jobs)
-    complete(
-        out, feeds.tree, (), (), feeds.numbered_stores(), SITE["catalog"]["brand_url"]
-    )
+    complete(out, feeds, SITE["catalog"]["brand_url"])
 
 
 # -- building --------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from harness.content import (
 )
 from harness.program import Checked, Schemas, shopwindow
 from shopwindow.catalog.feeds import rules as catalog_rules
-from shopwindow.catalog.index.check import CheckedCatalog
+from shopwindow.catalog.index.known_lines import KnownLines
 from shopwindow.catalog.operations import categories
 from shopwindow.content.check import records
 from shopwindow.problems import Problem
@@ -114,22 +114,20 @@ def checked(folder: Path, schemas: Schemas, **options: Any) -> Checked:
     return check(folder, chosen, known.interface, **options)
 
 
-def catalog(folder: Path, schemas: Schemas, **options: Any) -> CheckedCatalog:
+def catalog(folder: Path, schemas: Schemas, **options: Any) -> KnownLines:
     """The catalog of a content folder without fault."""
     done = checked(folder, schemas, **options)
     assert done.documents is not None, done.problems
     made = done.documents.feeds.get("catalog")
-    assert isinstance(made, CheckedCatalog)
+    assert isinstance(made, KnownLines)
     return made
 
 
-def read(made: CheckedCatalog, kind: str) -> list[Any]:
+def read(made: KnownLines, kind: str) -> list[Any]:
     """The documents of a kind that has many, as the check reads them."""
-    reader = made.lines.feeds.reader
+    reader = made.feeds.reader
     return [
-        document
-        for part in made.lines.feeds.parts[kind]
-        for document in reader.documents(part, list(reader.lines(part)))
+        document for part in made.feeds.parts[kind] for document in reader.documents(part, list(reader.lines(part)))
     ]
 
 
@@ -255,13 +253,13 @@ def test_a_number_is_told_as_its_file_writes_it(small: Path, schemas: Schemas) -
 def test_a_small_catalog_is_handed_out_as_it_is_written(small: Path, schemas: Schemas) -> None:
     made = catalog(small, schemas)
     url = "https://www.example"
-    assert made.lines.feeds.categories == [
+    assert made.feeds.categories == [
         {"id": 1, "name": "Shoes", "url": f"{url}/shoes"},
         {"id": 2, "name": "Boots", "url": f"{url}/boots", "parent": 1},
         {"id": 3, "name": "Loafers", "url": f"{url}/loafers", "parent": 1},
         {"id": 4, "name": "Sale", "url": f"{url}/sale", "type": "GoTo", "overrideUrl": f"{url}/all"},
     ]
-    assert made.brands == [{"name": "Cobbold", "id": 7, "url": f"{url}/cobbold"}]
+    assert made.feeds.brands == [{"name": "Cobbold", "id": 7, "url": f"{url}/cobbold"}]
     assert [product["id"] for product in read(made, "product")] == [501, 502]
     assert read(made, "inventory") == [{"upc": "4006381333931", "site": 3, "stores": {"100": 2}}]
     assert read(made, "review") == [json.loads(REVIEW)]
@@ -410,7 +408,7 @@ def test_a_feed_is_read_alike_however_it_is_packed_and_shared(
     made = catalog(small, schemas, jobs=3)
     assert read(made, "review") == documents
     rows = tmp_path / "rows"
-    made.lines.write(rows, None, None)
+    made.write(rows, None, None)
     with closing(sqlite3.connect(rows)) as database:
         stored = database.execute("SELECT document FROM review ORDER BY rowid").fetchall()
     assert [json.loads(document) for (document,) in stored] == documents

@@ -277,16 +277,17 @@ def written(path: Path, stores: Iterable[int] = (), settings: Json = None, **giv
     names = {"product": "products", "inventory": "inventory", "review": "reviews", "recommendation": "recommendations"}
     parts = {kind: [list(given.get(name, ()))] for kind, name in names.items()}
     limited = (settings or {}).get("limited_quantity", LIMITED_QUANTITY)
-    feeds = Feeds(parts, AsTheyAre(), list(_flat(given.get("categories", ()))), list(stores), limited)
-    take(path, feeds, jobs=1)
-    complete(
-        path,
-        feeds.tree,
-        given.get("brands", ()),
-        given.get("synonyms", ()),
-        sorted(stores),
-        (settings or {}).get("brand_url"),
+    feeds = Feeds(
+        parts,
+        AsTheyAre(),
+        list(_flat(given.get("categories", ()))),
+        list(stores),
+        limited,
+        brands=list(given.get("brands", ())),
+        synonyms=list(given.get("synonyms", ())),
     )
+    take(path, feeds, jobs=1)
+    complete(path, feeds, (settings or {}).get("brand_url"))
 
 
 # -- small catalogs for tests, and what a plain program would answer about them ----------------------------------------

@@ -15,9 +15,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from shopwindow.catalog.index.check import CheckedCatalog
 from shopwindow.catalog.index.check import check as check_feeds
 from shopwindow.catalog.index.file import INDEX_FORMAT, reading, room_for
+from shopwindow.catalog.index.known_lines import KnownLines
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.documents.documents import Content
@@ -43,11 +43,11 @@ class CatalogIndex:
 
     def check(
         self, sources: Sequence[Source], beside: Unstreamed
-    ) -> tuple[CheckedCatalog | None, FeedReport]:
+    ) -> tuple[KnownLines | None, FeedReport]:
         """Check the catalog's files (`catalog.index.check`)."""
         return check_feeds(sources, beside)
 
-    def digest(self, feeds: CheckedCatalog) -> str:
+    def digest(self, feeds: KnownLines) -> str:
         """Return a digest of the catalog's files."""
         return feeds.digest()
 
@@ -58,7 +58,7 @@ class CatalogIndex:
 
     def build(
         self,
-        feeds: CheckedCatalog,
+        feeds: KnownLines,
         content: Content,
         path: Path,
         jobs: int | None = None,
@@ -72,15 +72,8 @@ class CatalogIndex:
 
         settings = content.setting("catalog") or {}
         with room_for(path):
-            feeds.lines.write(path.resolve(), jobs, progress)
-            return complete(
-                path.resolve(),
-                feeds.lines.feeds.tree,
-                feeds.brands,
-                feeds.synonyms,
-                feeds.lines.feeds.numbered_stores(),
-                settings.get("brand_url"),
-            )
+            feeds.write(path.resolve(), jobs, progress)
+            return complete(path.resolve(), feeds.feeds, settings.get("brand_url"))
 
     def rows(self, path: Path) -> str:
         """Return the digest of the rows of a file (`covered`)."""

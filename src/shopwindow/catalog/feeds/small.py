@@ -70,7 +70,7 @@ class Categories:
     A category stands within another, or names it as its `parent`. Attributes:
 
         flat: the categories in their order, each with its `parent` and without those
-            within it, as `CheckedCatalog` has them.
+            within it, as `Feeds` has them.
         ids: their ids; None: not all are known, because a file or an id is at fault.
     """
 

@@ -9,7 +9,6 @@ where something is wrong in one of them, all are read for everything that is
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -35,25 +34,6 @@ from shopwindow.problems import nearest
 
 SMALL = ("category", "brand", "synonym")
 """Kinds with so few records that all of them are in memory at once."""
-
-
-@dataclass(frozen=True)
-class CheckedCatalog:
-    """A catalog without problems, from which the index is built.
-
-    ``lines``: the rows of all lines of the files with products, stock, reviews and
-    recommendations. Categories are in ``lines.feeds``.
-    """
-
-    brands: list[Json]
-    synonyms: list[list[str]]
-    lines: KnownLines
-
-    def digest(self) -> str:
-        """Return a digest of what all documents follow from, the same on any machine."""
-        feeds = self.lines.feeds
-        follows_from = [sorted(feeds.digests().items()), feeds.numbered_stores()]
-        return sha256(orjson.dumps(follows_from)).hexdigest()
 
 
 def digests_of(
@@ -84,7 +64,7 @@ def digests_of(
 
 def check(
     sources: Sequence[Source], around: Unstreamed
-) -> tuple[CheckedCatalog | None, FeedReport]:
+) -> tuple[KnownLines | None, FeedReport]:
     """Check the catalog's files.
 
     Returns the catalog, None if there are no files or something is wrong, and what is
@@ -122,6 +102,8 @@ def check(
         _limited(around),
         cache(partial(digests_of, around.folder, sources, names)),
         [around.memory.program, around.schemas.digest, names],
+        [entry.value for entry in brands],
+        [entry.value for entry in synonyms],
     )
     state = _state(sources, feeds, around.case, referable)
     lines = KnownLines(feeds, around, referable, state)
@@ -131,10 +113,7 @@ def check(
 
     if not sources or report.has_problems or around.names is None:
         return None, report
-    catalog = CheckedCatalog(
-        [entry.value for entry in brands], [entry.value for entry in synonyms], lines
-    )
-    return catalog, report
+    return lines, report
 
 
 def _is_good(

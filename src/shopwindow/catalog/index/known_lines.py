@@ -8,7 +8,7 @@ has its digest. Where it is gone, damaged or another one, all lines are checked 
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from io import BufferedReader
 from pathlib import Path
 
@@ -71,7 +71,7 @@ class CheckedLines:
 
 
 class KnownLines:
-    """The rows of all lines of some feeds.
+    """The rows of all lines of some feeds, from which the index is built.
 
     ``state``: that of everything that the check reads; empty where it may change unseen.
     """
@@ -87,6 +87,11 @@ class KnownLines:
         self._state, self._digest = state, ""
         # It stays what it is, whatever another check writes in its place.
         self._file: BufferedReader | None = None
+
+    def digest(self) -> str:
+        """Return a digest of what all documents follow from, the same on any machine."""
+        digests = sorted(self.feeds.digests().items())
+        return sha256(orjson.dumps([digests, self.feeds.numbered_stores()])).hexdigest()
 
     def check(self) -> bool:
         """Check the lines that are not known, and all of them together.

@@ -45,7 +45,7 @@ class LineReader(Protocol):
 
 @dataclass(frozen=True)
 class Feeds:
-    """What the rows of lines follow from.
+    """What a catalog follows from.
 
     Attributes:
         parts: of the feeds of each kind, in their order.
@@ -56,6 +56,7 @@ class Feeds:
         digests: returns those of the files of a kind, by its name: equal ones mean equal
             lines. A kind that is not among them is read.
         checked_by: what the check of a line reads beside it, as JSON.
+        brands, synonyms: the documents of these kinds, which no rows of lines need.
     """
 
     parts: Mapping[str, Sequence[Any]]
@@ -65,6 +66,8 @@ class Feeds:
     limited: int = LIMITED_QUANTITY
     digests: Callable[[], Mapping[str, str]] = dict
     checked_by: Json = None
+    brands: Sequence[Json] = ()
+    synonyms: Sequence[Sequence[str]] = ()
 
     def basis(self, kind: str) -> str:
         """Return a digest of all that the check of a line of a kind and its rows follow

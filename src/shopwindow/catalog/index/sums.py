@@ -24,6 +24,7 @@ from shopwindow.catalog.feeds.tree import Category
 from shopwindow.catalog.feeds.words import indexed
 from shopwindow.catalog.index.covered import rows_digest
 from shopwindow.catalog.index.file import INDEX_FORMAT, writing
+from shopwindow.catalog.index.lines import Feeds
 from shopwindow.content.reading.yaml import Json
 
 TABLES = """
@@ -104,34 +105,25 @@ def write_meta(out: sqlite3.Connection, meta: Mapping[str, Any]) -> None:
     out.executemany("REPLACE INTO meta VALUES (?, ?)", sorted(meta.items()))
 
 
-def complete(
-    path: Path,
-    tree: Mapping[int, Category],
-    brands: Iterable[Json],
-    synonyms: Iterable[Sequence[str]],
-    stores: Sequence[int],
-    brand_url: str | None,
-) -> str:
+def complete(path: Path, feeds: Feeds, brand_url: str | None) -> str:
     """Make a catalog of a file with the rows of all lines.
 
-    Args:
-        path: of the file.
-        tree: all categories by id, in their order.
-        brands, synonyms: the documents of these kinds.
-        stores: all stores in the order of their places in the stock of a UPC.
-        brand_url: where pages of brands are.
+    ``path``: of the file. ``brand_url``: where pages of brands are.
 
     Returns the digest of the rows that a release id covers.
     """
     with closing(writing(path, "")) as out:
         stored: Mapping[str, Any] = dict(out.execute("SELECT name, value FROM meta"))
-        meta = _write(out, tree)
-        _write_brands(out, brands)
+        meta = _write(out, feeds.tree)
+        _write_brands(out, feeds.brands)
         meta |= {
             "format": INDEX_FORMAT,
-            "locations": orjson.dumps(stores),
+            "locations": orjson.dumps(feeds.numbered_stores()),
             "synonyms": orjson.dumps(
-                [[" ".join(indexed(text)) for text in group] for group in synonyms]
+                [
+                    [" ".join(indexed(text)) for text in group]
+                    for group in feeds.synonyms
+                ]
             ),
             "brand_url": brand_url,
         }

@@ -149,7 +149,7 @@ class _Pass:
 
         ``knows_lines``: what their check and rows follow from is what it was before.
         """
-        known = _KnownLines(self.out, KINDS[kind], self.feeds.reader)
+        known = _EarlierLines(self.out, KINDS[kind], self.feeds.reader)
         if not knows_lines:
             known.forget()
         new = parts
@@ -198,7 +198,7 @@ class _Pass:
 Digests = npt.NDArray[np.bytes_]
 
 
-class _KnownLines:
+class _EarlierLines:
     """The lines of a kind that an earlier pass has.
 
     They are arrays, for processes share these without a copy.

@@ -5,7 +5,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from shopwindow.catalog.index.check import CheckedCatalog
+from shopwindow.catalog.index.known_lines import KnownLines
 from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.visit import Visit
 
@@ -44,8 +44,8 @@ def discard_index(visit: Visit, name: str, file: Path) -> None:
     visit.workspace.index_builds[name].discard(file)
 
 
-def _has_many_products(checked: CheckedCatalog) -> bool:
-    feeds = checked.lines.feeds
+def _has_many_products(checked: KnownLines) -> bool:
+    feeds = checked.feeds
     lines = chain.from_iterable(map(feeds.reader.lines, feeds.parts["product"]))
     return any(True for _ in islice(lines, MAX_PRODUCTS, None))
 
