@@ -184,12 +184,18 @@ def values_at(value: Any, pointer: Pointer) -> Iterator[tuple[Pointer, Any]]:
     for step in pointer:
         below: list[tuple[Pointer, Any]] = []
         for place, part in reached:
-            if step == EACH and isinstance(part, list):
-                below += [((*place, number), item) for number, item in enumerate(part)]
-            elif step == KEY and isinstance(part, dict):
-                below += [((*place, key), key) for key in part]
-            elif step != EACH and isinstance(part, dict) and step in part:
-                below.append(((*place, step), part[step]))
+            if step == EACH:
+                if isinstance(part, list):
+                    below += [
+                        ((*place, index), item) for index, item in enumerate(part)
+                    ]
+            elif isinstance(part, dict):
+                if step == KEY:
+                    below += [((*place, key), key) for key in part]
+                elif step in part:
+                    below.append(((*place, step), part[step]))
+        if not below:
+            return
         reached = below
     yield from reached
 

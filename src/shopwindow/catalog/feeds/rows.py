@@ -138,6 +138,10 @@ class RowMaker:
         yield "recommendation", (document["product"], digest, products)
 
 
+PROMOTIONS = [one.pointer for one in PRODUCT.references if one.kind == "promotion"]
+"""Where a product names promotions."""
+
+
 def document_digest(document: bytes) -> bytes:
     """Return the digest of a product's document as the index holds it."""
     return sha256(document).digest()[:DIGEST_BYTES]
@@ -158,9 +162,9 @@ def _listed(product: Json, active: bool) -> IndexRow:
             attributes.setdefault(name.upper(), set()).update(values)
     promotions = {
         id
-        for reference in PRODUCT.references
-        if reference.kind == "promotion"
-        for _, id in values_at(product, reference.pointer)
+        for pointer in PROMOTIONS
+        if pointer[0] in product
+        for _, id in values_at(product, pointer)
     }
     return (
         product["id"],

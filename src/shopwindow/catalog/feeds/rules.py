@@ -108,8 +108,8 @@ def findings(
 
     Rules look only at the parts that are ``sound``.
     """
-    yield from _references(kind, record, sound, referable)
     if isinstance(record, dict):
+        yield from _references(kind, record, sound, referable)
         for rule in RULES.get(kind.name, ()):
             yield from rule(record, sound)
 
@@ -125,13 +125,17 @@ def _references(
     """Check that what a record refers to exists."""
     for reference in kind.references:
         existing = referable.get(reference.kind)
-        if existing is None:
+        name, last = reference.pointer[0], reference.pointer[-1]
+        if existing is None or name not in record:
+            continue
+        # A UPC may have stock in hundreds of stores, all of which there mostly are.
+        if last == KEY and sound is always and record[name].keys() <= existing:
             continue
         for pointer, value in values_at(record, reference.pointer):
             if sound(pointer) and value not in existing:
-                name = reference.property or "id"
-                finding = unknown(pointer, reference.kind, name, value, existing)
-                yield replace(finding, on_key=KEY in reference.pointer)
+                property = reference.property or "id"
+                finding = unknown(pointer, reference.kind, property, value, existing)
+                yield replace(finding, on_key=last == KEY)
 
 
 def unknown(
