@@ -173,7 +173,9 @@ class Unstored(Database):
 def make_unstored(threads: int) -> Intake:
     """The service whose requests are checked and not stored."""
     watch = Watch(Path(os.environ["SHOPWINDOW_OUT"]), INTERFACE)
-    front = Front(watch, Metrics(), Backstage(Unstored()))
+    secret = os.urandom(32)  # the database would hold it
+    backstage = Backstage(Unstored(), secret=secret)
+    front = Front(watch, Metrics(), backstage)
     return Intake(front, threads)
 
 
