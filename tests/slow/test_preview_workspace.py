@@ -121,7 +121,7 @@ def test_what_cannot_be_read_is_one_sentence_until_it_can_be_read_again(tmp_path
         count = page.locator("#entries > p").inner_text()
         folder.rename(away)
         folder.write_text("a file where the folder was")
-        expect(page.get_by_role("status").first).to_contain_text(f"{folder}: there is no such folder")
+        expect(page.get_by_role("status").first).to_contain_text(f"{folder} is no folder, or none that can be read")
         expect(page.locator("#entries > p")).to_have_text(count)
         folder.unlink()
         away.rename(folder)

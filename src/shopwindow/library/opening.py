@@ -1,5 +1,6 @@
 """Opening a content folder: its collections, its memory, and its checked documents."""
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -128,8 +129,10 @@ def checked_content(declared: Declared, check: Check) -> Checked:
 
 
 def require_folder(content: Path) -> None:
-    if not content.is_dir():
+    if not os.path.lexists(content):
         raise Misuse("content", f"{content}: there is no such folder")
+    if not content.is_dir():
+        raise Failure(f"{content} is no folder, or none that can be read")
 
 
 def live_at(interface: Interface, documents: Documents, at: str | None) -> Content:
