@@ -733,3 +733,10 @@ def test_only_what_can_be_read_allows_head() -> None:
     with pytest.raises(Refusal) as raised:
         Routes((CHANGE,)).route(requested("a/5", "GET"))
     assert raised.value.headers == (("Allow", "OPTIONS, PATCH"),)
+
+
+def test_a_call_with_an_argument_that_its_operation_does_not_have_is_a_fault_of_the_program() -> None:
+    operation = next(each for each in ACTIONS if each.others is None and each.parameters)
+    name = operation.parameters[0].name
+    with pytest.raises(KeyError, match="misspelled"):
+        make(operation, JSON, {name: "x", "misspelled": "x"})

@@ -364,3 +364,16 @@ def test_xml_is_utf_8_whatever_it_declares(shape_of: ShapeOf) -> None:
     for encoding in ("ISO-8859-1", "UTF-16", "UTF-32"):
         with pytest.raises(Undecodable, match="no XML"):
             XML.read(document.format(encoding).encode(encoding), shape_of(FORM))
+
+
+def test_the_root_is_the_only_property_where_that_holds_others_and_else_stands_around_it(shape_of: ShapeOf) -> None:
+    def read(xml: str, schema: Json) -> Json:
+        return XML.read(xml.encode(), shape_of({"type": "object", "properties": {"mail": schema}}))
+
+    text, listed = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+    assert read("<mail><mail>x</mail></mail>", text) == {"mail": "x"}
+    with pytest.raises(Undecodable, match="holds text beside elements"):
+        read("<mail>x</mail>", text)
+    assert read("<mail>x</mail>", listed) == {"mail": ["x"]}
+    assert read("<mails><mail>x</mail><mail>y</mail></mails>", listed) == {"mail": ["x", "y"]}
+    assert read("<mails><mail>x</mail></mails>", {"type": "array"}) == {"mail": []}

@@ -69,6 +69,10 @@ ASKED: dict[str | None, Format | None] = {
     # Java's: HttpURLConnection
     "*": JSON,
     "*; q=.2": JSON,
+    # no media range, and yet plain
+    "*/xml": XML,
+    "*/json": JSON,
+    "*/png": None,
     "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2": JSON,
     "application/xml, *; q=.2": XML,
     "application/xml; q=.1, *; q=.2": JSON,

@@ -162,12 +162,13 @@ def _leaf(name: str, value: Json) -> str:
 def _from_xml(data: bytes, shape: Shape) -> Json:
     """Return the value of a request's XML body.
 
-    The root element is the schema's only property, or an element of any name that
-    contains all properties. Comments, processing instructions and attributes of `xsi`
+    The root element is the schema's only property, where that is an object or a list, or
+    an element of any name that contains all properties. Comments, processing instructions and attributes of `xsi`
     mean nothing (interface W1.4): libraries add them by themselves.
     """
     root = _tree(data)
-    if shape.properties == (_local(root.tag),):
+    only = shape.property(_local(root.tag)) if len(shape.properties) == 1 else None
+    if only is not None and only.type in ("object", "array"):
         return _properties([root], shape, "the body")
     return _read(root, shape)
 
@@ -248,9 +249,9 @@ def _properties(elements: Iterable[Any], shape: Shape, where: str) -> dict[str, 
         if inner is None:
             raise Undecodable(f"{where} holds <{name}>, which is not known here")
         if inner.type == "array":
+            listed = value.setdefault(name, [])
             if inner.items is None:
                 continue
-            listed = value.setdefault(name, [])
             most = inner.keyword("maxItems")
             if most is not None and len(listed) == most:
                 raise Undecodable(f"{where} holds more than {most} of <{name}>")
@@ -372,9 +373,11 @@ def _heaviest(weights: Mapping[Format, float]) -> Format | None:
 
 
 def _weight(media_type: str, ranges: Mapping[str, float]) -> float:
-    """Return the weight of the most specific range that matches a media type."""
-    kind = media_type.partition("/")[0]
-    matching = (media_type, f"{kind}/*", _ANY)
+    """Return the weight of the most specific range that matches a media type. Some
+    clients send `*/xml`, which HTTP does not have.
+    """
+    kind, subtype = media_type.split("/")
+    matching = (media_type, f"{kind}/*", f"*/{subtype}", _ANY)
     return next((ranges[each] for each in matching if each in ranges), 0.0)
 
 

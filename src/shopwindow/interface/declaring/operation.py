@@ -340,12 +340,14 @@ class Operation:
     def ordered(self, names: Collection[str]) -> Iterable[str]:
         """Return names of parameters as declared; those of `others` after them, by name.
 
-        ``names``: of parameters that the operation `knows`.
+        Raises KeyError for a name that the operation does not have.
         """
         if len(names) < 2:
             return names
         listed = [name for name in self.named if name in names]
-        others = sorted(set(names).difference(listed)) if self.others else ()
+        others = sorted(set(names).difference(listed))
+        if others and self.others is None:
+            raise KeyError(others[0])
         return [*listed, *others]
 
     @cached_property
