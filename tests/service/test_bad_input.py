@@ -12,7 +12,19 @@ from lxml import etree
 
 from harness.content import ROOT
 from harness.databases import ENGINES, Engine, declared, engine_of
-from harness.program import JSON, NOW, ORDERS, SECRET, XML, Database, Shopping, release_of_codes, shopping
+from harness.program import (
+    JSON,
+    NOW,
+    ORDERS,
+    PHONE,
+    SECRET,
+    XML,
+    Database,
+    Shopping,
+    called,
+    release_of_codes,
+    shopping,
+)
 from shopwindow.interface.declaring.operation import Operation
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.retail.bags.table import BAGS, Bag, Line
@@ -251,3 +263,26 @@ def test_a_body_of_another_type_is_not_read(shop: Shopping, operation: Operation
     told = {refused(shop, operation, body, each, accept) for body in bodies for each in TYPES for accept in (JSON, XML)}
     told.add(refused(shop, operation, b" " * (MIB + 1), JSON, JSON))
     assert (told, everything(shop.database) == before) == ({(415, True), (413, True)}, True)
+
+
+class Gone:
+    """A body whose client goes before its end: gunicorn raises such an error, others an error of their own."""
+
+    def read(self, size: int) -> bytes:
+        raise OSError("the client has gone")
+
+
+@pytest.mark.parametrize("way", [{"HTTP_TRANSFER_ENCODING": "chunked"}, {"CONTENT_LENGTH": "9"}])
+def test_a_body_that_its_server_cannot_read_is_refused_though_none_would_do(
+    shop: Shopping, way: dict[str, str]
+) -> None:
+    before = everything(shop.database)
+
+    def server(environ: dict[str, Any], start_response: Any) -> Any:
+        return shop.app({**environ, **way, "wsgi.input": Gone()}, start_response)
+
+    sent = {"x-svc-webservice-client-id": PHONE, "content-type": JSON, "accept": JSON, "host": ORDERS}
+    came = called(server, f"/order/v1/bags/{GUID}/items/1", sent, "DELETE")
+    why = "body: ended early, or its chunks cannot be read; it may be sent again"
+    told = came.status, json.loads(came.body)["errorDetail"]
+    assert (told, everything(shop.database) == before) == ((400, [why]), True)

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.request import Request
-from shopwindow.problems import Refusal
+from shopwindow.problems import Fault, Refusal
 from shopwindow.service import journal, requestid
 from shopwindow.service import metrics as metric_counts
 from shopwindow.service.codings import BODILESS_STATUSES
@@ -184,6 +184,9 @@ def _request(environ: Environ, trusted: Proxies) -> Request:
     is_chunked = "transfer-encoding" in headers and not request.length
     size = MAX_BODY + 1 if is_chunked else request.length
     body = _received(environ, size) if size else b""
+    if body is None:
+        why = "ended early, or its chunks cannot be read; it may be sent again"
+        return request._replace(malformed=Fault("body", why))
     length = len(body) if is_chunked else request.length
     return request._replace(length=length, body=body)
 
@@ -207,14 +210,14 @@ def _drain(environ: Environ, length: int) -> None:
         _received(environ, length)
 
 
-def _received(environ: Environ, size: int) -> bytes:
-    """Return what comes of a body; nothing where the server says that it is none, or
-    that the client has gone.
+def _received(environ: Environ, size: int) -> bytes | None:
+    """Return what comes of a body; None where the server says that it is none, or that
+    the client has gone. Then nothing of it counts: a part may be whole by itself.
     """
     try:
         body: bytes = environ["wsgi.input"].read(size)
     except Exception:  # each server has its own
-        return b""
+        return None
     return body
 
 
