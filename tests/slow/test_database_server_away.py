@@ -75,6 +75,25 @@ def _devices(database: Database) -> list[str]:
     return found
 
 
+def test_a_connection_that_breaks_while_the_form_is_read_is_no_lack_of_steps(restarting: PostgresServer) -> None:
+    """Its user may write, and may not make tables: who tried would be refused for that."""
+    import psycopg
+
+    made = open_database(restarting.url(), INTERFACE.tables)
+    made.migrate()
+    made.close()
+    with psycopg.connect(restarting.url(), autocommit=True) as server, ThreadPoolExecutor(1) as pool:
+        server.execute("CREATE ROLE writer LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO writer")
+        database = open_database(restarting.url().replace("shopwindow@", "writer@"), INTERFACE.tables)
+        with psycopg.connect(restarting.url()) as holding:
+            holding.execute("LOCK TABLE table_steps")
+            written = pool.submit(choose, database, "a")
+            waits = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted"
+            awaited(lambda: server.execute(waits).fetchall() == [(True,)])
+        assert (written.result(PATIENCE), history(database)) == (None, [("a", "IN", None)])
+        database.close()
+
+
 @pytest.mark.alone
 def test_a_server_that_stays_away_is_told_in_bounded_time_and_found_again(restarting: PostgresServer) -> None:
     database = open_database(restarting.url(), INTERFACE.tables)

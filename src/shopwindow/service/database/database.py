@@ -332,11 +332,13 @@ class Database:
         lacks steps. A newer one lacks none, for steps never take away what an older
         program uses.
         """
-        with self._engine.reading(until) as session:
-            try:
+        try:
+            with self._engine.reading(until) as session:
                 steps = reached(session)
-            except Exception:  # each engine has its own for a table that is not there
-                steps = {}
+        except (Lost, Failure):
+            raise
+        except Exception:  # each engine has its own for a table that is not there
+            steps = {}
         if lacks_steps(steps, self.tables):
             self._migrated(until)
         self._has_form = True
