@@ -220,6 +220,27 @@ def test_many_products_are_indexed_only_on_request(tmp_path: Path) -> None:
     assert outcome(again, feeds, content, is_large=True).opened is not None  # the file is there already
 
 
+def test_a_mistake_in_a_product_leaves_the_catalog_of_the_last_good_check(fresh: Preview) -> None:
+    with open(fresh.folder / PRODUCTS, "a", encoding="utf-8") as products:
+        products.write("- {\n")
+    awaited(lambda: f"{PRODUCTS}:" in fresh.get("/problems")[1])
+
+    def built() -> str:
+        text = fresh.get(f"/catalog?at={AT}&q=running+tight")[1]
+        return "" if "is being built" in text else text
+
+    text = awaited(built)
+    assert ("Gallop Running Tight" in text, "This is release" in text) == (True, False)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_fault_of_ours_ends_one_build_and_no_more(tmp_path: Path) -> None:
+    feeds, content = documents(SAMPLE).feeds["catalog"], live(SAMPLE)
+    builds = IndexBuilds(CATALOG, tmp_path / "cache")
+    assert builds.of(feeds, content, "program", {}.__getitem__, requested=False).is_building
+    assert awaited(lambda: outcome(builds, feeds, content).opened) is not None
+
+
 @pytest.mark.parametrize("changed", [False, True], ids=["nothing changed", "a product changed"])
 def test_a_damaged_file_of_the_cache_is_built_again(tmp_path: Path, changed: bool) -> None:
     folder, cache = tmp_path / "content", tmp_path / "cache"

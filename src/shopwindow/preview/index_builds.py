@@ -110,15 +110,17 @@ class IndexBuilds:
             file.unlink(missing_ok=True)
 
     def _work(self, key: str, build: Callable[[], IndexOfTree]) -> None:
+        outcomes: dict[str, IndexOfTree] = {}
         try:
-            outcome = build()
+            outcomes[key] = build()
         except Failure as failure:
-            outcome = IndexOfTree(failure=str(failure))
+            outcomes[key] = IndexOfTree(failure=str(failure))
         except OSError as error:
-            outcome = IndexOfTree(failure=self._sentence(error))
-        with self._lock:
-            self._outcomes = {key: outcome}
-            self._building = False
+            outcomes[key] = IndexOfTree(failure=self._sentence(error))
+        finally:  # after a fault of ours, too, the next page may start a build
+            with self._lock:
+                self._outcomes = outcomes
+                self._building = False
 
     def _sentence(self, error: OSError) -> str:
         where = f" ({error.filename})" if error.filename else ""

@@ -21,7 +21,7 @@ from shopwindow.catalog.index.agreement import agree
 from shopwindow.catalog.index.file import copied
 from shopwindow.catalog.index.lines import Faulty, Feeds, Line
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
-from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.check.records import FeedBlock, FeedLines, streamed
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.scratch import scratch
 from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
@@ -92,6 +92,15 @@ class KnownLines:
         """Return a digest of what all documents follow from, the same on any machine."""
         digests = sorted(self.feeds.digests().items())
         return sha256(orjson.dumps([digests, self.feeds.numbered_stores()])).hexdigest()
+
+    def documents(self, kind: str) -> Iterator[Json]:
+        """Yield the documents of a kind of which lines are known, as the files have them
+        now. What cannot be read is skipped: a file may have changed since the check.
+        """
+        folder, names = self._around.folder, self._around.names or {}
+        for source in dict.fromkeys(part.source for part in self.feeds.parts[kind]):
+            for document, _ in streamed(folder, source, names):
+                yield document.value
 
     def check(self) -> bool:
         """Check the lines that are not known, and all of them together.

@@ -1,7 +1,7 @@
 """The indexes of the working tree, which pages ask for and nobody waits for."""
 
 from collections.abc import Callable, Mapping
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +45,8 @@ def discard_index(visit: Visit, name: str, file: Path) -> None:
 
 
 def _has_many_products(checked: KnownLines) -> bool:
-    feeds = checked.feeds
-    lines = chain.from_iterable(map(feeds.reader.lines, feeds.parts["product"]))
-    return any(True for _ in islice(lines, MAX_PRODUCTS, None))
+    beyond = islice(checked.documents("product"), MAX_PRODUCTS, None)
+    return next(beyond, None) is not None
 
 
 _IS_LARGE: Mapping[str, Callable[[Any], bool]] = {"catalog": _has_many_products}
