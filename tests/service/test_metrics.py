@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,15 @@ def test_a_method_that_is_none_is_told_as_other(capfd: pytest.CaptureFixture[str
     ]
 
 
+def test_a_note_holds_no_body(capfd: pytest.CaptureFixture[str]) -> None:
+    metrics, body = Metrics(), b"{%s}" % (b" " * 1000)
+    before = sys.getrefcount(body)
+    metrics.note(Exchange(Response(200, "application/json", body)), "GET", 0.001)
+    assert sys.getrefcount(body) == before
+    metrics.flush()
+    assert json.loads(capfd.readouterr().out)["bytes"] == 1002
+
+
 # -- servers -----------------------------------------------------------------------------------------------------
 
 
@@ -99,3 +109,17 @@ def test_any_server_that_calls_the_service_can_ask_whether_it_is_ready(tmp_path:
     none = called(Front(lambda: None), "/readyz", {})
     assert (none.status, json.loads(none.body)) == (503, {"ready": False, "id": ""})
     assert called(served(out), "/readyz", {"X-Forwarded-For": "192.0.2.1"}).status == 401
+
+
+def test_a_server_that_hands_on_what_is_no_text_of_bytes_gets_a_500(
+    out: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """PEP 3333 asks for texts whose characters are bytes."""
+    service = served(out)
+
+    def server(environ: dict[str, Any], start_response: Any) -> Any:
+        return service({**environ, "PATH_INFO": "/v2/caf\u20ac"}, start_response)
+
+    came = called(server, "/", {"X-Request-Id": "of-a-test", "Accept": "application/json"})
+    (line,) = map(json.loads, capfd.readouterr().err.splitlines())
+    assert (came.status, line["event"], line["requestId"]) == (500, "fault", "of-a-test")

@@ -215,12 +215,19 @@ stays well below PIPE_BUF.
 
 
 class Note(NamedTuple):
-    """A request that was answered."""
+    """A request that was answered. It holds no body: 256 of them may be large."""
 
     at: float
     """When the response was sent, in seconds since 1970."""
-    result: Exchange
     method: str
+    operation: str
+    application: str | None
+    status: int
+    refused: int | None
+    ignored: tuple[str, ...]
+    """These five are as Exchange has them."""
+    size: int
+    """Bytes of the body that was sent."""
     seconds: float
     request_id: str | None
     traceparent: str | None
@@ -252,8 +259,20 @@ class Metrics:
 
     def note(self, result: Exchange, method: str, seconds: float) -> None:
         """Note a request that was answered in so many seconds."""
-        id, trace = journal.request_id.get(), journal.traceparent.get()
-        self._notes.append(Note(time.time(), result, method, seconds, id, trace))
+        note = Note(
+            at=time.time(),
+            method=method,
+            operation=result.operation,
+            application=result.application,
+            status=result.response.status,
+            refused=result.refused,
+            ignored=result.ignored,
+            size=len(result.response.body),
+            seconds=seconds,
+            request_id=journal.request_id.get(),
+            traceparent=journal.traceparent.get(),
+        )
+        self._notes.append(note)
         if len(self._notes) >= FLUSH_NOTES:
             self.flush()
 
@@ -307,25 +326,25 @@ class Metrics:
 
     @staticmethod
     def _line(note: Note) -> bytes:
-        method, result = note.method, note.result
+        method = note.method
         line: dict[str, Any] = {
             "time": journal.instant(datetime.fromtimestamp(note.at, UTC)),
             "level": "info",
             "event": "request",
             "requestId": note.request_id,
             "method": method if len(method) < 16 and method.isascii() else "other",
-            "operation": result.operation,
-            "application": result.application,
-            "status": result.response.status,
-            "bytes": len(result.response.body),
+            "operation": note.operation,
+            "application": note.application,
+            "status": note.status,
+            "bytes": note.size,
             "ms": round(note.seconds * 1_000_000) / 1000,
         }
         if note.traceparent:
             line["traceparent"] = note.traceparent
-        if result.ignored:
-            line["ignored"] = result.ignored[:MAX_IGNORED]
-        if result.refused:
-            line["refused"] = result.refused
+        if note.ignored:
+            line["ignored"] = note.ignored[:MAX_IGNORED]
+        if note.refused:
+            line["refused"] = note.refused
         return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
 
@@ -345,11 +364,10 @@ def _count(notes: Iterable[Note]) -> None:
     counts: Tally[tuple[str, int]] = Tally()
     durations: dict[str, list[float]] = {}
     for note in notes:
-        result = note.result
         # a refusal is one, though a callback gets it with 200
-        status = result.refused or result.response.status
-        counts[result.operation, status] += 1
-        durations.setdefault(result.operation, []).append(note.seconds)
+        status = note.refused or note.status
+        counts[note.operation, status] += 1
+        durations.setdefault(note.operation, []).append(note.seconds)
     for (operation, status), number in counts.items():
         REQUESTS.labels(operation, str(status)).inc(number)
     for operation, values in durations.items():

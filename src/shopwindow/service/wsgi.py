@@ -8,7 +8,7 @@ together.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -78,37 +78,50 @@ class Front:
     ) -> Iterable[bytes]:
         """Answer a request as PEP 3333 asks a callable to."""
         started = time.perf_counter()
-        request = _request(environ, self.backstage.trusted)
-        id = requestid.begin(request.headers)
-        path = environ.get("PATH_INFO", "")
-        is_probe = is_asked(path, request.headers)
-        result = self.readiness(path) if is_probe else self.at_once(request)
-        if isinstance(result, Arrival):
-            result = self.finish(result, request)
-        if request.length and not request.body:
-            _drain(environ, request.length)
+        headers = _headers(environ)
+        id = requestid.begin(headers)
+        method, path = environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")
+        is_probe = is_asked(path, headers)
+        try:
+            result = (
+                self.readiness(path) if is_probe else self._answer(environ, headers)
+            )
+        except Exception as error:
+            result = _internal_error(error, headers)
         start_response(
             _STATUS_LINES[result.response.status], headers_of(result.response, id)
         )
         if not is_probe:
-            self.note(result, request.method, started)
-        return [] if request.method == "HEAD" else [result.response.body]
+            self.note(result, method, started)
+        return [] if method == "HEAD" else [result.response.body]
+
+    def _answer(self, environ: Environ, headers: Mapping[str, str]) -> Exchange:
+        """Receive a request and answer it. Raises what a server raises that breaks
+        PEP 3333.
+        """
+        request = _request(environ, headers, self.backstage.trusted)
+        result = self.at_once(request)
+        if isinstance(result, Arrival):
+            result = self.finish(result, request)
+        if request.length and not request.body:
+            _drain(environ, request.length)
+        return result
 
     def at_once(self, request: Request) -> Exchange | Arrival:
         """Answer a request by its head, where that is enough (exchange.at_once)."""
         try:
             return at_once(request, self.serving())
         except Exception as error:
-            return _internal_error(error, request)
+            return _internal_error(error, request.headers)
 
     def finish(self, arrival: Arrival, request: Request) -> Exchange:
         """Answer a request whose body has been received (exchange.finish)."""
         try:
             return finish(arrival, request, self.backstage)
         except Exception as error:
-            return _internal_error(error, request)
+            return _internal_error(error, request.headers)
 
-    def refuse(self, refusal: Refusal, request: Request) -> Exchange:
+    def refuse_arrival(self, refusal: Refusal, request: Request) -> Exchange:
         """Refuse a request for how it arrived (exchange.refuse_arrival)."""
         return refuse_arrival(refusal, request, self.serving())
 
@@ -158,13 +171,17 @@ def make(settings: Settings, describe: Describe) -> Front:
     return Front(watch, metrics, backstage, watch.fault)
 
 
-def _request(environ: Environ, trusted: Proxies) -> Request:
-    """Read a request from the WSGI environment, with a body of up to MAX_BODY bytes."""
-    headers = {
+def _headers(environ: Environ) -> dict[str, str]:
+    """Return the headers of the WSGI environment; their names are in lower case."""
+    return {
         name.removeprefix("HTTP_").replace("_", "-").lower(): value
         for name, value in environ.items()
         if name.startswith("HTTP_") or (name in _CONTENT and value)
     }
+
+
+def _request(environ: Environ, headers: Mapping[str, str], trusted: Proxies) -> Request:
+    """Read a request from the WSGI environment, with a body of up to MAX_BODY bytes."""
     # servers join two Host lines by a comma, which no host contains
     host = headers.get("host")
     path = _text(environ.get("PATH_INFO", ""))
@@ -230,9 +247,9 @@ def _text(native: str) -> str:
     )
 
 
-def _internal_error(error: Exception, request: Request) -> Exchange:
+def _internal_error(error: Exception, headers: Mapping[str, str]) -> Exchange:
     """Return the response to a fault of ours: the log gets all of it, the client no
     details.
     """
     journal.failure(error)
-    return refuse_arrival(Refusal("internal"), request, None)
+    return refuse_arrival(Refusal("internal"), Request("", headers=headers), None)
