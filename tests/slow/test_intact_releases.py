@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from harness.content import DIGEST, edit, write_files
 from harness.program import Releases, Watch, built, called, point
 from harness.servers import Server, own_server
 from harness.waits import awaited
+from shopwindow.content.documents.documents import Content
 from shopwindow.problems import Failure
 from shopwindow.release.verify import require_intact
 from shopwindow.service.wsgi import Front
@@ -192,6 +193,30 @@ def test_a_catalog_that_turns_out_to_be_damaged_is_a_503_until_it_is_mended(
     os.replace(whole, path)
     awaited(lambda: watch.fault() == "")
     assert (served(watch), 503 in statuses()) == (ids[1], False)
+
+
+def test_damage_that_passes_is_counted_as_well(two: tuple[Releases, list[str]]) -> None:
+    """Such as a disk that fails once: the release is loaded again, and served."""
+    failures = count_failures()
+    serving = Watch(two[0].out, INTERFACE)()
+    assert serving
+    serving.report_damage("disk I/O error")
+    assert count_failures() - failures == 1
+
+
+def test_each_release_that_cannot_be_loaded_counts_also_where_the_words_are_the_same(
+    two: tuple[Releases, list[str]],
+) -> None:
+    def refused(content: Content) -> int:
+        raise ValueError("no")
+
+    releases, ids = two
+    failures, said = count_failures(), list[str]()
+    watch = Watch(releases.out, replace(INTERFACE, derived=(*INTERFACE.derived, refused)), report=said.append)
+    point(releases.out, ids[0])
+    awaited(lambda: len(said) == 2)
+    words = "the release that current leads to cannot be served, there is none yet: ValueError: no"
+    assert (said, watch(), count_failures() - failures) == ([words, words], None, 2)
 
 
 def asked(server: Server, path: str) -> tuple[int, dict[str, object]]:

@@ -71,7 +71,7 @@ class Watch:
         self._describe = describe
         self._schemas = program_schemas(interface)
         self._serving: Serving | None = None
-        self._announced: tuple[str, str] | None = None
+        self._announced: tuple[str, str | None, str] | None = None
         self._tried: str | None = None  # the release that was loaded last, or failed to
         self._retry_at = 0.0
         self._damage = ""  # what is wrong with an index of the release being served
@@ -86,7 +86,7 @@ class Watch:
 
     def fault(self) -> str:
         """Return why nothing newer is served; empty: there is nothing newer."""
-        return self._announced[1] if self._announced else ""
+        return self._announced[-1] if self._announced else ""
 
     def _start(self) -> None:
         self._wake = threading.Event()
@@ -124,7 +124,7 @@ class Watch:
             fault = fault or words
             if self._serving is None and id:
                 self._serve_earlier(id)
-        self._announce(fault)
+        self._announce(id, fault)
 
     def _try(self, id: str) -> None:
         """Serve a release, and try that one no more for a while."""
@@ -173,23 +173,23 @@ class Watch:
         """Note that a request could not read an index of a release."""
         if self._serving and self._serving.id == id and not self._damage:
             self._damage = f"an index of release {id[:12]} is damaged: {reason}"
+            metrics.count_load_failure()  # also where the next try finds it intact
             self._wake.set()
 
-    def _announce(self, fault: str) -> None:
-        """Report the release being served and why nothing newer is, unless both are the
-        same.
+    def _announce(self, id: str | None, fault: str) -> None:
+        """Report the release being served, the current one, and why that is not served,
+        unless all three are as before.
         """
-        news = (self._serving.id if self._serving else "", fault)
+        news = (self._serving.id if self._serving else "", id, fault)
         if news == self._announced:
             return
 
         self._announced = news
         metrics.record_release(self._serving, fault)
-        if fault:
-            metrics.count_load_failure()
         if fault and fault == self._damage:
             self._report(f"{fault}; what it answers is a 503 until it is replaced")
         elif fault:
+            metrics.count_load_failure()
             instead = "there is none yet"
             if self._serving:
                 instead = f"{self._serving.id[:12]} is served"
