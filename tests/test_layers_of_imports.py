@@ -77,6 +77,7 @@ def test_each_library_has_one_home() -> None:
             "content/documents/expressions.py",
             "edge/printing.py",
             "preview/templates.py",
+            "service/mail/letters.py",
             "service/mail/templates.py",
         },
         "cryptography": {"delivery/keys.py"},

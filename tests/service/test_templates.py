@@ -145,6 +145,13 @@ def test_an_interface_of_its_own_sends_its_own_mail(library: Interface) -> None:
     assert parts == ["Come to EMMA & I.", "<p>EMMA &amp; I</p>"]
 
 
+def test_a_sender_refuses_to_start_with_a_broken_template_of_the_interface(library: Interface, tmp_path: Path) -> None:
+    (tmp_path / "brought/reminder.html").write_text("<p>{{ titel }}</p>")
+    words = "the templates of reminders: UndefinedError: 'titel' is undefined"
+    with pytest.raises(Failure, match=f"^{words}$"):
+        Letters(library)
+
+
 def test_a_content_folder_is_tried_for_the_mails_of_the_interface_alone(library: Interface, tmp_path: Path) -> None:
     with_templates(tmp_path, TEXT + "{{ nothing }}")
     assert problems(library, tmp_path / "templates") == []

@@ -36,6 +36,9 @@ not reach across hosts (sqlite.org/wal.html: WAL does not work over a network fi
 system).
 """
 
+SIBLING_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".next", ".held")
+"""How the names of the files end that SQLite and this program put beside a database."""
+
 TURN_PAUSE_SECONDS = 0.0005
 """How often a process looks whether another one's turn is over: a few times during a
 commit, which takes some milliseconds. flock(2) itself would wait without an end.
@@ -223,9 +226,17 @@ def backup(path: Path, target: Path, tables: TablesByName) -> int:
     """Write a consistent copy of a database, which may be in use, to a file; return its
     bytes.
 
-    The copy takes the place of a file of that name, which nobody may have open. Raises
-    Failure.
+    The copy takes the place of a file of that name, which nobody may have open, or of
+    the one that a link of that name leads to. Raises Failure.
     """
+    if not path.exists():
+        raise Failure(f"{path} is not there")
+    path, target = path.resolve(), target.resolve()
+    if target in (path, *(Path(f"{path}{ending}") for ending in SIBLING_ENDINGS)):
+        raise Failure(
+            f"{target} belongs to the database itself; a backup needs a file of its own"
+        )
+    _refuse_special(target)
     log = Path(f"{target}-wal")
     if log.exists():  # SQLite would take it for the copy's
         raise Failure(
@@ -249,8 +260,7 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
     there in any case: the old one or the new one.
     """
     _check(copy, tables)
-    if path.exists() and not path.is_file():
-        raise Failure(f"{path} is no file that a copy could replace")
+    _refuse_special(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     refuse_network(path)
     former: Path | None = None
@@ -266,6 +276,12 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
     except (sqlite3.Error, OSError) as error:
         raise Failure(f"{copy} cannot be restored: {error}") from None
     return former
+
+
+def _refuse_special(path: Path) -> None:
+    """Raise Failure for a folder, a device or a pipe."""
+    if path.exists() and not path.is_file():
+        raise Failure(f"{path} is no file that a copy could replace")
 
 
 @contextmanager

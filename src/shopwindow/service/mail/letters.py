@@ -20,6 +20,8 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
+
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.loading import template_folders
@@ -37,7 +39,7 @@ class Letters:
     hold is tried in a process of its own first, because an endless template must not
     stop a service.
 
-    Raises Failure for one of theirs that does not render every sample of its mail.
+    Raises Failure for a template that does not render every sample of its mail.
     """
 
     def __init__(self, interface: Interface, folders: Sequence[Path] = ()) -> None:
@@ -48,6 +50,18 @@ class Letters:
                 raise Failure(f"{file}:{line}: {problem.found}")
         self._interface = interface
         self._environment = environment_of(template_folders(interface, *folders))
+        for mail in interface.mails:
+            self._try(mail)
+
+    def _try(self, mail: MailTemplate) -> None:
+        """Render all samples, now from every folder. Raises Failure."""
+        try:
+            for sample in mail.samples:
+                self._render(mail, mail.letter(sample))
+        except (TemplateError, OSError) as error:
+            raise Failure(
+                f"the templates of {mail.title}: {type(error).__name__}: {error}"
+            ) from None
 
     def rendered(self, template: str, document: Json) -> RenderedMail:
         """Render a document of the outbox with the mail of a name.
