@@ -23,15 +23,17 @@ The steps, and why in this order:
 
 The steps up to 8 need only the head of a request. ``at_once`` takes these, so that a
 server that has not yet received the body can refuse the request without waiting for it.
-``finish`` takes the others with what ``at_once`` has learned.
+``finish`` takes 9 and 10 with what ``at_once`` has learned. It looks into the cache
+again, for an equal request may have been answered meanwhile, and compares the size of a
+chunked body, which no head says. Each of the two ends with step 11 where it has the
+response.
 
 Every response is compressed by what the client accepts (codings), a cached one before
 it is stored: so the cache holds what was sent, and each form by itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 from shopwindow.interface.answering.answer import (
@@ -53,7 +55,6 @@ from shopwindow.interface.declaring.routes import (
     no_mapping,
     wrong_method,
 )
-from shopwindow.interface.declaring.table import Result
 from shopwindow.interface.formats import JSON, AcceptedFormats, Format, accepted_formats
 from shopwindow.interface.request import Request
 from shopwindow.interface.requests.bind import admit, bind, callback_of
@@ -91,9 +92,10 @@ DOCUMENTATION = "documentation"
 
 @dataclass(slots=True)
 class Arrival:
-    """A request whose head is in order, and what the head says.
+    """A request on its way through the steps, and what its head says.
 
-    Its first fields are there whatever its path is, the others from step 6 on.
+    Its first fields are there from the beginning. Step 5 adds ``path`` and
+    ``documentation``, steps 6 to 8 the rest; a request for a page lacks it.
     """
 
     request: Request
@@ -140,8 +142,13 @@ def at_once(request: Request, serving: Serving | None) -> "Exchange | Arrival":
         return Exchange(with_cors(options(allowed), request, serving), "options")
 
     arrival = _arrival(request, serving)
-    result = _cached(arrival) or _attempted(arrival, partial(_route, arrival))
-    return _adapted(result, arrival) if result else arrival
+    result = _cached(arrival)
+    if result is None:
+        try:
+            _route(arrival)
+        except Exception as error:
+            result = _refused(error, arrival)
+    return arrival if result is None else _adapted(result, arrival)
 
 
 def finish(arrival: Arrival, request: Request, backstage: Backstage) -> Exchange:
@@ -152,17 +159,21 @@ def finish(arrival: Arrival, request: Request, backstage: Backstage) -> Exchange
     # an equal request may have been answered since this one came
     result = _cached(arrival)
     if result is None:
-        answered = partial(_answered, arrival, request, backstage)
-        result = _attempted(arrival, answered)
+        try:
+            result = _answered(arrival, request, backstage)
+        except Exception as error:
+            result = _refused(error, arrival)
     return _adapted(result, arrival)
 
 
 def refuse_arrival(
     refusal: Refusal, request: Request, serving: Serving | None
 ) -> Exchange:
-    """Refuse a request whatever it asks for, such as one that is malformed or slow.
+    """Refuse a request before anybody knows what it asks for, such as one that is
+    malformed or slow.
 
-    ``serving``: None where nothing is to be believed of a release.
+    ``serving``: None before there is a release, and after a fault of ours, which may be
+    a fault of the release.
     """
     format = accepted_formats(request.headers.get("accept")).refusal
     varies = serving.vary if serving else VARY
@@ -177,7 +188,7 @@ def refuse_arrival(
 def _arrival(request: Request, serving: Serving) -> Arrival:
     headers = request.headers
     formats = accepted_formats(headers.get("accept"))
-    application = serving.application(headers.get(API_KEY_HEADER))
+    application = serving.application_of(headers.get(API_KEY_HEADER))
     is_admitted = application is not None or serving.interface.applications is None
     is_read = request.method in ("GET", "HEAD") and not request.length
     codings = accepted(headers.get("accept-encoding"))
@@ -189,30 +200,19 @@ def _arrival(request: Request, serving: Serving) -> Arrival:
             request.path, request.query, formats.name, application, codings
         )
     return Arrival(
-        request, serving, formats, codings, application, is_admitted, cache_key
+        request=request,
+        serving=serving,
+        formats=formats,
+        codings=codings,
+        application=application,
+        is_admitted=is_admitted,
+        cache_key=cache_key,
     )
 
 
 def _cached(arrival: Arrival) -> Exchange | None:
     key = arrival.cache_key
     return arrival.serving.cache.get(key) if key else None
-
-
-def _attempted(arrival: Arrival, steps: Callable[[], Result]) -> Result | Exchange:
-    """Return what ``steps`` return, or the response for what they raise."""
-    request, serving = arrival.request, arrival.serving
-    try:
-        return steps()
-    except Refusal as raised:
-        # Without a key nobody learns whether a path exists, or what is wrong with it.
-        is_open = arrival.is_admitted or arrival.documentation
-        refusal = raised if is_open else no_key()
-        if refusal.code == "no_mapping":
-            refusal = _unmapped(request, serving)
-    except Exception as error:
-        # Our own fault: the log gets all of it, and the client no details.
-        refusal = _refusal_for(error, serving)
-    return _refused(refusal, arrival)
 
 
 def _route(arrival: Arrival) -> None:
@@ -240,8 +240,9 @@ def _route(arrival: Arrival) -> None:
 
 
 def _answered(arrival: Arrival, request: Request, backstage: Backstage) -> Exchange:
-    """Take the steps 9 and 10 with a complete body: bind the request, then answer the
-    Call from content, or perform its action.
+    """Answer with a page, where one was requested. Else take the steps 9 and 10 with a
+    complete body: bind the request, then answer the Call from content, or perform its
+    action.
 
     The response does not depend on If-None-Match and Origin yet, so it can be cached.
     Raises Refusal.
@@ -287,10 +288,11 @@ def _adapted(result: Exchange, arrival: Arrival) -> Exchange:
     return result if response is result.response else result._replace(response=response)
 
 
-def _refused(refusal: Refusal, arrival: Arrival) -> Exchange:
-    """Return the response that says a Refusal, in the form that the operation has for
-    it. A client without a key does not learn which one it reached.
+def _refused(error: Exception, arrival: Arrival) -> Exchange:
+    """Return the response to what a step has raised, in the form that the operation has
+    for it. A client without a key does not learn which one it reached.
     """
+    refusal = _refusal_of(error, arrival)
     is_reached = arrival.routed and arrival.is_admitted
     operation = arrival.owner if is_reached else None
     # a page waits for the refusal, and Accept admits a script: one that asks for XML
@@ -315,11 +317,17 @@ def _refused(refusal: Refusal, arrival: Arrival) -> Exchange:
     )
 
 
-# -- faults of ours --------------------------------------------------------------------
-
-
-def _refusal_for(error: Exception, serving: Serving) -> Refusal:
-    """Return the Refusal for an error that is not the client's. The log gets all of it."""
+def _refusal_of(error: Exception, arrival: Arrival) -> Refusal:
+    """Return what the client is told of an error. Of a fault of ours it gets no details,
+    and the log all of it.
+    """
+    request, serving = arrival.request, arrival.serving
+    if isinstance(error, Refusal):
+        # Without a key nobody learns whether a path exists, or what is wrong with it.
+        is_open = arrival.is_admitted or arrival.documentation
+        refusal = error if is_open else no_key()
+        is_unmapped = refusal.code == "no_mapping"
+        return _unmapped(request, serving) if is_unmapped else refusal
     # A file of the release, its catalog: faults of the database come as Refusals.
     if is_damaged(error):
         serving.report_damage(str(error))
@@ -369,7 +377,7 @@ def _place(request: Request, serving: Serving) -> _Place | None:
 
 
 def _methods_to_tell(request: Request, serving: Serving) -> Sequence[str]:
-    """Return the methods of a request's path, as the OpenAPI document tells them, too.
+    """Return the methods of a request's path. The OpenAPI document has them as well.
 
     Returns none where no such path exists, and where the service has no documentation:
     then nobody without a key learns which paths there are.

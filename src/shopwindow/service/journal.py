@@ -54,8 +54,8 @@ def failure(cause: BaseException, **fields: str) -> None:
     ``fields``.
     """
     message = f"{type(cause).__name__}: {cause}"
-    fields = {"message": message, **fields, "traceback": _traceback(cause)}
-    write(ERR, "error", "fault", fields)
+    more = {**fields, "traceback": _traceback(cause)}
+    write(ERR, "error", "fault", {"message": message, **more})
 
 
 def _traceback(cause: BaseException) -> str:

@@ -152,14 +152,20 @@ class Serving:
 
     def __post_init__(self) -> None:
         """Compute now what every request needs: a release that lacks it is not served."""
-        for name, value in vars(Serving).items():
-            if isinstance(value, cached_property):
-                getattr(self, name)
+        _ = (
+            self.names_by_digest,
+            self.base_path,
+            self.order_path,
+            self.order_host,
+            self.vary,
+            self.origins,
+            self.documentation,
+        )
 
     @cached_property
-    def applications(self) -> Mapping[str, str]:
-        """The applications, by the digests of their API keys. The keys themselves are
-        not known to a release.
+    def names_by_digest(self) -> Mapping[str, str]:
+        """The names of the client applications, by the digests of their API keys. A
+        release has no keys, only these digests.
         """
         return {
             digest: name
@@ -167,14 +173,14 @@ class Serving:
             for digest in digests
         }
 
-    def application(self, key: str | None) -> str | None:
-        """Return the application that an API key belongs to; None for a missing or
-        unknown key.
+    def application_of(self, key: str | None) -> str | None:
+        """Return the name of the application that an API key belongs to; None for a
+        missing or unknown key.
         """
         if not key:
             return None
         digest = sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
-        return self.applications.get(digest)
+        return self.names_by_digest.get(digest)
 
     @cached_property
     def base_path(self) -> str:
@@ -262,11 +268,11 @@ def load_release(
     status = partial(refresh_status, releases, id)
     schemas = schemas_with(schemas, interface)
     return Serving(
-        id,
-        interface,
-        content,
-        schemas,
-        releases.next_change(id).timestamp(),
+        id=id,
+        interface=interface,
+        content=content,
+        schemas=schemas,
+        next_change=releases.next_change(id).timestamp(),
         status=status,
         report_damage=report_damage,
         describe=describe,

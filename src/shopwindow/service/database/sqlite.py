@@ -79,8 +79,9 @@ class SQLite:
     @contextmanager
     def turn(self, until: float) -> Iterator[Session]:
         try:
-            # The turn comes before connecting: SQLite does not wait for a lock
-            # (busy_timeout) when it changes a new file to a write-ahead log.
+            # Who has the turn connects: SQLite does not wait for a lock (busy_timeout)
+            # when it changes a new file to a write-ahead log. A first reader that does
+            # so beside a writer is Lost, and tried again.
             with _lost(), self._opened().turn(until):
                 self._writer = self._writer or self._connect()
                 self._writer.execute("BEGIN IMMEDIATE")
