@@ -198,7 +198,7 @@ def test_a_catalog_that_turns_out_to_be_damaged_is_a_503_until_it_is_mended(
 def test_damage_that_passes_is_counted_as_well(two: tuple[Releases, list[str]]) -> None:
     """Such as a disk that fails once: the release is loaded again, and served."""
     failures = count_failures()
-    serving = Watch(two[0].out, INTERFACE)()
+    serving = Watch(two[0].out, INTERFACE, report=lambda words: None)()
     assert serving
     serving.report_damage("disk I/O error")
     assert count_failures() - failures == 1
