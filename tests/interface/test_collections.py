@@ -377,6 +377,19 @@ def test_a_fault_of_a_declaration_is_a_problem_at_its_place(tmp_path: Path, old:
     assert [each for each in found if not each.startswith("collections.yaml:")] == []
 
 
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [("collections.yaml", "Too many levels of symbolic links"), ("site.yaml/declared", "Not a directory")],
+)
+def test_declarations_that_cannot_be_read_are_a_problem_at_the_file(content: Path, target: str, why: str) -> None:
+    (content / "collections.yaml").unlink()
+    (content / "collections.yaml").symlink_to(target)
+    assert problems(content) == [
+        f"collections.yaml: tree.link: a link to '{target}', which does not exist",
+        f"collections.yaml:1:1: tree.unreadable: : cannot be read: {why}",
+    ]
+
+
 def test_two_declarations_may_not_take_the_same(tmp_path: Path) -> None:
     second = DECLARATION.replace("banner:", "other:", 1)
     found = problems(folder(tmp_path / "content", DECLARATION + second))

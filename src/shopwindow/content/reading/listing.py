@@ -360,6 +360,8 @@ def declaring(folder: Path) -> Source | None:
         return _source(COLLECTIONS, SITE, (folder / COLLECTIONS).stat())
     except FileNotFoundError:
         return None
+    except OSError:  # such as a loop of links; whoever reads it reports that
+        return Source(COLLECTIONS, SITE, 0, 0, 0)
 
 
 def below(folder: Path, ending: str = "") -> list[str]:
