@@ -1,5 +1,6 @@
 """What a program calls: the functions of shopwindow.library, without a command around them."""
 
+import ast
 import json
 from pathlib import Path
 from typing import Any
@@ -66,3 +67,20 @@ def test_the_application_answers_from_the_current_release(content: Path, tmp_pat
     body = b"".join(library.application(INTERFACE, out)(environ, start_response))
     assert statuses[0][:1] == "4"
     assert json.loads(body)["success"] is False
+
+
+def test_a_program_that_imports_all_gets_the_names_of_all_chapters_and_no_others() -> None:
+    taken: dict[str, Any] = {}
+    exec("from shopwindow.library import *", taken)
+    del taken["__builtins__"]
+    assert {"application", "build", "check", "require_format", "show"} <= set(taken)
+    assert {name: value for name, value in taken.items() if value is not getattr(library, name)} == {}
+    assert set(taken) & {"Any", "TYPE_CHECKING", "import_module", "require_folder"} == set()
+
+
+def test_the_type_checker_sees_the_names_that_exist_at_run_time() -> None:
+    """What is imported for the checker alone are the promised names, each from the chapter that has it."""
+    assert library.__file__ is not None
+    (block,) = (each for each in ast.parse(Path(library.__file__).read_text()).body if isinstance(each, ast.If))
+    seen = {alias.name: each.module for each in block.body if isinstance(each, ast.ImportFrom) for alias in each.names}
+    assert seen == {name: getattr(library, name).__module__ for name in library.__all__}

@@ -596,6 +596,13 @@ def test_show_prints_every_format_that_there_is(minimal: Path, run: Run) -> None
     assert ended.err.splitlines()[-1] == f"Error: --as 'keys': the formats are {names}"
 
 
+def test_show_refuses_a_format_before_it_reads_the_content(minimal: Path, run: Run) -> None:
+    (minimal / "site.yaml").write_text("- {")
+    ended = run("show", "v2/utility/mobileapp", "--content", minimal, "--as", "yaml")
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.splitlines()[-1] == "Error: --as 'yaml': the formats are json, xml"
+
+
 SHOWN = {
     "json": '{\n  "events": {\n    "event": [\n      {\n        "id": 5\n      }\n    ]\n  }\n}\n',
     "xml": "<?xml version='1.0' encoding='UTF-8'?>\n<events>\n  <event>\n    <id>5</id>\n  </event>\n</events>\n",

@@ -159,6 +159,7 @@ def show(
     from shopwindow.cli.steps import opened
     from shopwindow.interface.formats import indented
 
+    library.require_format(form)  # before the content is read
     response = library.show(opened(content), request, at=at, app=app, form=form)
     body, media_type = response.body, response.media_type
     is_terminal = terminal.is_used(sys.stdout)

@@ -17,18 +17,63 @@ names that somebody uses: `why` needs nothing of what builds a release.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# ruff: noqa: F403 (for the type checker alone: `__getattr__` returns the names below)
+# ruff: noqa: F401 (imported for the type checker alone: `__getattr__` returns the names)
 if TYPE_CHECKING:
-    from shopwindow.library.answering import *
-    from shopwindow.library.building import *
-    from shopwindow.library.checking import *
-    from shopwindow.library.edges import *
-    from shopwindow.library.editing import *
-    from shopwindow.library.opening import *
-    from shopwindow.library.operating import *
-    from shopwindow.library.repositories import *
-    from shopwindow.library.serving import *
-    from shopwindow.library.showing import *
+    from shopwindow.library.answering import why_answered
+    from shopwindow.library.building import (
+        Build,
+        build,
+        counted,
+        indexed_content,
+    )
+    from shopwindow.library.checking import check
+    from shopwindow.library.edges import (
+        NewKey,
+        new_key,
+        nginx_configuration,
+        openapi_document,
+        worker_module,
+    )
+    from shopwindow.library.editing import (
+        fixes,
+        retire,
+        uses,
+        why,
+        write_edits,
+    )
+    from shopwindow.library.opening import (
+        ContentAtFault,
+        OpenedContent,
+        declared,
+        live_at,
+        memory_of,
+        opened,
+        schemas,
+    )
+    from shopwindow.library.operating import (
+        ReleaseDifference,
+        activate,
+        difference,
+        prune,
+        released_content,
+        releases,
+        remedy,
+        roll_back,
+        urls_to_purge,
+        verify,
+    )
+    from shopwindow.library.repositories import (
+        editor_schemas,
+        new,
+        start,
+    )
+    from shopwindow.library.serving import application
+    from shopwindow.library.showing import (
+        calendar,
+        record_contract,
+        require_format,
+        show,
+    )
 
 _CHAPTERS = {
     "answering": ("why_answered",),
@@ -83,10 +128,13 @@ _CHAPTERS = {
     "showing": (
         "calendar",
         "record_contract",
+        "require_format",
         "show",
     ),
 }
 """The names that programs call, by the chapter that has them."""
+
+__all__ = [name for names in _CHAPTERS.values() for name in names]
 
 
 def __getattr__(name: str) -> Any:
