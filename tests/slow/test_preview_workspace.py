@@ -1,9 +1,12 @@
 """The folder as the preview sees it: after any edits, what it reports is what `check` reports."""
 
+import gc
 import os
 import random
 import shutil
+import weakref
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -127,3 +130,17 @@ def test_what_cannot_be_read_is_one_sentence_until_it_can_be_read_again(tmp_path
         away.rename(folder)
         expect(page.get_by_role("status").first).to_have_text("")
         assert shown.process.poll() is None
+
+
+def test_a_snapshot_leaves_memory_with_the_next_check(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLE, tmp_path / "content")
+    workspace = Workspace(INTERFACE, tmp_path / "content", tmp_path / "dist", tmp_path / "cache")
+    assert workspace.content(workspace.snapshot, datetime(2026, 11, 22, tzinfo=UTC)) is not None
+    workspace.fixes(workspace.snapshot)
+    first = weakref.ref(workspace.snapshot)
+    gc.disable()
+    try:
+        workspace.refresh()
+        assert first() is None
+    finally:
+        gc.enable()

@@ -44,9 +44,8 @@ def show(
     release.
 
     ``request`` is a path and query below the base URL, or the whole URL. ``at`` is what
-    `live_at` reads.
-    ``app`` names the application that asks, by default the first; ``form`` the format:
-    json or xml. A Refusal becomes the response that a client would get.
+    `live_at` reads. ``app`` names the application that asks, by default the first;
+    ``form`` the format: json or xml. A Refusal becomes the response that a client would get.
 
     Raises Misuse, also for an operation that only the running service answers.
     """

@@ -225,7 +225,7 @@ class Visit:
         """The documents that are live at the chosen instant; None while there are none
         to show.
         """
-        return self.snapshot.content(self.moment)
+        return self.workspace.content(self.snapshot, self.moment)
 
     @cached_property
     def released(self) -> Released | None:

@@ -8,10 +8,11 @@ any, so that pages still show something.
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,7 @@ person moves between.
 class Snapshot:
     """The outcome of one check.
 
-    ``number`` counts the checks of this preview, from 1. ``folder``: the content folder.
-    ``declared``: the collections
+    ``number`` counts the checks of this preview, from 1. ``declared``: the collections
     of the folder. ``checked``: what this check found. ``documents``: those of the last
     check that found no problem, which ended at ``good_at``; both are None while every
     check has found some. ``seconds``: how long the check took. ``failure``: why the
@@ -63,7 +63,6 @@ class Snapshot:
     """
 
     number: int
-    folder: Path
     declared: Declared
     checked: Checked
     documents: Documents | None
@@ -92,24 +91,6 @@ class Snapshot:
             for kind in self.interface.kinds
             if self.documents is not None and kind.is_named and not kind.streamed
         }
-
-    @cached_property
-    def fixes(self) -> Mapping[Problem, Fix]:
-        """The fixes of problems that seem certain."""
-        return fixes_of(self.folder, self.checked)
-
-    @cached_property
-    def content(self) -> Callable[[datetime], Content | None]:
-        """Returns the documents that are live at an instant; None while no check has
-        been without problems.
-        """
-        return lru_cache(CONTENTS_KEPT)(self._content)
-
-    def _content(self, moment: datetime) -> Content | None:
-        if self.documents is None:
-            return None
-        interface = self.interface
-        return live(self.documents, moment, interface.kinds, interface.clocks)
 
     @cached_property
     def boundaries(self) -> list[datetime]:
@@ -194,6 +175,9 @@ class Workspace:
         self._memory = library.memory_of(interface, folder, cache)
         self._checking = threading.Lock()
         self._checked_at: dict[tuple[int, datetime], Checked] = {}
+        self._drawing = threading.Lock()  # pages are drawn in threads
+        self._contents: OrderedDict[tuple[int, datetime], Content] = OrderedDict()
+        self._fixes: tuple[int, Mapping[Problem, Fix]] = (0, {})
         self._released: Released | None = None
         self._revision: Revision | None = None
         self._exporting = threading.Lock()
@@ -275,7 +259,6 @@ class Workspace:
         seconds = time.perf_counter() - started
         return Snapshot(
             number=number,
-            folder=self.folder,
             declared=declared,
             checked=checked,
             documents=documents,
@@ -285,6 +268,15 @@ class Workspace:
         )
 
     # -- fixes -------------------------------------------------------------------------
+
+    def fixes(self, snapshot: Snapshot) -> Mapping[Problem, Fix]:
+        """Return the fixes of a snapshot's problems that seem certain."""
+        with self._drawing:
+            number, fixes = self._fixes
+            if number != snapshot.number:
+                fixes = fixes_of(self.folder, snapshot.checked)
+                self._fixes = snapshot.number, fixes
+            return fixes
 
     def repair(self, snapshot: Snapshot, only: Callable[[Problem], bool]) -> Repair:
         """Return the change that mends some problems of a snapshot.
@@ -358,7 +350,7 @@ class Workspace:
 
         None where there is no current release to compare with, or nothing to build.
         """
-        content = snapshot.content(moment)
+        content = self.content(snapshot, moment)
         releases = Releases(self.out)
         if snapshot.documents is None or content is None or not releases.current():
             return None
@@ -370,6 +362,25 @@ class Workspace:
             program=self.program,
         )
         return urls_to_purge(order, content, releases)
+
+    def content(self, snapshot: Snapshot, moment: datetime) -> Content | None:
+        """Return the documents that are live at ``moment``.
+
+        None while no check has been without problems.
+        """
+        if snapshot.documents is None:
+            return None
+        key = (snapshot.number, moment)
+        with self._drawing:
+            if key not in self._contents:
+                interface = snapshot.interface
+                content = live(
+                    snapshot.documents, moment, interface.kinds, interface.clocks
+                )
+                self._contents[key] = content
+            if len(self._contents) > CONTENTS_KEPT:
+                self._contents.popitem(last=False)
+            return self._contents[key]
 
     @cached_property
     def program(self) -> str:

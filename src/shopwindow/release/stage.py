@@ -44,10 +44,11 @@ NOT_AS_BUILT = f"gone or changed since it was built; {WRITES_AGAIN}"
 
 
 TRASH = ".trash"
+"""The folder beside the releases that holds what is to be deleted (`empty_trash`)."""
 
 FILES_BEFORE_PAUSE = 200
 PAUSE_SECONDS = 0.02
-"""How long `empty` pauses after so many files. On ext4 a mass delete slows down the
+"""How long `empty_trash` pauses after so many files. On ext4 a mass delete slows down the
 creation of files for a while, for other processes and other folders, too.
 """
 

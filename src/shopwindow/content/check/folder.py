@@ -135,13 +135,14 @@ class Prepared(Protocol):
 class Check:
     """One check: how it is done, what it reads, and what follows from all of it.
 
-    ``jobs``: how many processes share the work; None: one a processor. ``memory``: what
-    earlier checks of this folder have read. ``warns``: look for warnings and notices,
-    too; it takes longer than all else. ``released``: kind → identity → document of a
-    release to compare with; None: of none. ``most``: how many problems are listed one
-    by one. ``over``: files that are read in place of the folder's, or beside them.
-    ``at``: the instant at which a window counts as past, as `schedule.moment_of` reads
-    it.
+    ``folder``: the content folder. ``declared``: what it is held to. ``progress`` is
+    called now and then while the work goes on. ``jobs``: how many processes share the
+    work; None: one a processor. ``memory``: what earlier checks of this folder have
+    read. ``warns``: look for warnings and notices, too; it takes longer than all else.
+    ``released``: kind → identity → document of a release to compare with; None: of
+    none. ``most``: how many problems are listed one by one. ``over``: files that are
+    read in place of the folder's, or beside them. ``at``: the instant at which a window
+    counts as past, as `schedule.moment_of` reads it.
     """
 
     folder: Path

@@ -294,14 +294,13 @@ def streamed(
     if source.is_feed:
         for number, line in FeedLines(folder, FeedBlock(source)):
             if not isinstance(line, Malformed) and wanted(line):
-                with suppress(ValueError):
-                    # What `feed.load` found no fault with is plain JSON.
+                with suppress(ValueError):  # it is no JSON
                     value = orjson.loads(line.removeprefix(BYTE_ORDER_MARK))
                     yield document(value, None), number
         return
     with suppress(Malformed):
-        text = text_of(folder, source).value
-        value = expressions.render(text, names, lambda _: None)
+        written = text_of(folder, source).value
+        value = expressions.render(written, names, lambda _: None)
         if isinstance(value, list):
             yield from ((document(one, index), 0) for index, one in enumerate(value))
         else:

@@ -19,13 +19,17 @@ from shopwindow.preview import drawing
 from shopwindow.preview.pages.documents import in_name, paged
 from shopwindow.preview.pages.stores import store_named
 from shopwindow.preview.visit import Page, Visit
+from shopwindow.retail.events import kind as events_kind
+from shopwindow.retail.events.kind import EVENT
+from shopwindow.retail.promotions import kind as promotions_kind
+from shopwindow.retail.promotions.kind import PROMOTION
 from shopwindow.retail.storefront import STORE_NUMBERS
 
 OFFER_STATES = ("live", "to come", "ended")
 
 BEGINS_AND_ENDS = {
-    "event": ("starts", "ends"),
-    "promotion": ("takes effect", "expires"),
+    EVENT.name: (events_kind.BEGINS, events_kind.ENDS),
+    PROMOTION.name: (promotions_kind.BEGINS, promotions_kind.ENDS),
 }
 """What the kinds call the dates that cards show."""
 

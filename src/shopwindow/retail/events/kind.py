@@ -48,10 +48,14 @@ def times(case: Case, event: Document) -> Iterator[Finding]:
         )
 
 
+BEGINS, ENDS = "starts", "ends"
+"""The labels of an event's dates."""
+
+
 def dates(event: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, datetime]]:
     """Yield when an event begins and ends, as (label, instant), for the calendar."""
-    yield "starts", local_time(event["start"], zone)
-    yield "ends", local_time(event["finish"], zone)
+    yield BEGINS, local_time(event["start"], zone)
+    yield ENDS, local_time(event["finish"], zone)
 
 
 def at_their_stores(case: Case) -> RuleFindings:

@@ -64,6 +64,10 @@ def display(case: Case, promotion: Document) -> Iterator[Finding]:
             )
 
 
+BEGINS, ENDS = "takes effect", "expires"
+"""The labels of a promotion's dates. Before those of its coupon stands `coupon`."""
+
+
 def dates(
     promotion: Mapping[str, Any], zone: ZoneInfo
 ) -> Iterator[tuple[str, datetime]]:
@@ -75,12 +79,12 @@ def dates(
     for label, value in (("", promotion), ("coupon ", promotion.get("coupon", {}))):
         if "effective" in value:
             yield (
-                f"{label}takes effect",
+                label + BEGINS,
                 first_instant(date.fromisoformat(value["effective"]), zone),
             )
         if "expiry" in value:
             day_after = date.fromisoformat(value["expiry"]) + timedelta(days=1)
-            yield f"{label}expires", first_instant(day_after, zone)
+            yield label + ENDS, first_instant(day_after, zone)
 
 
 PROMOTION = Kind(
