@@ -28,7 +28,7 @@ from harness.content import (
 )
 from harness.program import Checked, Schemas, shopwindow
 from shopwindow.catalog.feeds import rules as catalog_rules
-from shopwindow.catalog.index.known_lines import KnownLines
+from shopwindow.catalog.index.known_lines import CheckedCatalog
 from shopwindow.catalog.operations import categories
 from shopwindow.content.check import records
 from shopwindow.problems import Problem
@@ -114,16 +114,16 @@ def checked(folder: Path, schemas: Schemas, **options: Any) -> Checked:
     return check(folder, chosen, known.interface, **options)
 
 
-def catalog(folder: Path, schemas: Schemas, **options: Any) -> KnownLines:
+def catalog(folder: Path, schemas: Schemas, **options: Any) -> CheckedCatalog:
     """The catalog of a content folder without fault."""
     done = checked(folder, schemas, **options)
     assert done.documents is not None, done.problems
     made = done.documents.feeds.get("catalog")
-    assert isinstance(made, KnownLines)
+    assert isinstance(made, CheckedCatalog)
     return made
 
 
-def read(made: KnownLines, kind: str) -> list[Any]:
+def read(made: CheckedCatalog, kind: str) -> list[Any]:
     """The documents of a kind that has many, as the check reads them."""
     reader = made.feeds.reader
     return [

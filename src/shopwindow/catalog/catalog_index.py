@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from shopwindow.catalog.index.check import check as check_feeds
 from shopwindow.catalog.index.file import INDEX_FORMAT, reading, room_for
-from shopwindow.catalog.index.known_lines import KnownLines
+from shopwindow.catalog.index.known_lines import CheckedCatalog
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.documents.documents import Content
@@ -43,11 +43,11 @@ class CatalogIndex:
 
     def check(
         self, sources: Sequence[Source], beside: Unstreamed
-    ) -> tuple[KnownLines | None, FeedReport]:
+    ) -> tuple[CheckedCatalog | None, FeedReport]:
         """Check the catalog's files (`catalog.index.check`)."""
         return check_feeds(sources, beside)
 
-    def digest(self, feeds: KnownLines) -> str:
+    def digest(self, feeds: CheckedCatalog) -> str:
         """Return a digest of the catalog's files."""
         return feeds.digest()
 
@@ -58,7 +58,7 @@ class CatalogIndex:
 
     def build(
         self,
-        feeds: KnownLines,
+        feeds: CheckedCatalog,
         content: Content,
         path: Path,
         jobs: int | None = None,

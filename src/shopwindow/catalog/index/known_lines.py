@@ -70,8 +70,9 @@ class CheckedLines:
             raise Faulty
 
 
-class KnownLines:
-    """The rows of all lines of some feeds, from which the index is built.
+class CheckedCatalog:
+    """A catalog, once it is checked: what the index is built from, and the rows of all
+    its lines.
 
     ``state``: that of everything that the check reads; empty where it may change unseen.
     """

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from shopwindow.catalog.index.known_lines import KnownLines
+from shopwindow.catalog.index.known_lines import CheckedCatalog
 from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.visit import Visit
 
@@ -44,7 +44,7 @@ def discard_index(visit: Visit, name: str, file: Path) -> None:
     visit.workspace.index_builds[name].discard(file)
 
 
-def _has_many_products(checked: KnownLines) -> bool:
+def _has_many_products(checked: CheckedCatalog) -> bool:
     beyond = islice(checked.documents("product"), MAX_PRODUCTS, None)
     return next(beyond, None) is not None
 
