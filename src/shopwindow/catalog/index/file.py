@@ -26,8 +26,10 @@ allows works as well, but another one changes the bytes of every catalog.
 CLONE = 0x40049409
 """Linux's FICLONE: the blocks of one file become those of another (ioctl_ficlone(2))."""
 
-COPIED_AT_ONCE = 1 << 20
-"""Bytes that are copied at a time where blocks cannot be shared."""
+COPIED_AT_ONCE = 1 << 24
+"""Bytes that the system copies at a time where blocks cannot be shared; in between, a
+signal is noticed.
+"""
 
 
 def writing(path: Path, script: str) -> sqlite3.Connection:
@@ -61,9 +63,9 @@ def copied(source: BinaryIO, target: Path) -> None:
             fcntl.ioctl(new.fileno(), CLONE, source.fileno())
         except OSError:  # the file system cannot, or the two lie on different ones
             position = 0  # not that of the file, which others may read
-            while data := os.pread(source.fileno(), COPIED_AT_ONCE, position):
-                new.write(data)
-                position += len(data)
+            numbers = new.fileno(), source.fileno()
+            while sent := os.sendfile(*numbers, position, COPIED_AT_ONCE):
+                position += sent
 
 
 def reading(path: Path) -> sqlite3.Connection:
