@@ -57,6 +57,10 @@ class Reference:
     kind: str
     property: str = ""
 
+    def compared_with(self, target: "Kind") -> str:
+        """Return the property of the documents that are named, which are of ``target``."""
+        return self.property or str(target.identity)
+
 
 @dataclass(frozen=True)
 class Grouping:

@@ -349,8 +349,8 @@ def accepted_formats(accept: str | None) -> AcceptedFormats:
     """Return what an Accept header prefers (RFC 9110 §12.5.1); None: there is no such
     header.
 
-    It is JSON where the header is missing, malformed or `*/*`, or weighs both formats
-    equally. A range that admits scripts admits JSON that a function is called with. The
+    The answer is JSON where the header is missing, malformed or `*/*`, or weighs both
+    formats equally. A range that admits scripts admits JSON that a function is called with. The
     cache pays because clients send the same few headers again and again.
     """
     ranges = _ranges(accept or "") or {_ANY: 1.0}

@@ -49,7 +49,7 @@ class Zones:
             target = by_name.get(reference.kind)
             if target is None:
                 continue
-            id = reference.property or str(target.identity)
+            id = reference.compared_with(target)
             zoned = {
                 document.value[id]: _zoned(target, document.value)
                 for document in documents_of(target.name)

@@ -86,8 +86,7 @@ def names_of_target(
     """
     return {
         reference.pointer: frozenset(
-            str(value.get(reference.property or str(target.identity)))
-            for value in values
+            str(value.get(reference.compared_with(target))) for value in values
         )
         for reference in kind.references
         if reference.kind == target.name

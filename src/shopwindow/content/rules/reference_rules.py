@@ -62,10 +62,9 @@ def _of_document(
     """Check all references of one document to one kind."""
     windows: list[Window] = []
     intact, has_findings = True, id(document) in case.findings
-    names = [reference.property or str(target.identity) for reference in references]
-    named = {name: targets(target.name, name) for name in names}
-    for reference, name in zip(references, names, strict=True):
-        there, are_all = named[name]
+    for reference in references:
+        name = reference.compared_with(target)
+        there, are_all = targets(target.name, name)
         if has_findings and not case.sound(document, _fixed(reference.pointer)):
             intact = False
         for pointer, value in _values(case, document, reference.pointer):
@@ -74,7 +73,8 @@ def _of_document(
                 continue
             intact = False
             if are_all:
-                having = [other for other in names if value in named[other][0]]
+                names = [other.compared_with(target) for other in references]
+                having = [one for one in names if value in targets(target.name, one)[0]]
                 yield document, _absent(pointer, target, name, value, there, having)
 
     live = case.window(document)
