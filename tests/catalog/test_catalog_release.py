@@ -14,15 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from catalog.test_catalog_content import FILES, SMALL
 from harness.catalogs import CATALOG
 from harness.content import AT, edit, write_files
 from harness.program import Releases, aged, build, built, current, manifest, shopwindow, tree
 from shopwindow import library
-from shopwindow.catalog.catalog_index import sorted_together
 from shopwindow.catalog.index.file import PAGE_SIZE
 from shopwindow.content.reading import yaml
 from shopwindow.problems import Failure
@@ -213,6 +210,45 @@ def test_a_build_says_which_products_and_categories_changed(small: Path, out: Pa
     assert "  changed: category 3\n  changed: product 502\n" in ran.out
     ran = build(changed(small, (FILES["categories"], "name: Flats", "name: Slips"), BOOTS), out)
     assert "  changed: categories 2, 3\n" in ran.out
+
+
+REVIEWS, BRANDS = FILES["reviews"], FILES["brands"]
+CATEGORIES_AND_PRODUCTS = ["category 1", "category 2", "category 3", "category 4", "product 501", "product 502"]
+DIFFERING = {
+    "a category": ((FILES["categories"], "name: Loafers", "name: Flats"), ["category 3"]),
+    "a price": (PRICE, ["product 502"]),
+    "how many stars a review gives": ((REVIEWS, '"rating":5', '"rating":4'), ["product 501"]),
+    "the words of a review": ((REVIEWS, "Feet", "Toes"), []),
+    "no review": ((REVIEWS, SMALL[REVIEWS], ""), ["product 501"]),
+    "the id of a brand": ((BRANDS, "id: 7", "id: 8"), ["product 501", "product 502"]),
+    "the page of a brand": ((BRANDS, "example/cobbold", "example/other"), []),
+    "no brand": ((BRANDS, SMALL[BRANDS], "[]\n"), ["product 501", "product 502"]),
+    "the site has none of a UPC": ((INVENTORY, '"site":3', '"site":0'), ["product 501"]),
+    "the site has fewer of a UPC": ((INVENTORY, '"site":3', '"site":2'), []),
+    "a store has none of a UPC": ((INVENTORY, '"100":2', '"100":0'), []),
+    "nobody says what there is of a UPC": ((INVENTORY, SMALL[INVENTORY], ""), []),
+    "what is recommended": (
+        (FILES["recommendations"], "{product: 501, products: [502]}", "{product: 502, products: [501]}"),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("edits", "differing"), DIFFERING.values(), ids=DIFFERING.keys())
+def test_the_products_and_categories_that_differ_are_those_of_which_responses_do(
+    small: Path, out: Path, edits: tuple[str, str, str], differing: list[str]
+) -> None:
+    ids = [built(small, out), built(changed(small, edits), out)]
+    old, new = (library.released_content(INTERFACE, out, id).index("catalog") for id in ids)
+    for pair, expected in [
+        ((old, new), differing),
+        ((new, old), differing),
+        ((old, old), []),
+        ((None, new), CATEGORIES_AND_PRODUCTS),
+        ((old, None), CATEGORIES_AND_PRODUCTS),
+        ((None, None), []),
+    ]:
+        assert [f"{kind} {id}" for kind, id in CATALOG.differences(*pair)] == expected
 
 
 def test_diff_tells_the_catalog_by_product_and_category(small: Path, out: Path) -> None:
@@ -480,17 +516,6 @@ def test_a_build_that_finds_another_at_work_leaves_its_note_alone(small: Path, o
 def test_a_note_that_cannot_be_read_is_none(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "last-build.json").write_bytes(data)
     assert last_build(tmp_path) == {}
-
-
-# -- two streams -------------------------------------------------------------------------------------------------
-
-sides = st.dictionaries(st.integers(0, 20), st.binary(max_size=2))
-
-
-@given(sides, sides)
-def test_two_ordered_streams_become_one(old: dict[int, bytes], new: dict[int, bytes]) -> None:
-    told = list(sorted_together(sorted(old.items()), sorted(new.items())))
-    assert told == [(id, old.get(id), new.get(id)) for id in sorted(old.keys() | new.keys())]
 
 
 def test_synonyms_find_one_another(small: Path) -> None:

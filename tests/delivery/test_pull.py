@@ -795,6 +795,8 @@ def with_another_index(out: Path, id: str, statement: str) -> None:
     [
         ("UPDATE recommendation SET products = x''", "not the rows that the release id covers"),
         ("UPDATE product SET document = (SELECT max(document) FROM product)", " is not what was built"),
+        ("DELETE FROM product WHERE id = (SELECT max(id) FROM product)", " is not what was built"),
+        ("INSERT INTO product SELECT id + 1, document FROM product LIMIT 1", " is not what was built"),
     ],
 )
 def test_an_index_whose_rows_are_not_those_of_the_id_is_refused(

@@ -6,14 +6,11 @@ and open none.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from heapq import merge
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from shopwindow.catalog.index.check import check as check_feeds
 from shopwindow.catalog.index.file import INDEX_FORMAT, reading, room_for
@@ -110,12 +107,9 @@ class CatalogIndex:
         self, old: "OpenedCatalog | None", new: "OpenedCatalog | None"
     ) -> Iterator[tuple[str, str]]:
         """Yield kind and id of the categories and products that differ."""
-        for kind in COMPARED_KINDS:
-            old_digests = old.digests(kind) if old else ()
-            new_digests = new.digests(kind) if new else ()
-            for id, was, now in sorted_together(old_digests, new_digests):
-                if was != now:
-                    yield kind, str(id)
+        from shopwindow.catalog.reading.differing import differing
+
+        return differing(old, new)
 
     def document(
         self, opened: "OpenedCatalog | None", kind: str, identity: str
@@ -134,24 +128,3 @@ STORED_SETTINGS = ("brand_url", "limited_quantity")
 """What site.yaml's `catalog` says and the index stores. Its other settings go into
 responses alone.
 """
-
-COMPARED_KINDS: tuple[Literal["category", "product"], ...] = ("category", "product")
-"""The kinds that a difference names. Responses show the others as parts of these."""
-
-
-def sorted_together(
-    old: Iterable[tuple[int, bytes]], new: Iterable[tuple[int, bytes]]
-) -> Iterator[tuple[int, bytes | None, bytes | None]]:
-    """Yield (id, old digest, new digest) from two streams in order of id.
-
-    A digest is None if its stream lacks the id.
-    """
-    both = merge(
-        ((id, 0, digest) for id, digest in old),
-        ((id, 1, digest) for id, digest in new),
-    )
-    for id, group in groupby(both, itemgetter(0)):
-        digests: list[bytes | None] = [None, None]
-        for _, side, digest in group:
-            digests[side] = digest
-        yield id, digests[0], digests[1]

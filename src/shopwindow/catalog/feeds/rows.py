@@ -36,10 +36,10 @@ BASIC = {"BRAND": "Brand", "COLOR": "Color", "SIZE": "Size"}
 """The facets that every catalog has, with the names that are shown."""
 
 TABLES = """
-CREATE TABLE product (id INTEGER PRIMARY KEY, line BLOB, digest BLOB, document BLOB);
-CREATE TABLE listed (id INTEGER PRIMARY KEY, active INTEGER, best INTEGER, cents INTEGER, high INTEGER, days INTEGER,
-                     updated INTEGER, featured INTEGER, pictured INTEGER, name TEXT, brand TEXT, categories TEXT,
-                     colors TEXT, sizes TEXT, attributes TEXT, promotions TEXT);
+CREATE TABLE product (id INTEGER PRIMARY KEY, document BLOB);
+CREATE TABLE listed (id INTEGER PRIMARY KEY, line BLOB, digest BLOB, active INTEGER, best INTEGER, cents INTEGER,
+                     high INTEGER, days INTEGER, updated INTEGER, featured INTEGER, pictured INTEGER, name TEXT,
+                     brand TEXT, categories TEXT, colors TEXT, sizes TEXT, attributes TEXT, promotions TEXT);
 CREATE TABLE words (id INTEGER PRIMARY KEY, name TEXT, brand TEXT, type TEXT, attributes TEXT, description TEXT,
                     categories TEXT);
 CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, active INTEGER, handed_out INTEGER);
@@ -48,7 +48,10 @@ CREATE TABLE stock (upc INTEGER PRIMARY KEY, line BLOB, online INTEGER, stores B
 CREATE TABLE review (id TEXT, line BLOB, product INTEGER, date TEXT, rating INTEGER, document BLOB);
 CREATE TABLE recommendation (product INTEGER PRIMARY KEY, line BLOB, products BLOB);
 """
-"""The rows of lines. A list is text in JSON, so that equal ones are equal texts."""
+"""The rows of lines. A list is text in JSON, so that equal ones are equal texts. What
+all products are compared and counted by stands apart from their documents, so that a
+build need not read these.
+"""
 
 INDEXES = """
 CREATE INDEX IF NOT EXISTS upc_of_product ON upc (product);
@@ -59,7 +62,7 @@ CREATE INDEX IF NOT EXISTS review_of_product ON review (product, date DESC, id);
 """What finds rows otherwise than by their key. It is made once all rows are written."""
 
 KINDS = {
-    "product": "product",
+    "product": "listed",
     "inventory": "stock",
     "review": "review",
     "recommendation": "recommendation",
@@ -101,8 +104,9 @@ class RowMaker:
         id, active = product["id"], product.get("active", True)
         document = orjson.dumps(product)
         packed = self.packing.pack(document)
-        yield "product", (id, digest, document_digest(document), packed)
-        yield "listed", _listed(product, active)
+        yield "product", (id, packed)
+        own = document_digest(document)
+        yield "listed", (id, digest, own, active, *_listed(product))
 
         eligible = product.get("storeEligible", True)
         for upc in product.get("upcs", ()):
@@ -147,7 +151,7 @@ def document_digest(document: bytes) -> bytes:
     return sha256(document).digest()[:DIGEST_BYTES]
 
 
-def _listed(product: Json, active: bool) -> IndexRow:
+def _listed(product: Json) -> IndexRow:
     """Return what lists order, count and narrow a product by."""
     price = product["price"]
     low, high = ends(price.get("sale", price["regular"]))
@@ -167,8 +171,6 @@ def _listed(product: Json, active: bool) -> IndexRow:
         for _, id in values_at(product, pointer)
     }
     return (
-        product["id"],
-        active,
         product.get("bestSeller"),
         round(low * 100),
         round(high * 100),

@@ -18,11 +18,11 @@ from shopwindow.content.rules.case import Case
 CROSSCHECKS = (
     "SELECT sku FROM upc GROUP BY sku HAVING count(*) > 1",
     "SELECT id FROM review GROUP BY id HAVING count(*) > 1",
-    "SELECT member FROM member WHERE member NOT IN (SELECT id FROM product)",
-    "SELECT product FROM review WHERE product NOT IN (SELECT id FROM product)",
-    "SELECT product FROM recommendation WHERE product NOT IN (SELECT id FROM product)",
+    "SELECT member FROM member WHERE member NOT IN (SELECT id FROM listed)",
+    "SELECT product FROM review WHERE product NOT IN (SELECT id FROM listed)",
+    "SELECT product FROM recommendation WHERE product NOT IN (SELECT id FROM listed)",
     "SELECT other.value FROM recommendation, json_each(CAST(products AS TEXT)) AS other"
-    " WHERE other.value NOT IN (SELECT id FROM product)",
+    " WHERE other.value NOT IN (SELECT id FROM listed)",
     "SELECT upc FROM stock WHERE upc NOT IN (SELECT upc FROM upc)",
 )
 """Each yields what occurs twice, or does not exist."""
@@ -44,7 +44,7 @@ def agree(out: sqlite3.Connection, referable: Referable, case: Case) -> bool:
         return False
     if not promotions <= (referable["promotion"] or frozenset()):
         return False
-    product = "SELECT id FROM product WHERE id = ?"
+    product = "SELECT id FROM listed WHERE id = ?"
     for id in named_by_promotions(case, "products"):
         if out.execute(product, (id,)).fetchone() is None:
             return False

@@ -18,7 +18,7 @@ from shopwindow.catalog.feeds.packing import DamagedRow, Packing
 from shopwindow.catalog.feeds.rows import document_digest
 
 COVERED = {
-    "product": "SELECT id, digest FROM product ORDER BY id",
+    "product": "SELECT id, digest FROM listed ORDER BY id",
     "inventory": "SELECT upc, online, stores FROM stock ORDER BY upc",
     "review": "SELECT id, document FROM review ORDER BY id",
     "recommendation": "SELECT product, products FROM recommendation ORDER BY product",
@@ -67,7 +67,11 @@ def altered(database: sqlite3.Connection) -> Iterator[int]:
     if row is None:
         raise sqlite3.DatabaseError("it lacks the dictionary")
     packing = Packing(*row)
-    rows = database.execute("SELECT id, digest, document FROM product ORDER BY id")
+    rows = database.execute(
+        "SELECT id, digest, document FROM product LEFT JOIN listed USING (id)"
+        " UNION ALL SELECT id, digest, NULL FROM listed"
+        " WHERE id NOT IN (SELECT id FROM product) ORDER BY id"
+    )
     for id, stated, stored in rows:
         try:
             document = packing.unpack(stored)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-INDEX_FORMAT = 7
+INDEX_FORMAT = 8
 """The format of catalog.sqlite; a reader refuses any other."""
 
 PAGE_SIZE = 16384

@@ -9,7 +9,6 @@ phrase finds, and this module adds its price limit and the product whose number 
 from collections.abc import (
     Callable,
     Collection,
-    Iterator,
     Mapping,
     Sequence,
 )
@@ -19,7 +18,7 @@ from functools import cached_property, partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -396,29 +395,16 @@ class OpenedCatalog:
         if name == LISTED:
             return self.lists.signature(int(id)).hex()
         if name == PRODUCT:
-            rows = self.file.rows(f"{DIGEST_QUERIES[PRODUCT]} WHERE id = ?", (int(id),))
+            rows = self.file.rows(PRODUCT_FOLLOWS_FROM, (int(id),))
             return sha256(repr(rows).encode()).hexdigest()
         return answer_digest(self, part)
 
-    def digests(
-        self, kind: Literal["category", "product"]
-    ) -> Iterator[tuple[int, bytes]]:
-        """Yield (id, digest) in order of id.
 
-        Digests of two catalogs differ if the document does. The digest of a category is
-        its document.
-        """
-        query = f"{DIGEST_QUERIES[kind]} ORDER BY id"
-        for id, *parts in self.file.database.execute(query):
-            yield id, repr(parts).encode()
-
-
-DIGEST_QUERIES = {
-    "category": "SELECT id, document FROM category",
-    "product": "SELECT id, digest, one, two, three, four, five,"
+PRODUCT_FOLLOWS_FROM = (
+    "SELECT id, digest, one, two, three, four, five,"
     " (SELECT brand.id FROM brand WHERE brand.name = json_extract(listed.brand, '$[0]')),"
     " (SELECT group_concat(ifnull(online, 1) = 0) FROM upc LEFT JOIN stock USING (upc)"
     " WHERE upc.product = listed.id)"
-    " FROM listed JOIN product USING (id) LEFT JOIN rating ON rating.product = listed.id",
-}
-"""What documents follow from: of a product its line, and what others say of it."""
+    " FROM listed LEFT JOIN rating ON rating.product = id WHERE id = ?"
+)
+"""What the document of a product follows from: its line, and what others say of it."""

@@ -37,6 +37,7 @@ class OpenedFile:
     """The file of one catalog, open for reading by any number of threads.
 
     Attributes:
+        uri: the file, as SQLite opens it.
         meta: the values of the table `meta`, by name.
         active: how many products are active.
     """
@@ -46,7 +47,7 @@ class OpenedFile:
 
         Raises sqlite3.Error if it is no catalog, KeyError if it lacks `active`.
         """
-        self._uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+        self.uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
         self._local = threading.local()
         self._inherited: list[sqlite3.Connection] = []
         self.meta: dict[str, Any] = dict(self.rows("SELECT name, value FROM meta"))
@@ -63,9 +64,7 @@ class OpenedFile:
         if getattr(local, "process", None) != os.getpid():
             if getattr(local, "connection", None):
                 self._inherited.append(local.connection)
-            local.connection = sqlite3.connect(
-                self._uri, uri=True, isolation_level=None
-            )
+            local.connection = sqlite3.connect(self.uri, uri=True, isolation_level=None)
             local.connection.execute(f"PRAGMA mmap_size={MAPPED_BYTES}")
             local.connection.execute(f"PRAGMA cache_size={CACHE_SIZE}")
             local.process = os.getpid()
