@@ -40,13 +40,11 @@ from shopwindow.catalog.kinds import INVENTORY, PRODUCT, REVIEW
 from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.catalog.reading.opened import OpenedCatalog
 from shopwindow.content.check import records
-from shopwindow.content.check.feeds import Unstreamed
-from shopwindow.content.check.memory import Memory
+from shopwindow.content.check.feeds import RecordBasis
 from shopwindow.content.check.records import FeedBlock
-from shopwindow.content.documents.documents import Content, Document, Documents
+from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.listing import Source, shipped
-from shopwindow.content.rules.case import Case
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answering.answer import answer
 from shopwindow.interface.declaring.operation import Call
@@ -261,22 +259,13 @@ def blocks(folder: Path, name: str, kind: Kind) -> list[FeedBlock]:
 
 def build(folder: Path, out: Path, jobs: int | None) -> None:
     """What is timed, in a process of its own: each line is checked by itself."""
-    around = Unstreamed(
-        folder=folder,
-        schemas=Schemas([shipped("schemas")]),
-        names={},
-        case=Case(Documents(Document("site", {}, ()), {}), (), [], frozenset()),
-        limit=1,
-        jobs=jobs,
-        progress=None,
-        memory=Memory(),
-    )
+    basis = RecordBasis(folder, Schemas([shipped("schemas")]), {}, limit=1)
     parts = {
         "product": blocks(folder, "products", PRODUCT),
         "inventory": blocks(folder, "inventory", INVENTORY),
         "review": blocks(folder, "reviews", REVIEW),
     }
-    reader = CheckedLines(around, {})
+    reader = CheckedLines(basis, {})
     lines = (folder / "categories.jsonl").read_bytes().splitlines()
     of_categories = [*map(orjson.loads, lines)]
     stores = range(1, STORES + 1)

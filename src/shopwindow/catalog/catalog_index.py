@@ -6,7 +6,7 @@ and open none.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +16,8 @@ from shopwindow.catalog.index.check import check as check_feeds
 from shopwindow.catalog.index.file import INDEX_FORMAT, reading, room_for
 from shopwindow.catalog.index.known_lines import CheckedCatalog
 from shopwindow.catalog.kinds import KINDS
-from shopwindow.content.check.feeds import FeedReport, Unstreamed
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import Kind
-from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.index import BROUGHT_BACK, HandedOut
@@ -38,11 +36,7 @@ class CatalogIndex:
     format: int = INDEX_FORMAT
     kinds: tuple[Kind, ...] = KINDS
 
-    def check(
-        self, sources: Sequence[Source], beside: Unstreamed
-    ) -> tuple[CheckedCatalog | None, FeedReport]:
-        """Check the catalog's files (`catalog.index.check`)."""
-        return check_feeds(sources, beside)
+    check = staticmethod(check_feeds)
 
     def digest(self, feeds: CheckedCatalog) -> str:
         """Return a digest of the catalog's files."""

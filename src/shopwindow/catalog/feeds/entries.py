@@ -17,7 +17,7 @@ import orjson
 from shopwindow.catalog.feeds import rules
 from shopwindow.catalog.feeds.rules import Sound
 from shopwindow.content.check import tree
-from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.feeds import FeedReport, RecordBasis
 from shopwindow.content.check.records import FeedBlock
 from shopwindow.content.documents.characters import not_xml
 from shopwindow.content.documents.finding import Finding
@@ -81,7 +81,7 @@ class RecordEntry:
 
 def entries_of(
     block: FeedBlock,
-    around: Unstreamed,
+    basis: RecordBasis,
     report: FeedReport,
     lines: Iterable[NumberedLine],
     faults: LineFaults,
@@ -90,7 +90,7 @@ def entries_of(
 
     Args:
         block: a part of a feed, or a YAML file.
-        around: what every record is read and checked with.
+        basis: what every record is read and checked with.
         report: takes the problems.
         lines: those lines of the block, if it is one of a feed, whose records are
             wanted.
@@ -99,12 +99,12 @@ def entries_of(
             takes time.
     """
     if not block.source.is_feed:
-        yield from _of_yaml(block.source, around, report)
+        yield from _of_yaml(block.source, basis, report)
         return
 
     recognized: Counter[Combination] = Counter()
     kind = block.source.kind
-    is_valid = around.schemas.checker(kind.schema)
+    is_valid = basis.schemas.checker(kind.schema)
     for line, text in lines:
         try:
             if isinstance(text, Malformed):
@@ -119,17 +119,17 @@ def entries_of(
         refused = not is_valid(value)
         if refused and (same := faults.of(kind.schema, value)):
             recognized[same] += 1
-            if same.lines > around.limit:
+            if same.lines > basis.limit:
                 _lose(kind, report)
                 continue
             findings = same.unsound
-        elif refused and faults.explained >= around.limit:
+        elif refused and faults.explained >= basis.limit:
             report.more += 1
             report.at_least = True
             _lose(kind, report)
             continue
         elif refused or tree.doubtful(orjson.dumps(value)):
-            findings = _findings(kind, value, around.schemas, text, line)
+            findings = _findings(kind, value, basis.schemas, text, line)
             if refused:
                 faults.learn(kind.name, kind.schema, value, findings)
         yield RecordEntry(block.source, value, line, text, None, findings)
@@ -165,10 +165,10 @@ def _line(text: bytes) -> YamlText:
 
 
 def _of_yaml(
-    source: Source, around: Unstreamed, report: FeedReport
+    source: Source, basis: RecordBasis, report: FeedReport
 ) -> Iterator[RecordEntry]:
     """Yield the records of a YAML file, which is read whole."""
-    parsed, _ = tree.read_one(around.folder, source, around.names, around.schemas)
+    parsed, _ = tree.read_one(basis.folder, source, basis.names, basis.schemas)
     report.add(parsed.problems)
     if parsed.lost:
         _lose(source.kind, report)
@@ -177,13 +177,13 @@ def _of_yaml(
         (*parsed.unrendered, *(pointer for _, pointer in parsed.flawed))
     )
     flaws = parsed.flaws()
-    file = cache(lambda: text_of(around.folder, source))
+    file = cache(lambda: text_of(basis.folder, source))
     for index, value in enumerate(parsed.documents):
         number = index if parsed.listed else None
         findings: tuple[Finding, ...] = ()
         if not parsed.valid:
             document = () if number is None else (number,)
-            by_schema = around.schemas.findings(
+            by_schema = basis.schemas.findings(
                 source.kind.schema, value, written=partial(_number, file, document)
             )
             flawed = flaws.get(number, [])

@@ -16,7 +16,7 @@ from shopwindow.catalog.feeds.entries import (
     entries_of,
 )
 from shopwindow.catalog.feeds.rules import Referable
-from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.feeds import FeedReport, RecordBasis
 from shopwindow.content.check.records import FeedBlock
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.schemas.lines import EXAMPLES, LineCause, LineFaults, cause
@@ -29,10 +29,10 @@ class RecordCheck:
     that a process checks.
     """
 
-    def __init__(self, around: Unstreamed, referable: Referable) -> None:
-        self._around, self._referable = around, referable
-        self._places = RecordPlaces(around.folder)
-        self._faults = LineFaults(around.schemas)
+    def __init__(self, basis: RecordBasis, referable: Referable) -> None:
+        self._basis, self._referable = basis, referable
+        self._places = RecordPlaces(basis.folder)
+        self._faults = LineFaults(basis.schemas)
 
     def entries(
         self,
@@ -50,7 +50,7 @@ class RecordCheck:
             limit: at most so many problems have places; the others are counted.
         """
         kind = block.source.kind
-        for entry in entries_of(block, self._around, report, lines, self._faults):
+        for entry in entries_of(block, self._basis, report, lines, self._faults):
             by_rules = rules.findings(kind, entry.value, entry.sound, self._referable)
             findings = (*entry.findings, *by_rules)
             if entry.line is not None:

@@ -14,7 +14,7 @@ from shopwindow.catalog.feeds.entries import (
     repeated,
 )
 from shopwindow.catalog.feeds.record_check import RecordCheck
-from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.feeds import FeedReport, RecordBasis
 from shopwindow.content.check.records import FeedBlock, FeedLines
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.listing import Source
@@ -23,17 +23,17 @@ from shopwindow.problems import Pointer
 
 
 def small_of(
-    sources: Sequence[Source], around: Unstreamed, report: FeedReport
+    sources: Sequence[Source], basis: RecordBasis, report: FeedReport
 ) -> list[RecordEntry]:
     """Return all records of some files, each checked by itself.
 
     They refer to nothing but each other, which is checked later.
     """
-    check = RecordCheck(around, {})
+    check = RecordCheck(basis, {})
     entries: list[RecordEntry] = []
     for block in map(FeedBlock, sources):
-        lines = FeedLines(around.folder, block)
-        entries += check.entries(block, lines, report, around.limit)
+        lines = FeedLines(basis.folder, block)
+        entries += check.entries(block, lines, report, basis.limit)
     return entries
 
 
@@ -75,9 +75,9 @@ class Categories:
     """
 
     def __init__(
-        self, entries: Sequence[RecordEntry], around: Unstreamed, report: FeedReport
+        self, entries: Sequence[RecordEntry], places: RecordPlaces, report: FeedReport
     ) -> None:
-        self._places, self._report = RecordPlaces(around.folder), report
+        self._places, self._report = places, report
         self.flat: list[Json] = []
         self._parents: dict[int, RecordUse] = {}
         self._overrides: list[RecordUse] = []

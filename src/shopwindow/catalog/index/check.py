@@ -9,6 +9,7 @@ where something is wrong in one of them, all are read for everything that is
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -19,15 +20,17 @@ from shopwindow.catalog.feeds.entries import RecordEntry, RecordPlaces
 from shopwindow.catalog.feeds.rows import LIMITED_QUANTITY
 from shopwindow.catalog.feeds.rules import Referable, inside
 from shopwindow.catalog.feeds.small import Categories, once, small_of
+from shopwindow.catalog.index.agreement import agree
 from shopwindow.catalog.index.known_lines import CheckedCatalog, CheckedLines
 from shopwindow.catalog.index.large import LargeCheck
 from shopwindow.catalog.index.lines import Faulty, Feeds
 from shopwindow.catalog.kinds import CATEGORY, KINDS
 from shopwindow.content.check import gone, records
-from shopwindow.content.check.feeds import FeedReport, Unstreamed
-from shopwindow.content.check.memory import state_of
+from shopwindow.content.check.feeds import FeedReport, RecordBasis
+from shopwindow.content.check.memory import Memory, state_of
 from shopwindow.content.documents.finding import Finding, shown
 from shopwindow.content.reading.listing import Source
+from shopwindow.content.reading.processes import Progress
 from shopwindow.content.rules.case import Case
 from shopwindow.problems import nearest
 
@@ -62,82 +65,75 @@ def digests_of(
 
 
 def check(
-    sources: Sequence[Source], around: Unstreamed
+    sources: Sequence[Source],
+    basis: RecordBasis,
+    case: Case,
+    memory: Memory,
+    jobs: int | None,
+    progress: Progress | None,
 ) -> tuple[CheckedCatalog | None, FeedReport]:
     """Check the catalog's files.
 
     Returns the catalog, None if there are no files or something is wrong, and what is
-    wrong.
+    wrong. `content.check.feeds.Feeds` says what the arguments are.
     """
     sources_of: dict[str, list[Source]] = {kind.name: [] for kind in KINDS}
     for source in sources:
         sources_of[source.kind.name].append(source)
 
-    report = FeedReport()
-    entries = small_of(sources_of["category"], around, report)
-    categories = Categories(entries, around, report)
-    brands = small_of(sources_of["brand"], around, report)
-    _check_brands(brands, around, report)
-    synonyms = small_of(sources_of["synonym"], around, report)
-    _check_site(sources, around, report)
-    _check_names_of_categories(categories, around, report)
+    folder, report = basis.folder, FeedReport()
+    places = RecordPlaces(folder)
+    entries = small_of(sources_of["category"], basis, report)
+    categories = Categories(entries, places, report)
+    brands = small_of(sources_of["brand"], basis, report)
+    _check_brands(brands, places, report)
+    synonyms = small_of(sources_of["synonym"], basis, report)
+    _check_site(sources, case, report)
+    _check_names_of_categories(categories, case, folder, report)
 
     referable = {
         "category": categories.ids,
-        "promotion": around.ids("promotion", "promoId"),
-        "store": _stores(around),
+        "promotion": case.ids("promotion", "promoId"),
+        "store": _stores(case),
     }
     parts = {
         kind.name: records.blocks(sources_of[kind.name])
         for kind in KINDS
         if kind.name not in SMALL
     }
-    names = sorted((around.names or {}).items())
+    names = sorted((basis.names or {}).items())
     feeds = Feeds(
         parts=parts,
-        reader=CheckedLines(around, referable),
+        reader=CheckedLines(basis, referable),
         categories=categories.flat,
         stores=frozenset(map(int, referable["store"] or ())),
-        limited=_limited(around),
-        digests=cache(partial(digests_of, around.folder, sources, names)),
-        checked_by=[around.memory.program, around.schemas.digest, names],
+        limited=_limited(case),
+        digests=cache(partial(digests_of, folder, sources, names)),
+        checked_by=[memory.program, basis.schemas.digest, names],
         brands=[entry.value for entry in brands],
         synonyms=[entry.value for entry in synonyms],
     )
-    state = _state(sources, feeds, around.case, referable)
-    catalog = CheckedCatalog(feeds, around, referable, state)
-    if not sources or not _is_good(catalog, report, referable, around):
+    state = _state(sources, feeds, case, referable)
+    agreement = partial(agree, referable=referable, case=case)
+    catalog = CheckedCatalog(feeds, agreement, basis, memory, state)
+    has_all = basis.names is not None and None not in referable.values()
+    is_good = False
+    if sources and has_all and not report.has_problems:
+        # Raised where something is wrong with a line of the large kinds.
+        with suppress(Faulty):
+            is_good = catalog.check(jobs, progress)
+    if not is_good:
         large = [block for blocks in parts.values() for block in blocks]
-        LargeCheck(large, around, referable, report).run()
+        LargeCheck(large, basis, case, referable, report).run(jobs, progress)
 
-    if not sources or report.has_problems or around.names is None:
+    if not sources or report.has_problems or basis.names is None:
         return None, report
     return catalog, report
 
 
-def _is_good(
-    catalog: CheckedCatalog,
-    report: FeedReport,
-    referable: Referable,
-    around: Unstreamed,
-) -> bool:
-    """Return whether nothing is wrong with the lines of the large kinds.
-
-    False: something may be. What they refer to may not be known, or no disk takes their
-    rows.
-    """
-    are_all_ids_known = None not in referable.values()
-    if not are_all_ids_known or around.names is None or report.has_problems:
-        return False
-    try:
-        return catalog.check()
-    except Faulty:
-        return False
-
-
-def _limited(around: Unstreamed) -> int:
+def _limited(case: Case) -> int:
     """Return the stock up to which a store has few."""
-    for site in around.case.having("site", ("catalog", "limited_quantity")):
+    for site in case.having("site", ("catalog", "limited_quantity")):
         settings = site.value.get("catalog") or {}
         limited: int = settings.get("limited_quantity", LIMITED_QUANTITY)
         return limited
@@ -145,10 +141,9 @@ def _limited(around: Unstreamed) -> int:
 
 
 def _check_brands(
-    brands: Sequence[RecordEntry], around: Unstreamed, report: FeedReport
+    brands: Sequence[RecordEntry], places: RecordPlaces, report: FeedReport
 ) -> None:
     """Check that names of brands are unique, and ids as well."""
-    places = RecordPlaces(around.folder)
     for name in ("name", "id"):
         uses = (
             (entry, (name,), entry.value[name])
@@ -158,13 +153,11 @@ def _check_brands(
         once("brand", name, uses, places, report)
 
 
-def _check_site(
-    sources: Sequence[Source], around: Unstreamed, report: FeedReport
-) -> None:
+def _check_site(sources: Sequence[Source], case: Case, report: FeedReport) -> None:
     """Check that site.yaml says where pages and images of products are, if any are."""
     if all(source.kind.name != "product" for source in sources):
         return
-    for site in around.case.having("site", ("catalog",)):
+    for site in case.having("site", ("catalog",)):
         if "catalog" in site.value:
             continue
         finding = Finding(
@@ -180,7 +173,7 @@ def _check_site(
 
 
 def _check_names_of_categories(
-    categories: Categories, around: Unstreamed, report: FeedReport
+    categories: Categories, case: Case, folder: Path, report: FeedReport
 ) -> None:
     """Warn of promotions that are listed under the name of no category.
 
@@ -192,11 +185,11 @@ def _check_names_of_categories(
     names = {str(category.get("name")) for category in categories.flat}
     unnamed = [
         (promotion, index, name)
-        for promotion in around.case.having("promotion")
-        for index, name in around.case.entries(promotion, ("categories",))
+        for promotion in case.having("promotion")
+        for index, name in case.entries(promotion, ("categories",))
         if name not in names
     ]
-    renamed = _renamed(categories, around.folder) if unnamed else {}
+    renamed = _renamed(categories, folder) if unnamed else {}
     for promotion, index, name in unnamed:
         found, similar, meant = f"no category has the name {shown(name)}", "", None
         if name in renamed:
@@ -238,9 +231,9 @@ def _renamed(categories: Categories, folder: Path) -> dict[str, tuple[int, str]]
     }
 
 
-def _stores(around: Unstreamed) -> frozenset[str] | None:
+def _stores(case: Case) -> frozenset[str] | None:
     """Return the numbers of stores as inventory has them: as the keys of an object."""
-    stores = around.ids("store", "locationNumber")
+    stores = case.ids("store", "locationNumber")
     return None if stores is None else frozenset(map(str, stores))
 
 

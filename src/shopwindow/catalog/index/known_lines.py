@@ -6,7 +6,7 @@ has its digest. Where it is gone, damaged or another one, all lines are checked 
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import file_digest, sha256
 from io import BufferedReader
@@ -17,10 +17,10 @@ import orjson
 from shopwindow.catalog.feeds.entries import NumberedLine
 from shopwindow.catalog.feeds.record_check import RecordCheck
 from shopwindow.catalog.feeds.rules import Referable
-from shopwindow.catalog.index.agreement import agree
 from shopwindow.catalog.index.file import copied
 from shopwindow.catalog.index.lines import Faulty, Feeds, Line
-from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.feeds import FeedReport, RecordBasis
+from shopwindow.content.check.memory import Memory
 from shopwindow.content.check.records import FeedBlock, FeedLines, streamed
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.scratch import scratch
@@ -37,13 +37,13 @@ NOTE = "catalog"
 class CheckedLines:
     """Reads the lines of feeds, and checks each by itself."""
 
-    def __init__(self, around: Unstreamed, referable: Referable) -> None:
-        self.around, self.referable = around, referable
+    def __init__(self, basis: RecordBasis, referable: Referable) -> None:
+        self.basis, self.referable = basis, referable
 
     def lines(self, part: FeedBlock) -> Iterator[Line]:
         """Yield the lines of a part. Raises Faulty where it cannot be read."""
         if part.source.is_feed:
-            for number, text in FeedLines(self.around.folder, part):
+            for number, text in FeedLines(self.basis.folder, part):
                 if isinstance(text, Malformed):
                     raise Faulty
                 yield Line(text.removeprefix(BYTE_ORDER_MARK).strip(), (number, text))
@@ -61,7 +61,7 @@ class CheckedLines:
     ) -> Iterator[Json]:
         """Yield documents in which nothing is wrong by itself."""
         report = FeedReport()
-        check = RecordCheck(self.around, self.referable)
+        check = RecordCheck(self.basis, self.referable)
         for entry in check.entries(part, lines, report, limit=1):
             if entry.findings or report.has_problems:
                 raise Faulty
@@ -74,17 +74,21 @@ class CheckedCatalog:
     """A catalog, once it is checked: what the index is built from, and the rows of all
     its lines.
 
+    ``agree`` returns whether the rows of all lines agree with each other. ``basis``: what
+    the documents are read with. ``memory`` has the rows once they are checked.
     ``state``: that of everything that the check reads; empty where it may change unseen.
     """
 
     def __init__(
         self,
         feeds: Feeds,
-        around: Unstreamed,
-        referable: Referable,
+        agree: Callable[[sqlite3.Connection], bool],
+        basis: RecordBasis,
+        memory: Memory,
         state: str,
     ) -> None:
-        self.feeds, self._around, self._referable = feeds, around, referable
+        self.feeds, self._agree = feeds, agree
+        self._basis, self._memory = basis, memory
         self._state, self._digest = state, ""
         # It stays what it is, whatever another check writes in its place.
         self._file: BufferedReader | None = None
@@ -98,18 +102,18 @@ class CheckedCatalog:
         """Yield the documents of a kind of which lines are known, as the files have them
         now. What cannot be read is skipped: a file may have changed since the check.
         """
-        folder, names = self._around.folder, self._around.names or {}
+        basis = self._basis
         for source in dict.fromkeys(part.source for part in self.feeds.parts[kind]):
-            for document, _ in streamed(folder, source, names):
+            for document, _ in streamed(basis.folder, source, basis.names or {}):
                 yield document.value
 
-    def check(self) -> bool:
+    def check(self, jobs: int | None, progress: Progress | None) -> bool:
         """Check the lines that are not known, and all of them together.
 
         Returns whether that was done: it is not where the disk does not take the rows.
         Raises Faulty where something is wrong.
         """
-        memory = self._around.memory
+        memory = self._memory
         stored = memory.file(FILE)
         state, _, self._digest = memory.noted(NOTE).partition(" ")
         self._file = _opened(stored)
@@ -117,24 +121,29 @@ class CheckedCatalog:
             return True
         start, self._file = self._intact(), None
         draft = memory.draft(FILE)
-        if draft and stored and self._has_taken(draft, start):
+        if draft and stored and self._has_taken(draft, start, jobs, progress):
             with suppress(OSError):
                 draft.replace(stored)
                 memory.note(NOTE, f"{self._state} {self._digest}")
             return True
         with scratch() as folder:
-            return self._has_taken(folder / FILE, start)
+            return self._has_taken(folder / FILE, start, jobs, progress)
 
-    def _has_taken(self, path: Path, start: BufferedReader | None) -> bool:
+    def _has_taken(
+        self,
+        path: Path,
+        start: BufferedReader | None,
+        jobs: int | None,
+        progress: Progress | None,
+    ) -> bool:
         """Write the rows of all lines into a new file, and hold it open.
 
         Returns whether the disk takes it. Raises Faulty.
         """
         from shopwindow.catalog.index.taking import take  # with numpy, 0.07 s
 
-        around = self._around
         try:
-            take(path, self.feeds, start, self._agree, around.jobs, around.progress)
+            take(path, self.feeds, start, self._agree, jobs, progress)
             self._file = _opened(path)
         except (OSError, sqlite3.Error):
             return False
@@ -146,9 +155,6 @@ class CheckedCatalog:
             return False
         self._digest = file_digest(self._file, "sha256").hexdigest()
         return True
-
-    def _agree(self, out: sqlite3.Connection) -> bool:
-        return agree(out, self._referable, self._around.case)
 
     def _intact(self) -> BufferedReader | None:
         """Return the file, if it has the bytes that were written."""
@@ -170,7 +176,7 @@ class CheckedCatalog:
         if intact:
             copied(intact, path)
             return
-        self._around.memory.note(NOTE, " ")  # so the next check writes them again
+        self._memory.note(NOTE, " ")  # so the next check writes them again
         try:
             take(path, self.feeds, None, self._agree, jobs, progress)
         except Faulty:

@@ -26,12 +26,13 @@ from shopwindow.catalog.feeds.record_check import RecordCheck
 from shopwindow.catalog.feeds.rules import Referable
 from shopwindow.catalog.index.agreement import named_by_promotions, rings
 from shopwindow.catalog.index.file import room_for, writing
-from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.feeds import FeedReport, RecordBasis
 from shopwindow.content.check.records import FeedBlock, FeedLines
 from shopwindow.content.documents.finding import Finding
-from shopwindow.content.reading.processes import shared
+from shopwindow.content.reading.processes import Progress, shared
 from shopwindow.content.reading.scratch import scratch
 from shopwindow.content.reading.yaml import at
+from shopwindow.content.rules.case import Case
 from shopwindow.content.schemas.lines import (
     EXAMPLES,
     LineCause,
@@ -154,27 +155,28 @@ class LargeCheck:
     def __init__(
         self,
         blocks: list[FeedBlock],
-        around: Unstreamed,
+        basis: RecordBasis,
+        case: Case,
         referable: Referable,
         report: FeedReport,
     ) -> None:
-        self.blocks, self.around = list(_numbered(around.folder, blocks)), around
-        self.referable, self.report = referable, report
-        self.places = RecordPlaces(around.folder)
+        self.blocks, self.basis = list(_numbered(basis.folder, blocks)), basis
+        self.case, self.referable, self.report = case, referable, report
+        self.places = RecordPlaces(basis.folder)
         self.wanted: dict[Record, set[Use]] = defaultdict(set)
         """The uses of which the places are wanted."""
         self.uses: dict[str, Counter[str]] = defaultdict(Counter)
         """Uses at fault, by the column and the path, beside those of what is absent."""
         self.first_places: dict[tuple[str, Value], str] = {}
 
-    def run(self) -> None:
+    def run(self, jobs: int | None, progress: Progress | None) -> None:
         """Check the records, each by itself and all together."""
         with (
             scratch() as folder,
             room_for(folder),
             closing(writing(folder / "values", TABLES)) as said,
         ):
-            self._read(said)
+            self._read(said, jobs, progress)
             said.execute("COMMIT")
             said.executescript(INDEXES)
             self._check_promotions(said)
@@ -183,10 +185,12 @@ class LargeCheck:
 
     # -- each by itself
 
-    def _read(self, said: sqlite3.Connection) -> None:
+    def _read(
+        self, said: sqlite3.Connection, jobs: int | None, progress: Progress | None
+    ) -> None:
         """Read and check every block, and collect its values."""
-        work = partial(_checked, self.around, self.referable)
-        with shared(work, self.blocks, self.around.jobs) as results:
+        work = partial(_checked, self.basis, self.referable)
+        with shared(work, self.blocks, jobs) as results:
             for number, checked in enumerate(results):
                 self._merge(checked.report)
                 said.executemany(
@@ -196,13 +200,13 @@ class LargeCheck:
                         for name, value, record in checked.said
                     ),
                 )
-                if self.around.progress:
-                    self.around.progress(number + 1, len(self.blocks))
+                if progress:
+                    progress(number + 1, len(self.blocks))
 
     def _merge(self, part: FeedReport) -> None:
         """Merge the report of the next block."""
         for problem in part.problems:
-            if len(self.report.problems) < self.around.limit:
+            if len(self.report.problems) < self.basis.limit:
                 self.report.add([problem])
             elif problem.absent:
                 self.report.add_unlisted(problem.absent, problem.path)
@@ -221,19 +225,19 @@ class LargeCheck:
     def _check_promotions(self, said: sqlite3.Connection) -> None:
         """Check that the products and categories exist that promotions name."""
         if rules.PRODUCT not in self.report.lost:
-            named = named_by_promotions(self.around.case, "products")
+            named = named_by_promotions(self.case, "products")
             missing = {
                 id for id in named if said.execute(EXISTING, (id,)).fetchone() is None
             }
             self._add_unknown("products", "product", missing)
         categories = self.referable["category"]
         if categories is not None:
-            named = named_by_promotions(self.around.case, "categoryIds")
+            named = named_by_promotions(self.case, "categoryIds")
             missing = named - categories
             self._add_unknown("categoryIds", "category", missing)
 
     def _add_unknown(self, part: str, kind: str, missing: set[int]) -> None:
-        promotions = self.around.case.having("promotion", (part,)) if missing else ()
+        promotions = self.case.having("promotion", (part,)) if missing else ()
         for promotion in promotions:
             for index, id in enumerate(promotion.value.get(part, ())):
                 if id in missing:
@@ -256,7 +260,7 @@ class LargeCheck:
 
         for name, block, count in said.execute(COUNTED):
             self.uses[name][self.blocks[block].source.path] += count
-        limit = self.around.limit
+        limit = self.basis.limit
         for block, record, *use in said.execute(WANTED, {"limit": limit}):
             self.wanted[block, record].add(tuple(use))
         for name, value, block, count in said.execute(UNLISTED, (limit,)):
@@ -295,27 +299,24 @@ class LargeCheck:
         block = self.blocks[number]
         lines = (
             line
-            for line in FeedLines(self.around.folder, block)
+            for line in FeedLines(self.basis.folder, block)
             if (number, line[0]) in self.wanted
         )
-        check = RecordCheck(self.around, {})
-        for entry in check.entries(block, lines, FeedReport(), limit=0):
-            wanted = self.wanted.get((number, _number(entry)), ())
-            kind = entry.source.kind.name
-            for name, value, pointer in rules.values(kind, entry.value, entry.sound):
-                for wrong, find in self._ways.items():
-                    if (wrong, name, value) in wanted:
-                        finding = find(entry, name, pointer)
-                        if finding is not None:
-                            yield entry, name, finding
-
-    @property
-    def _ways(self) -> Mapping[str, Find]:
-        return {
+        check = RecordCheck(self.basis, {})
+        ways: Mapping[str, Find] = {
             "repeated": self._repeated,
             "unknown": _unknown,
             "in a ring": _in_ring,
         }
+        for entry in check.entries(block, lines, FeedReport(), limit=0):
+            wanted = self.wanted.get((number, _number(entry)), ())
+            kind = entry.source.kind.name
+            for name, value, pointer in rules.values(kind, entry.value, entry.sound):
+                for wrong, find in ways.items():
+                    if (wrong, name, value) in wanted:
+                        finding = find(entry, name, pointer)
+                        if finding is not None:
+                            yield entry, name, finding
 
     def _repeated(
         self, entry: RecordEntry, name: str, pointer: Pointer
@@ -347,12 +348,12 @@ def _in_ring(entry: RecordEntry, name: str, pointer: Pointer) -> Finding:
 
 
 def _checked(
-    around: Unstreamed, referable: Referable, blocks: Sequence[FeedBlock]
+    basis: RecordBasis, referable: Referable, blocks: Sequence[FeedBlock]
 ) -> Iterator[_CheckedBlock]:
     """Yield what is wrong in each block by itself. Runs in several processes."""
-    check, listed_left = RecordCheck(around, referable), around.limit
+    check, listed_left = RecordCheck(basis, referable), basis.limit
     for block in blocks:
-        report, lines = FeedReport(), FeedLines(around.folder, block)
+        report, lines = FeedReport(), FeedLines(basis.folder, block)
         kind = block.source.kind.name
         said = [
             (name, value, _number(entry))

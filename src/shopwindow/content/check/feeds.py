@@ -1,8 +1,8 @@
 """How streamed kinds are checked: the seam between a content folder and its indexes.
 
 There may be millions of streamed documents, so only an index reads them. Its check
-takes an Unstreamed, which is everything else in the folder. It returns a FeedReport,
-which holds no more problems than will be listed and counts the others.
+is handed what streamed documents are read with, and a Case of all others. It returns a
+FeedReport, which holds no more problems than will be listed and counts the others.
 """
 
 from collections import Counter
@@ -29,36 +29,18 @@ are listed. A feed may have an unknown key of its own in every line.
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Unstreamed:
-    """What a content folder holds beside its streamed documents, and how to check it.
+@dataclass(frozen=True)
+class RecordBasis:
+    """What every streamed document of a content folder is read and checked with.
 
     ``names`` are those of site.yaml, which expressions use; None where site.yaml gives
-    none. ``case`` holds the other documents. ``limit`` is the number of problems that
-    are listed with their places. ``jobs`` is how many processes share the work; None:
-    one a processor. ``memory`` is that of the folder, in which an index notes the state
-    of its feeds once there was no problem.
+    none. ``limit`` is the number of problems that are listed with their places.
     """
 
     folder: Path
     schemas: Schemas
     names: expressions.Names | None
-    case: Case
     limit: int
-    jobs: int | None
-    progress: Progress | None
-    memory: Memory
-
-    def ids(self, kind: str, name: str) -> frozenset[int] | None:
-        """Return the values of a property among all documents of a kind.
-
-        Returns None where some file or some document's property could not be read: a
-        reference may then name a value that is there all the same.
-        """
-        if not self.case.is_complete(kind, (name,)):
-            return None
-        documents = self.case.having(kind, (name,))
-        return frozenset(document.value[name] for document in documents)
 
 
 @dataclass
@@ -129,17 +111,40 @@ class Feeds(Protocol):
     """What the check needs of an Index: `interface.declaring.index.Index` has more."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name by which views get it: `content.index(name)`."""
+        ...
 
     @property
-    def kinds(self) -> tuple[Kind, ...]: ...
+    def kinds(self) -> tuple[Kind, ...]:
+        """The streamed kinds that it holds.
+
+        A kind comes after those that its documents refer to.
+        """
+        ...
 
     def check(
-        self, sources: Sequence[Source], beside: Unstreamed
+        self,
+        sources: Sequence[Source],
+        basis: RecordBasis,
+        case: Case,
+        *,
+        memory: Memory,
+        jobs: int | None,
+        progress: Progress | None,
     ) -> tuple[Any, FeedReport]:
         """Check the files of the index's kinds.
 
         Returns what the index is built from, and the report. The former is None where
         there are no files, or where there is a problem.
+
+        Args:
+            sources: the files.
+            basis: what each of their documents is read with.
+            case: the documents that are not streamed.
+            memory: that of the folder, in which an index notes the state of its feeds
+                once there was no problem.
+            jobs: how many processes share the work; None: one a processor.
+            progress: called now and then while the work goes on.
         """
         ...

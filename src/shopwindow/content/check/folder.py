@@ -35,7 +35,7 @@ from typing import Any, Protocol
 import orjson
 
 from shopwindow.content.check import gone, tree
-from shopwindow.content.check.feeds import FeedReport, Feeds, Unstreamed
+from shopwindow.content.check.feeds import FeedReport, Feeds, RecordBasis
 from shopwindow.content.check.folder_reading import FolderReading
 from shopwindow.content.check.memory import SOUND, Memory, state_of
 from shopwindow.content.check.tree import Parsed
@@ -257,18 +257,15 @@ class Check:
         Where it can be built, its feeds are added to the documents.
         """
         kinds = {kind.name for kind in index.kinds}
-        beside = Unstreamed(
-            folder=self.folder,
-            schemas=self.schemas,
-            names=names,
-            case=case,
-            limit=self.most,
+        sources = [source for source in self.sources if source.kind.name in kinds]
+        feeds, report = index.check(
+            sources,
+            RecordBasis(self.folder, self.schemas, names, self.most),
+            case,
+            memory=self.memory,
             jobs=self.jobs,
             progress=self.progress,
-            memory=self.memory,
         )
-        sources = [source for source in self.sources if source.kind.name in kinds]
-        feeds, report = index.check(sources, beside)
         if feeds is not None:
             case.documents.feeds[index.name] = feeds
         return report

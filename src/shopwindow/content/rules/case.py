@@ -121,6 +121,16 @@ class Case:
         are_sound = len(self.having(kind, *parts)) == len(self.having(kind))
         return are_sound and kind not in self.unknown
 
+    def ids(self, kind: str, name: str) -> frozenset[int] | None:
+        """Return the values of a property among all documents of a kind.
+
+        Returns None where some file or some document's property could not be read: a
+        reference may then name a value that is there all the same.
+        """
+        if not self.is_complete(kind, (name,)):
+            return None
+        return frozenset(one.value[name] for one in self.having(kind, (name,)))
+
     def at(self, document: Document, part: Pointer) -> Any:
         """Return a part of a document, or None where there is none."""
         return yaml.part(document.value, part)

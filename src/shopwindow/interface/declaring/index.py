@@ -5,14 +5,12 @@ index. The engine decides when an index is built, linked or opened (release.inde
 What its file contains, and how it is read, only the index decides.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from shopwindow.content.check.feeds import FeedReport, Unstreamed
+from shopwindow.content.check.feeds import Feeds
 from shopwindow.content.documents.documents import Content
-from shopwindow.content.kinds import Kind
-from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.yaml import Json
 
@@ -55,17 +53,12 @@ class OpenedByParts(Protocol):
         ...
 
 
-class Index(Protocol):
-    """What the engine requires of an index.
+class Index(Feeds, Protocol):
+    """What the engine requires of an index, beside what its check does.
 
     `shopwindow.catalog.catalog_index.CATALOG` is the department store's. Where a method takes
     ``feeds``, that is what `check` returned; ``opened`` is what `open` returned.
     """
-
-    @property
-    def name(self) -> str:
-        """The name by which views get it: `content.index(name)`."""
-        ...
 
     @property
     def file(self) -> str:
@@ -77,24 +70,6 @@ class Index(Protocol):
         """The number of the file's format.
 
         A file of another format is not opened, and none is built from it.
-        """
-        ...
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The streamed kinds that it holds.
-
-        A kind comes after those that its documents refer to.
-        """
-        ...
-
-    def check(
-        self, sources: Sequence[Source], beside: Unstreamed
-    ) -> tuple[Any, FeedReport]:
-        """Check the files of its kinds.
-
-        Returns the argument ``feeds`` of `build`, and the report. The former is None
-        where there is nothing to build, or where there is a problem.
         """
         ...
 
