@@ -580,27 +580,27 @@ def test_show_makes_the_catalogs_index_where_an_answer_looks_at_it(each: Path, r
 
 
 def test_show_prints_xml_too(minimal: Path, run: Run) -> None:
-    ended = run("show", "v2/utility/mobileapp", "--content", minimal, "--app", "one", "--as", "xml")
+    ended = run("show", "v2/utility/mobileapp", "--content", minimal, "--app", "one", "--format", "xml")
     root = etree.fromstring(ended.out.encode())
     assert (ended.status, root.tag, root.findtext("configVersion")) == (0, "response", "1")
 
 
 def test_show_prints_every_format_that_there_is(minimal: Path, run: Run) -> None:
-    show = "show", "v2/utility/mobileapp", "--content", minimal, "--as"
+    show = "show", "v2/utility/mobileapp", "--content", minimal, "--format"
     for answer in formats.RESPONSE_FORMATS:
         shown = run(*show, answer.name)
         assert (shown.status, shown.err, "appConfig" in shown.out) == (0, "", True)
     ended = run(*show, "keys")
-    names = ", ".join(answer.name for answer in formats.RESPONSE_FORMATS)
+    names = ", ".join(f"'{answer.name}'" for answer in formats.RESPONSE_FORMATS)
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err.splitlines()[-1] == f"Error: --as 'keys': the formats are {names}"
+    assert ended.err.splitlines()[-1] == f"Error: Invalid value for '--format': 'keys' is not one of {names}."
 
 
 def test_show_refuses_a_format_before_it_reads_the_content(minimal: Path, run: Run) -> None:
     (minimal / "site.yaml").write_text("- {")
-    ended = run("show", "v2/utility/mobileapp", "--content", minimal, "--as", "yaml")
+    ended = run("show", "v2/utility/mobileapp", "--content", minimal, "--format", "yaml")
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err.splitlines()[-1] == "Error: --as 'yaml': the formats are json, xml"
+    assert ended.err.splitlines()[-1] == "Error: Invalid value for '--format': 'yaml' is not one of 'json', 'xml'."
 
 
 SHOWN = {
@@ -613,7 +613,7 @@ SHOWN = {
 @pytest.mark.parametrize("form", SHOWN)
 def test_a_response_is_laid_out_on_a_terminal_and_nowhere_else(minimal: Path, run: Run, form: str) -> None:
     request = f"store/v1/events?storeId=1&_fields=id{'&callback=show' if form == 'script' else ''}"
-    options = (request, "--as", "json" if form == "script" else form)
+    options = (request, "--format", "json" if form == "script" else form)
     assert on_a_terminal(minimal, *options, command="show") == (0, SHOWN[form])
     elsewhere = run("show", *options, "--content", minimal).out
     plain = {
@@ -667,7 +667,7 @@ def test_show_prints_what_is_live_at_an_instant(minimal: Path, run: Run, at: str
 def test_a_refusal_is_shown_as_the_app_would_get_it(
     minimal: Path, run: Run, request_: str, status: int, form: str
 ) -> None:
-    ended = run("show", request_, "--content", minimal, "--as", form)
+    ended = run("show", request_, "--content", minimal, "--format", form)
     assert (ended.status, ended.err) == (1, f"status {status}\n")
     if form == "json":
         assert json.loads(ended.out)["success"] is False

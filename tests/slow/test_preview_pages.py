@@ -337,7 +337,7 @@ def test_a_revision_may_be_what_all_pages_compare_with(tmp_path: Path, chromium:
 @pytest.mark.parametrize("form", ["json", "xml"])
 def test_an_answer_is_that_of_show(sample: Preview, chromium: Browser, form: str) -> None:
     request = "v2/store/event?storeId=101"
-    command = ("show", request, "--content", SAMPLE, "--at", INSTANT, "--as", form)
+    command = ("show", request, "--content", SAMPLE, "--at", INSTANT, "--format", form)
     said = re.sub(r"\s+", "", shopwindow(*command).out)
     with opened(chromium) as page:
         page.goto(f"{sample.address}/ask?operation=events_v2&as={form}&at={AT}")

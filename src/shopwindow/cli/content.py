@@ -138,13 +138,7 @@ def check(
     metavar="NAME",
     help="The app that asks; default: the first of the content.",
 )
-@click.option(
-    "--as",
-    "form",
-    default="json",
-    metavar="FORMAT",
-    help="The format of the response: json or xml.",
-)
+@format_option(["json", "xml"], "The format of the response.")
 def show(
     request: str, content: str, at: str | None, app: str | None, form: str
 ) -> None:
@@ -159,7 +153,6 @@ def show(
     from shopwindow.cli.steps import opened
     from shopwindow.interface.formats import indented
 
-    library.require_format(form)  # before the content is read
     response = library.show(opened(content), request, at=at, app=app, form=form)
     body, media_type = response.body, response.media_type
     is_terminal = terminal.is_used(sys.stdout)

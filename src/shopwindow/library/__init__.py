@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from shopwindow.library.showing import (
         calendar,
         record_contract,
-        require_format,
         show,
     )
 
@@ -128,7 +127,6 @@ _CHAPTERS = {
     "showing": (
         "calendar",
         "record_contract",
-        "require_format",
         "show",
     ),
 }

@@ -9,7 +9,7 @@ from shopwindow.content.documents.documents import boundaries, live
 from shopwindow.content.lookup.calendar import Calendar
 from shopwindow.content.lookup.calendar import calendar as calendar_of
 from shopwindow.interface.answering.answer import Response
-from shopwindow.interface.formats import RESPONSE_FORMATS, Format
+from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.library.opening import OpenedContent, live_at
 from shopwindow.problems import (
     Misuse,
@@ -49,7 +49,9 @@ def show(
 
     Raises Misuse, also for an operation that only the running service answers.
     """
-    format = require_format(form)
+    formats = {format.name: format for format in RESPONSE_FORMATS}
+    if form not in formats:
+        raise Misuse("format", f"{form!r}: the formats are {', '.join(formats)}")
     interface, documents = content.interface, content.documents
     published = live_at(interface, documents, at)
     names = interface.application_names(published)
@@ -57,7 +59,8 @@ def show(
         require_application(app, names, "app")
     application = app or next(iter(names), None)
     with on_demand(interface, documents, published) as asking:
-        return show_unbuilt(asking, content.shelf.schemas, request, application, format)
+        schemas, format = content.shelf.schemas, formats[form]
+        return show_unbuilt(asking, schemas, request, application, format)
 
 
 def record_contract(
@@ -115,14 +118,6 @@ def calendar(
     if last <= first:
         raise Misuse("to", f"{end}: must be after {start or 'now'}")
     return calendar_of(documents, content.interface.kinds, first, last)
-
-
-def require_format(name: str) -> Format:
-    """Return the format of that name. Raises Misuse."""
-    formats = {format.name: format for format in RESPONSE_FORMATS}
-    if name not in formats:
-        raise Misuse("as", f"{name!r}: the formats are {', '.join(formats)}")
-    return formats[name]
 
 
 def require_application(name: str, names: Sequence[str], parameter: str = "") -> None:
