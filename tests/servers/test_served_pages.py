@@ -90,6 +90,15 @@ def test_a_search_has_names_first_and_nothing_says_what_to_do(sample: Preview) -
         assert re.search("Nothing is like that. <a [^>]*>Show every [a-z]+</a>", sample.get(page)[1]), page
 
 
+def test_a_search_keeps_what_the_bar_and_the_slider_have_chosen(sample: Preview) -> None:
+    chosen = {"day": "3", "zone": "UTC", "app": "iphone", "as": "xml"}
+    query = "&".join(f"{name}={value}" for name, value in chosen.items())
+    for path in ("/documents/event", "/events", "/stores", "/calendar", "/catalog", "/compare"):
+        search = re.findall(r'<form class="search".*?</form>', sample.get(f"{path}?{query}")[1], re.DOTALL)[0]
+        carried = dict(re.findall(r'<input type="hidden" name="([a-z]+)" value="([^"]*)">', search))
+        assert (path, carried) == (path, chosen)
+
+
 def test_a_day_that_the_slider_does_not_have_is_now(sample: Preview) -> None:
     assert [sample.get(f"/?day={day}")[0] for day in ("30", "91", "-1", "9" * 5000)] == [200] * 4
 

@@ -64,14 +64,19 @@ def preview(
         _export(folder, Path(out), Path(exported), against)
         return
 
-    name = forwarded.lower() if forwarded else None
-
     def ready(address: str) -> None:
         click.echo(f"{content}: {address} (Ctrl-C ends it)")
 
-    cache = _cache(folder)
-    address = _address(bind)
-    server.run(interface(), folder, Path(out), cache, address, ready, against, name)
+    server.run(
+        interface=interface(),
+        content=folder,
+        out=Path(out),
+        cache=_cache(folder),
+        bind=_address(bind),
+        ready=ready,
+        against=against,
+        forwarded=forwarded.lower() if forwarded else None,
+    )
 
 
 def _export(content: Path, out: Path, folder: Path, against: str) -> None:

@@ -211,12 +211,12 @@ class _Drawing:
 
     def visit(self, request: Request) -> Visit:
         return Visit(
-            self.workspace,
-            self.workspace.snapshot,
-            request.url.path,
-            dict(request.query_params),
-            dict(request.path_params),
-            self.form_token,
+            workspace=self.workspace,
+            snapshot=self.workspace.snapshot,
+            path=request.url.path,
+            query=dict(request.query_params),
+            values=dict(request.path_params),
+            form_token=self.form_token,
         )
 
     def html(self, visit: Visit, page: Page) -> Response:

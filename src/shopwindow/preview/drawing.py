@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -22,24 +22,40 @@ MAX_ROWS = 400
 """Values of one document that a page lists; who needs more reads the file."""
 
 
+class StatedAt(NamedTuple):
+    """The file and line that say a value; line 0 where only the file is sure."""
+
+    path: str
+    line: int
+
+
+def places(document: Document, pointer: Pointer, files: Files) -> list[StatedAt]:
+    """Return where a document's value is stated: the place that counts, then those that
+    it hides.
+    """
+    stated = stated_at(document, pointer)
+    found = []
+    for layer in layers_stating(document, stated):
+        place = files.place(layer, stated)
+        found.append(StatedAt(layer.path, place.line if place else 0))
+    return found
+
+
 @dataclass(frozen=True)
 class ValueRow:
     """One value of a document. ``title`` is what people call it; empty where its schema
-    does not say. ``depth`` says how far it is nested; a value that holds
-    others has no text. ``path`` and ``line`` say where it was written; ``hidden`` are
-    the places that it hides: the same value of bases. ``link`` leads to the document
-    that it names.
+    does not say. ``depth`` says how far it is nested; a value that holds others has no
+    text. ``places`` say where it was written, and after that which places of bases it
+    hides. ``link`` leads to the document that it names.
     """
 
     name: str
     title: str
     depth: int
     text: str | None
-    path: str = ""
-    line: int = 0
-    hidden: tuple[tuple[str, int], ...] = ()
-    link: tuple[str, str] | None = None
-    differs: bool = False
+    places: list[StatedAt]
+    link: tuple[str, str] | None
+    differs: bool
 
 
 def rows(
@@ -55,17 +71,25 @@ def rows(
     current release; a value that differs from it is marked. None: there is none.
     """
     linked = dict(_links(document, kind))
-    values = islice(_walk(document.value, ()), MAX_ROWS)
     shape = schemas.shape(kind.schema)
 
-    def title(pointer: Pointer) -> str:
-        place = shape.at(pointer) if isinstance(pointer[-1], str) else None
-        return str(place.keyword("title") or "") if place else ""
+    def row(pointer: Pointer, value: Json) -> ValueRow:
+        last = pointer[-1]
+        place = shape.at(pointer) if isinstance(last, str) else None
+        holds_others = isinstance(value, dict | list)
+        is_compared = released is not None and not holds_others
+        return ValueRow(
+            name=ordinal(last) if isinstance(last, int) else last,
+            title=str(place.keyword("title") or "") if place else "",
+            depth=len(pointer) - 1,
+            text=None if holds_others and value else text_of(value),
+            places=places(document, pointer, files),
+            link=linked.get(pointer),
+            differs=is_compared and value != _released(released, pointer),
+        )
 
-    return [
-        _row(document, pointer, title(pointer), value, files, linked, released)
-        for pointer, value in values
-    ]
+    values = islice(_walk(document.value, ()), MAX_ROWS)
+    return [row(pointer, value) for pointer, value in values]
 
 
 def _walk(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, Json]]:
@@ -79,55 +103,21 @@ def _walk(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, Json]]:
         yield from _walk(part, (*pointer, step))
 
 
-def _row(
-    document: Document,
-    pointer: Pointer,
-    title: str,
-    value: Json,
-    files: Files,
-    linked: dict[Pointer, tuple[str, str]],
-    released: Json | None,
-) -> ValueRow:
-    stated = stated_at(document, pointer)
-    places = [
-        (layer.path, place.line if (place := files.place(layer, stated)) else 0)
-        for layer in layers_stating(document, stated)
-    ]
-    path, line = places[0] if places else ("", 0)
-    holds_others = isinstance(value, dict | list)
-    last = pointer[-1]
-    return ValueRow(
-        name=ordinal(last) if isinstance(last, int) else last,
-        title=title,
-        depth=len(pointer) - 1,
-        text=None if holds_others and value else text_of(value),
-        path=path,
-        line=line,
-        hidden=() if holds_others else tuple(places[1:]),
-        link=linked.get(pointer),
-        differs=released is not None
-        and not holds_others
-        and value != _released(released, pointer),
-    )
-
-
 @dataclass(frozen=True)
 class Sourced:
-    """A value as a page of a family shows it, with the file and line that set it.
+    """A value as a page of a family shows it, with the ``place`` that sets it.
 
     ``is_own``: the document's own file says it, and no base says the same. ``base``:
     what the base says instead, as it is written there; empty where it says nothing.
-    ``differs``: what the content is compared with has another value, ``before``, which
-    is empty where it has none.
+    ``before``: another value that is in what the content is compared with, empty where
+    that has none; None: it has the same.
     """
 
     text: str
-    path: str
-    line: int
+    place: StatedAt
     is_own: bool
     base: str
-    differs: bool
-    before: str
+    before: str | None
 
 
 def sourced(
@@ -143,22 +133,17 @@ def sourced(
         return None
     stating = list(layers_stating(document, pointer))
     layer = stating[0] if stating else None
-    place = files.place(layer, pointer) if layer else None
     is_own, base = False, ""
     if layer is not None and layer is document.layers[-1] and len(document.layers) > 1:
         of_base = at(stating[1].value, pointer) if len(stating) > 1 else None
         is_own = at(layer.value, pointer) != of_base
         base = _listed(of_base) if is_own and of_base is not None else ""
     before = _released(released, pointer) if released is not None else value
-    return Sourced(
-        _listed(value),
-        layer.path if layer else "",
-        place.line if place else 0,
-        is_own,
-        base,
-        value != before,
-        _listed(before) if value != before and before is not None else "",
-    )
+    earlier = None
+    if value != before:
+        earlier = "" if before is None else _listed(before)
+    place = places(document, pointer, files)[0]
+    return Sourced(_listed(value), place, is_own, base, earlier)
 
 
 def _released(released: Json, pointer: Pointer) -> Json:

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
 
-from shopwindow.content.check.places import Files, layers_stating, stated_at
+from shopwindow.content.check.places import Files
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Content, Document
-from shopwindow.preview.drawing import Stay, stay
+from shopwindow.preview.drawing import Stay, places, stay
 from shopwindow.preview.workspace import Baseline, Released, Snapshot, Workspace
 from shopwindow.problems import Failure, Pointer
 from shopwindow.release.releases import Releases
@@ -72,6 +72,7 @@ class Visit:
     values: Mapping[str, str] = field(default_factory=dict)
     form_token: str = ""
     is_static: ClassVar[bool] = False
+    choices: ClassVar[tuple[str, ...]] = CHOICES
 
     # -- the bar -----------------------------------------------------------------------
 
@@ -258,10 +259,7 @@ class Visit:
 
     def line_of(self, document: Document, pointer: Pointer) -> str:
         """Return the address that opens the line of a document's value in VS Code."""
-        stated = stated_at(document, pointer)
-        layer = next(layers_stating(document, stated))
-        place = self.files.place(layer, stated)
-        return self.editor(layer.path, place.line if place else 1)
+        return self.editor(*places(document, pointer, self.files)[0])
 
     def link(self, path: str, **more: Any) -> str:
         """Return the address of another page, with the bar's choices."""

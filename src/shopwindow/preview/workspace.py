@@ -39,7 +39,6 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library import ContentAtFault
 from shopwindow.preview.index_builds import IndexBuilds
 from shopwindow.problems import Failure, Misuse, Problem
-from shopwindow.release.changes import opened
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.program import program_digest
 from shopwindow.release.purging import Purge, urls_to_purge
@@ -300,10 +299,8 @@ class Workspace:
         if release_id is None:
             return None
         if self._released is None or self._released.id != release_id:
-            folder = releases.path(release_id)
-            content = opened(folder, self.interface).content
-            note = releases.note(release_id)
-            self._released = Released(release_id, content, note)
+            content = library.released_content(self.interface, self.out, release_id)
+            self._released = Released(release_id, content, releases.note(release_id))
         return self._released
 
     def forget_released(self) -> None:

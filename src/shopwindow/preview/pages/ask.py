@@ -198,15 +198,15 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         *response.headers,
     )
     return Answer(
-        request,
-        response.status,
-        headers,
-        text[:MAX_SHOWN],
-        value,
-        is_cut,
-        _curl(visit, content, operation, request, format.media_type),
-        origins,
-        tuple(_sources(visit, origins.read if origins else ())),
+        request=request,
+        status=response.status,
+        headers=headers,
+        body=text[:MAX_SHOWN],
+        value=value,
+        is_cut=is_cut,
+        curl=_curl(visit, content, operation, request, format.media_type),
+        origins=origins,
+        sources=tuple(_sources(visit, origins.read if origins else ())),
     )
 
 

@@ -28,16 +28,19 @@ FIRST_YEAR, LAST_YEAR = 1900, 2900
 
 @dataclass(frozen=True)
 class MonthDay:
-    """A day of the month's table: ``count`` things happen, to documents with so many
-    titles, of which some are shown.
+    """A day of the month's table: ``count`` things happen, to documents with these
+    titles, of which some are ``shown``.
     """
 
     date: date
     inside: bool
     is_today: bool
-    shown: tuple[str, ...]
-    titles: int
+    titles: tuple[str, ...]
     count: int
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        return self.titles[:LISTED_A_DAY]
 
 
 def page(visit: Visit) -> Page:
@@ -138,8 +141,7 @@ def _weeks(
     def month_day(day: date) -> MonthDay:
         happenings = by_day.get(day, [])
         titles = tuple(dict.fromkeys(each.title for each in happenings))
-        shown = titles[:LISTED_A_DAY]
         is_inside, is_today = day.month == first.month, day == visit.day
-        return MonthDay(day, is_inside, is_today, shown, len(titles), len(happenings))
+        return MonthDay(day, is_inside, is_today, titles, len(happenings))
 
     return [list(map(month_day, week)) for week in weeks]

@@ -50,27 +50,18 @@ class CategoryNode:
 
 @dataclass(frozen=True)
 class ProductCard:
-    """A product as a card shows it.
+    """A product as a card shows it, as catalogs return it.
 
-    ``price`` is the lowest and the highest that its variants cost now, in dollars, and
-    ``regular`` the same without a sale; None where there is none. ``sendable`` of ``upcs`` UPCs
-    can be sent; ``stores`` have one of them, None where nobody counted.
+    ``regular`` is the lowest and the highest that its variants cost without a sale, in
+    dollars; None where there is no sale. ``sendable`` of its UPCs can be sent;
+    ``stores`` have one of them, None where nobody counted. ``place``: its file and line.
     """
 
-    id: int
-    name: str
-    brand: str
-    colors: tuple[str, ...]
-    price: tuple[float, float]
+    product: Mapping[str, Any]
     regular: tuple[float, float] | None
     sendable: int
-    upcs: int
     stores: int | None
-    rating: float | None
-    reviews: int
-    is_available: bool
-    path: str
-    line: int
+    place: tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -223,24 +214,12 @@ def _cards(
     having = _stores_having(visit, catalog, products)
     kind = visit.snapshot.interface.kind[KIND]
     for product in products:
-        upcs = product.get("upcs", ())
-        path, line = visit.files.streamed(kind, str(product["id"]))
-        regular = ends(product["price"]["regular"])
         yield ProductCard(
-            product["id"],
-            product["name"],
-            product.get("brand", ""),
-            tuple(color["name"] for color in product.get("colors", ())),
-            (product["priceLow"], product["priceHigh"]),
-            regular if product["onsale"] else None,
-            sum(upc["available"] for upc in upcs),
-            len(upcs),
+            product,
+            ends(product["price"]["regular"]) if product["onsale"] else None,
+            sum(upc["available"] for upc in product.get("upcs", ())),
             having.get(product["id"]),
-            product.get("rating"),
-            product.get("reviewCount", 0),
-            product["available"],
-            path,
-            line,
+            visit.files.streamed(kind, str(product["id"])),
         )
 
 

@@ -10,12 +10,12 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from shopwindow.content.check.places import layers_stating
+from shopwindow.content.check.places import stated_at
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Content, Document
 from shopwindow.content.documents.schedule import PUBLISHED
 from shopwindow.content.kinds import titled
-from shopwindow.preview.drawing import text_of
+from shopwindow.preview.drawing import StatedAt, places, text_of
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Failure, Pointer, place_words
 from shopwindow.release.changes import Leaf, clock_titles, differences
@@ -31,14 +31,6 @@ MAX_URLS = 500
 
 _INSTANT = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?")
 """What is meant as a date: it is no name of a git revision that anybody uses."""
-
-
-@dataclass(frozen=True)
-class StatedAt:
-    """The file and line that say a value now; no line where only the file is sure."""
-
-    path: str
-    line: int
 
 
 @dataclass(frozen=True)
@@ -224,13 +216,20 @@ def _document(visit: Visit, kind: str, id: str, leaves: Sequence[Leaf]) -> Chang
     else:
         values = tuple(_value(visit, document, leaf) for leaf in leaves)
         causes = [value.cause for value in values]
-    stated = dict.fromkeys(cause for cause in causes if cause)
-    whole = _cause(visit, document, ())
-    if whole and not stated:
-        stated = {whole: None}
+    stated = [*dict.fromkeys(cause for cause in causes if cause)]
+    if document and not stated:
+        stated = [StatedAt(document.layers[-1].path, visit.files.line(document))]
     title = _title(visit, kind, id, old if new is None else new, document)
     has_card = kind != "site" and document is not None
-    return Changed(kind, id, title, what, values, tuple(stated), has_card)
+    return Changed(
+        kind=kind,
+        id=id,
+        title=title,
+        what=what,
+        values=values,
+        causes=tuple(stated),
+        has_card=has_card,
+    )
 
 
 def _value(visit: Visit, document: Document | None, leaf: Leaf) -> Value:
@@ -243,14 +242,10 @@ def _value(visit: Visit, document: Document | None, leaf: Leaf) -> Value:
 def _cause(
     visit: Visit, document: Document | None, pointer: Pointer
 ) -> StatedAt | None:
-    """Return the place of the layer that states the value now; None where none does."""
-    layer = next(layers_stating(document, pointer), None) if document else None
-    if document is None or layer is None:
+    """Return the place that states the value now; None where none does."""
+    if document is None or stated_at(document, pointer) != pointer:
         return None
-    if not pointer:
-        return StatedAt(layer.path, visit.files.line(document))
-    place = visit.files.place(layer, pointer)
-    return StatedAt(layer.path, place.line if place else 0)
+    return places(document, pointer, visit.files)[0]
 
 
 def _shown(value: Any) -> str | None:

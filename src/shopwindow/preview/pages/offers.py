@@ -112,15 +112,16 @@ def _cards(visit: Visit, kind: Kind) -> Iterator[Card]:
         start, end, zone = spans[0]
         last_end = max(end or schedule.END for _, end, _ in spans)
         window = Window(start or schedule.BEGINNING, last_end)
+        letters = (_letters(start, zone) for start, _, zone in spans)
         yield Card(
-            str(kind.named(document.value)),
-            document,
-            start,
-            end,
-            zone,
-            tuple(dict.fromkeys(_letters(start, zone) for start, _, zone in spans)),
-            drawing.state_of(window, visit.moment),
-            visit.stay(document.value),
+            id=str(kind.named(document.value)),
+            document=document,
+            start=start,
+            end=end,
+            zone=zone,
+            clocks=tuple(dict.fromkeys(letters)),
+            state=drawing.state_of(window, visit.moment),
+            stay=visit.stay(document.value),
         )
 
 

@@ -68,4 +68,12 @@ def _shown(visit: Visit, problems: Iterable[Problem]) -> Iterator[Shown]:
         title = fixes[problem].title if problem in fixes else ""
         id = id_of(problem)
         page = visit.link(f"/rules/{problem.rule}") if problem.rule in pages else ""
-        yield Shown(problem, sentence(problem), lines, editor, title, id, page)
+        yield Shown(
+            problem=problem,
+            words=sentence(problem),
+            lines=lines,
+            editor=editor,
+            fix=title,
+            id=id,
+            page=page,
+        )

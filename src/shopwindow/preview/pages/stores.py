@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from shopwindow.content.documents import schedule
@@ -50,22 +51,32 @@ class Hours:
 
 @dataclass(frozen=True)
 class Shop:
-    """A store as the page shows it."""
+    """A store as the page shows it. ``local``: the chosen instant on its clocks.
+    ``miles``: from the center of a search.
+    """
 
-    id: str
-    value: dict[str, Any]
+    document: Document
     stay: drawing.Stay
-    day: date
-    is_open: bool
-    is_outside: bool
+    local: datetime
     miles: float | None
-    path: str
-    line: int
+
+    @property
+    def value(self) -> dict[str, Any]:
+        return self.document.value
+
+    @property
+    def is_open(self) -> bool:
+        return _is_open(self.value, self.local)
+
+    @cached_property
+    def is_outside(self) -> bool:
+        """Whether it lies in another state than its address says."""
+        return not lies_in(self.value["address"]["state"], *_place(self.value))
 
     @property
     def week(self) -> tuple[Hours, ...]:
-        """The hours of the week that ``day`` lies in: of the stores that are shown."""
-        return _week(self.value, self.day)
+        """The hours of the week that the instant lies in."""
+        return _week(self.value, self.local.date())
 
 
 @dataclass(frozen=True)
@@ -131,24 +142,14 @@ def _shops(
         value = document.value
         if words and not in_name(words, _text(value)):
             continue
-        stay = visit.stay(value)
         local = visit.moment.astimezone(schedule.zone(value["timeZone"]))
-        place = value["location"]["latitude"], value["location"]["longitude"]
-        yield Shop(
-            str(value["storeId"]),
-            value,
-            stay,
-            local.date(),
-            _is_open(value, local),
-            not lies_in(value["address"]["state"], *place),
-            miles_between(*center, *place) if center else None,
-            document.layers[-1].path,
-            _line(visit, document),
-        )
+        miles = miles_between(*center, *_place(value)) if center else None
+        yield Shop(document, visit.stay(value), local, miles)
 
 
-def _line(visit: Visit, document: Document) -> int:
-    return 1 if document.layers[-1].index is None else visit.files.line(document)
+def _place(value: dict[str, Any]) -> tuple[float, float]:
+    """Return the latitude and longitude of a store."""
+    return value["location"]["latitude"], value["location"]["longitude"]
 
 
 # -- hours -----------------------------------------------------------------------------
@@ -194,7 +195,7 @@ def _center(visit: Visit) -> tuple[float, float] | None:
     """Return the place that ``near`` means; None where it is empty or means none."""
     text = visit.query.get("near", "").strip()
     if store := store_named(visit, text):
-        return store["location"]["latitude"], store["location"]["longitude"]
+        return _place(store)
     parts = text.split(",")
     try:
         latitude, longitude = (float(part) for part in parts)
@@ -230,10 +231,7 @@ def _map(
     Degrees of longitude are narrower in the north: they are drawn as long as they are
     in the middle of the map, so that distances look alike in both directions there.
     """
-    places = [
-        (shop.value["location"]["latitude"], shop.value["location"]["longitude"])
-        for shop in shops
-    ]
+    places = [_place(shop.value) for shop in shops]
     reach = math.degrees(miles / EARTH_RADIUS) if center and miles else 0.0
     shown = list(places)
     if center:
