@@ -268,6 +268,18 @@ def test_a_switch_unpins(content: Path, out: Path, three: tuple[str, str, str], 
     assert (current(out), is_pinned(out)) == (fourth, False)
 
 
+@pytest.mark.parametrize("command", [["activate", "--latest"], ["rollback", "current"]])
+def test_what_changes_nothing_is_no_line_of_the_history(
+    out: Path, three: tuple[str, str, str], command: list[str]
+) -> None:
+    ran = [shopwindow(*command, "--out", out) for _ in range(2)]
+    assert ([each.status for each in ran], ran[0].out) == ([0, 0], ran[1].out)
+    assert switches(out)[-1] == (command[0], three[2], three[2])
+    assert [line["action"] for line in history(out)].count(command[0]) == 1
+    assert shopwindow(*command, "--out", out, "--reason", "noted").status == 0
+    assert [line["why"] for line in history(out)][-2:] == [command[0], "noted"]
+
+
 def test_latest_is_the_release_that_was_built_last(content: Path, out: Path, three: tuple[str, str, str]) -> None:
     first, _, third = three
     assert shopwindow("activate", first, "--out", out).status == 0

@@ -91,11 +91,17 @@ def activate_chain(
 def _verified(
     releases: Releases, id: str, action: str, reason: str, moment: datetime
 ) -> Activated:
-    """Activate a release if every file of it is as it was built. Raises Failure."""
+    """Activate a release if every file of it is as it was built. Raises Failure.
+
+    Where the history's last line about the current release says the very same, there is
+    nothing to do.
+    """
     previous = releases.current()
     faults = verify(releases, id)
     if faults:
         listed = "; ".join(faults[:LISTED_FAULTS])
         raise Failure(f"release {id[:12]} is damaged, nothing was activated: {listed}")
-    releases.activate(id, action, reason, moment)
+    last = releases.last_about(id)
+    if (previous, last.get("action"), last.get("why")) != (id, action, reason):
+        releases.activate(id, action, reason, moment)
     return Activated(id, previous, stale_edges(releases, id))
