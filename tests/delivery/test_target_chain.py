@@ -38,6 +38,7 @@ from shopwindow.release.chain import Chain, Link
 from shopwindow.release.moving import TargetClock
 
 Json = Any
+SAMPLE = Path(__file__).parent.parent.parent / "content"
 HOUR = timedelta(hours=1)
 NAMES = ("First", "Second", "Third")
 
@@ -209,6 +210,16 @@ def test_publish_sends_the_whole_chain_of_the_output_directory(tmp_path: Path, t
         second[:12]: going.chain.links[1].start.isoformat(),
         third[:12]: going.chain.links[2].start.isoformat(),
     }
+
+
+def test_a_file_that_the_releases_of_a_chain_share_is_cut_into_chunks_once(tmp_path: Path) -> None:
+    options = ("--at", "2026-11-22 09:00", "--ahead", "1.5")
+    assert shopwindow("build", "--content", SAMPLE, "--out", tmp_path, *options).status == 0
+    first, *others = (one.parts for one in outgoing(tmp_path).releases.values())
+    assert len(others) > 0
+    for parts in others:
+        assert parts["catalog.sqlite"] is first["catalog.sqlite"]
+        assert parts["content.json"] != first["content.json"]
 
 
 def test_verify_reads_every_release_of_the_chain_and_says_what_mends_it(tmp_path: Path, target: FolderBucket) -> None:

@@ -21,7 +21,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 
 import orjson
@@ -36,7 +36,7 @@ from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines, NewerFormat
 from shopwindow.release.releases import Releases, private_digest
-from shopwindow.release.stage import Stage
+from shopwindow.release.stage import Stage, has_bytes
 from shopwindow.release.verify import index_faults
 
 MANIFEST_BYTES = 256 * 1024 * 1024
@@ -166,8 +166,8 @@ def _at_hand(
 
 def _is_taken(stage: Stage, name: str, path: str, digest: str) -> bool:
     """Link a file of this host that still has this digest; return whether that is so."""
-    with suppress(OSError, Failure), open(path, "rb") as file:
-        if file_digest(file, "sha256").hexdigest() == digest:
+    with suppress(OSError, Failure):
+        if has_bytes(path, digest):
             stage.take(name, path, digest)
             return True
     return False

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 
 import orjson
@@ -23,6 +23,7 @@ from shopwindow.release.chain import Chain
 from shopwindow.release.changes import content_of
 from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.releases import Releases, private_digest
+from shopwindow.release.stage import has_bytes
 from shopwindow.starter.begin import public_keys
 
 PRIVATE_HEADERS = Headers(
@@ -58,23 +59,15 @@ class Object:
         """Return what to send: an answer, which its build has held in memory, too, or
         BUNDLE_BYTES at most. Raises Failure where a file is not what was built.
         """
-        path, data = self.chunks[0].holder, b""
+        data = b""
         with suppress(FileNotFoundError):
             data = b"".join(chunk.read() for chunk in self.chunks)
         if sha256(data).hexdigest() != self.digest:
-            raise _not_built(path)
+            raise _not_built(self.chunks[0].holder)
         return data
 
 
-def require_built(path: str, digest: str) -> None:
-    """Raise Failure where a file does not have this digest."""
-    with suppress(FileNotFoundError), open(path, "rb") as file:
-        if file_digest(file, "sha256").hexdigest() == digest:
-            return
-    raise _not_built(path)
-
-
-def _not_built(path: str) -> Failure:
+def _not_built(path: str | Path) -> Failure:
     return Failure(
         f"{path}: missing, or not what was built, so nothing leads to this release; "
         "`shopwindow verify` lists all that is damaged"
@@ -164,11 +157,18 @@ def outgoing(out: Path) -> Outgoing:
     releases.find("current")  # a Failure where there is none
     chain = releases.chain()
     ids = {link.id for link in chain.links}
-    return Outgoing(chain, {id: _outgoing_release(releases, id) for id in ids})
+    intact: dict[str, list[Chunk]] = {}
+    return Outgoing(chain, {id: _outgoing_release(releases, id, intact) for id in ids})
 
 
-def _outgoing_release(releases: Releases, id: str) -> OutgoingRelease:
-    """Return a release as it is to be published. Raises Failure."""
+def _outgoing_release(
+    releases: Releases, id: str, intact: dict[str, list[Chunk]]
+) -> OutgoingRelease:
+    """Return a release as it is to be published. Raises Failure.
+
+    ``intact``: the chunks of files that were compared with their digests, by these: an
+    index that the releases of a chain share is read once. New ones are added.
+    """
     out = releases.out
     folder, note = releases.path(id), releases.note(id)
     listed = releases.lines(id)
@@ -176,12 +176,14 @@ def _outgoing_release(releases: Releases, id: str) -> OutgoingRelease:
         raise Failure(
             f"release {id[:12]} is not complete in {out}: build it there, or copy all of it"
         )
-    names = (MANIFEST_PART, *listed.private, BUILD_PART)
-    parts = {name: cut(folder / name) for name in names}
+    parts = {name: cut(folder / name) for name in (MANIFEST_PART, BUILD_PART)}
     for name, entry in listed.private.items():
-        stated = private_digest(name, entry, note)
-        if stated:
-            require_built(f"{folder}/{name}", stated)
+        stated, file = private_digest(name, entry, note) or "", folder / name
+        if stated not in intact:
+            if not (file.is_file() and has_bytes(file, stated)):
+                raise _not_built(file)
+            intact[stated] = cut(file)
+        parts[name] = intact[stated]
     files: dict[str, Object] = {}
     for path, line in listed.files.items():
         digest, size = manifest.digest_of(line), manifest.size_of(line)

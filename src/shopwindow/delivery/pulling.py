@@ -168,6 +168,30 @@ def pull(
     note = pull_notes.read(releases.out) or PullNote()
     if note.source != where:
         note = replace(note, source=where, memory={})
+
+    def bring(id: str, before: str | None) -> list[int]:
+        """Fetch what is not here of a release; ``before`` has most of its files."""
+        is_intact = last is not None and id in last.intact
+        if releases.complete(id) and (is_intact or not verify(releases, id, indexes)):
+            return []
+        with staging(releases.out, KEPT) as stage:
+            try:
+                with faults("damaged"):
+                    fetched = fetch(
+                        source.bucket,
+                        source.published(id),
+                        releases,
+                        before,
+                        stage,
+                        indexes=indexes,
+                        progress=progress,
+                    )
+            except OSError:
+                stage.drop()  # the disk may be full of it
+                raise
+            releases.add(stage, id)
+        return fetched
+
     try:
         with faults("source"):
             wanted = (
@@ -186,9 +210,8 @@ def pull(
                 wanted=wanted,
             )
         else:
-            done = _bring(
-                source, wanted, last, releases, indexes, keep, progress, clock
-            )
+            reason = f"pulled from {where}"
+            done = _brought(wanted, releases, bring, clock, keep=keep, reason=reason)
     except Exception as error:  # whatever it is, the host's checks say so
         _record(releases, failed(note, error, clock()))
         raise
@@ -233,44 +256,21 @@ def _record(releases: Releases, note: PullNote) -> None:
         pull_notes.write(releases.out, note)
 
 
-def _bring(
-    source: ReleaseSource,
+def _brought(
     wanted: WantedChain,
-    last: Pulled | None,
     releases: Releases,
-    indexes: Sequence[Index],
-    keep: int,
-    progress: Progress | None,
+    bring: Callable[[str, str | None], list[int]],
     clock: Callable[[], datetime],
+    *,
+    keep: int,
+    reason: str,
 ) -> Pulled:
+    """Bring a chain and activate it. ``bring`` brings a release, of which the one before
+    it has most files.
+    """
     links = wanted.chain.remaining(clock()).links
 
-    def bring(id: str, before: str | None) -> list[int]:
-        """Fetch what is not here of a release; ``before`` has most of its files."""
-        is_intact = last is not None and id in last.intact
-        if releases.complete(id) and (is_intact or not verify(releases, id, indexes)):
-            return []
-        with staging(releases.out, KEPT) as stage:
-            try:
-                with faults("damaged"):
-                    release = source.published(id)
-                    fetched = fetch(
-                        source.bucket,
-                        release,
-                        releases,
-                        before,
-                        stage,
-                        indexes,
-                        progress,
-                    )
-            except OSError:
-                stage.drop()  # the disk may be full of it
-                raise
-            releases.add(stage, id)
-        return fetched
-
     def activate(chain: Chain) -> None:
-        reason = f"pulled from {source.bucket.where}"
         activate_chain(releases, chain, clock(), "pull", reason)
 
     with faults("host"), releases.lock(make=True):

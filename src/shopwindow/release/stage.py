@@ -103,15 +103,10 @@ class Stage:
         (hex) and the time that follows from it. One that differs is deleted.
         """
         path = self.path(name)
-        try:
-            with open(path, "rb") as file:
-                seconds = int(os.fstat(file.fileno()).st_mtime)
-                actual = file_digest(file, "sha256").hexdigest()
-        except FileNotFoundError:
-            return False
-        if (actual, seconds) == (digest, _modified_seconds(digest)):
+        if _is_unchanged(path, digest) and has_bytes(path, digest):
             return True
-        os.unlink(path)
+        with suppress(FileNotFoundError):
+            os.unlink(path)
         return False
 
     def keep_only(self, names: Set[str]) -> None:
@@ -212,6 +207,12 @@ class Stage:
     def close(self) -> None:
         """Close the directory; its files stay."""
         os.close(self._root)
+
+
+def has_bytes(path: str | Path, digest: str) -> bool:
+    """Return whether the bytes of a file have this SHA-256 (hex). Raises OSError."""
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").hexdigest() == digest
 
 
 def _is_unchanged(source: str, digest: str) -> bool:

@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from hashlib import file_digest
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,11 @@ from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.releases import Releases, private_digest
-from shopwindow.release.stage import FILE_MODE
+from shopwindow.release.stage import FILE_MODE, has_bytes
 
 OTHER_BYTES = "not the bytes that were built"
 OTHER_TIME = "another modification time than its bytes give; its ETag would differ"
+NO_DIGEST = "build.json has no digest of it"
 NOTE_MISSING = "build.json: missing, or not what a build wrote"
 
 MAX_LISTED_FAULTS = 3
@@ -59,18 +59,15 @@ def verify(releases: Releases, id: str, indexes: Sequence[Index] = ()) -> list[s
     listed = manifest.lines_of(data, id, folder / "manifest.json")
     built = [*_built(releases, id, listed), ("manifest.json", len(data), id)]
     lines = []
+    compared: set[Identity] = set()
     for path, size, digest in built:
         file = folder / path
-        fault = _fault(file, size, digest) or _other_status(file, path, digest)
+        fault = _fault(file, size, digest, compared)
+        fault = fault or _other_status(file, path, digest)
         if fault:
             lines.append(f"{path}: {fault}")
     if not releases.note(id):
         lines.append(NOTE_MISSING)
-    lines += [
-        f"build.json: {path} has no digest"
-        for path, _, digest in built
-        if digest is None
-    ]
     unlisted = set(_paths_below_files(folder)) - {path for path, _, _ in built}
     lines += [f"{path}: not in the manifest" for path in sorted(unlisted)]
     lines += index_faults(folder, listed.private, indexes)
@@ -124,10 +121,13 @@ def _built(releases: Releases, id: str, listed: ManifestLines) -> Iterator[Built
         yield path, entry.get("size"), private_digest(path, entry, note)
 
 
-def _fault(file: Path, size: int | None, digest: str | None) -> str:
+def _fault(
+    file: Path, size: int | None, digest: str | None, compared: set[Identity]
+) -> str:
     """Return what is wrong with a file's bytes; empty where nothing is.
 
-    Neither is compared where it was not recorded.
+    The size is not compared where it was not recorded, nor are the bytes of a file that
+    is one of ``compared``: it may have several names. What is intact is added to these.
     """
     try:
         status = os.lstat(file)
@@ -136,12 +136,15 @@ def _fault(file: Path, size: int | None, digest: str | None) -> str:
         if size is not None and status.st_size != size:
             return OTHER_BYTES
         if digest is None:
-            return ""
-        with open(file, "rb") as opened:
-            actual = file_digest(opened, "sha256").hexdigest()
+            return NO_DIGEST
+        identity = status.st_dev, status.st_ino, digest
+        if identity not in compared:
+            if not has_bytes(file, digest):
+                return OTHER_BYTES
+            compared.add(identity)
     except OSError as error:
         return error.strerror or str(error)
-    return "" if actual == digest else OTHER_BYTES
+    return ""
 
 
 def _other_status(file: Path, path: str, digest: str | None) -> str:
@@ -158,34 +161,21 @@ def _new_faults(releases: Releases, id: str, previous: str | None) -> Iterator[s
     """Yield the faults of a release; of files that were compared before, only sizes are
     looked at.
     """
-    compared: set[Identity | None] = set()
+    compared: set[Identity] = set()
     if previous is not None:
         with suppress(Failure):
-            compared |= {identity for *_, identity in _identified(releases, previous)}
-    for path, size, digest, identity in _identified(releases, id):
-        if digest is None:
-            yield f"build.json: {path} has no digest"
-            continue
-        is_new = identity not in compared
-        fault = _fault(releases.path(id) / path, size, digest if is_new else None)
-        if fault:
-            yield f"{path}: {fault}"
-        elif is_new:
-            compared.add(identity)
-
-
-def _identified(
-    releases: Releases, id: str
-) -> Iterator[tuple[str, int | None, str | None, Identity | None]]:
-    """Yield the files of a release as `_built` does, and which files they are; None
-    where one is missing.
-    """
+            compared.update(_identities(releases, previous))
     for path, size, digest in _built(releases, id, releases.lines(id)):
-        identity = None
+        if fault := _fault(releases.path(id) / path, size, digest, compared):
+            yield f"{path}: {fault}"
+
+
+def _identities(releases: Releases, id: str) -> Iterator[Identity]:
+    """Yield which files a release consists of, of those that are here."""
+    for path, _, digest in _built(releases, id, releases.lines(id)):
         with suppress(OSError):
             status = os.lstat(releases.path(id) / path)
-            identity = status.st_dev, status.st_ino, digest
-        yield path, size, digest, identity
+            yield status.st_dev, status.st_ino, digest
 
 
 def _paths_below_files(release: Path) -> Iterator[str]:
