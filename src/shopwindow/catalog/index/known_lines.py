@@ -88,8 +88,9 @@ class CheckedCatalog:
         state: str,
     ) -> None:
         self.feeds, self._agree = feeds, agree
-        self._basis, self._memory = basis, memory
-        self._state, self._digest = state, ""
+        self._basis, self._memory, self._state = basis, memory, state
+        # Of the file, as noted; None: this process has written it.
+        self._digest: str | None = None
         # It stays what it is, whatever another check writes in its place.
         self._file: BufferedReader | None = None
 
@@ -122,9 +123,10 @@ class CheckedCatalog:
         start, self._file = self._intact(), None
         draft = memory.draft(FILE)
         if draft and stored and self._has_taken(draft, start, jobs, progress):
-            with suppress(OSError):
+            with suppress(OSError), open(draft, "rb") as written:
+                digest = file_digest(written, "sha256").hexdigest()
                 draft.replace(stored)
-                memory.note(NOTE, f"{self._state} {self._digest}")
+                memory.note(NOTE, f"{self._state} {digest}")
             return True
         with scratch() as folder:
             return self._has_taken(folder / FILE, start, jobs, progress)
@@ -151,15 +153,13 @@ class CheckedCatalog:
             if self._file is None:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
-        if self._file is None:
-            return False
-        self._digest = file_digest(self._file, "sha256").hexdigest()
-        return True
+        self._digest = None
+        return self._file is not None
 
     def _intact(self) -> BufferedReader | None:
         """Return the file, if it has the bytes that were written."""
-        if self._file is None:
-            return None
+        if self._file is None or self._digest is None:
+            return self._file
         self._file.seek(0)
         is_intact = file_digest(self._file, "sha256").hexdigest() == self._digest
         return self._file if is_intact else None
