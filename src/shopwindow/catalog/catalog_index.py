@@ -67,8 +67,8 @@ class CatalogIndex:
             return complete(path.resolve(), feeds.feeds, settings.get("brand_url"))
 
     def rows(self, path: Path) -> str:
-        """Return the digest of the rows of a file (`covered`)."""
-        from shopwindow.catalog.index.covered import altered, rows_digest
+        """Return the digest of the rows of a file (`row_digests`)."""
+        from shopwindow.catalog.index.row_digests import altered, rows_digest
 
         try:
             with closing(reading(path)) as database:

@@ -22,9 +22,9 @@ import orjson
 from shopwindow.catalog.feeds.rows import BASIC
 from shopwindow.catalog.feeds.tree import Category
 from shopwindow.catalog.feeds.words import indexed
-from shopwindow.catalog.index.covered import rows_digest
 from shopwindow.catalog.index.file import INDEX_FORMAT, writing
 from shopwindow.catalog.index.lines import Feeds
+from shopwindow.catalog.index.row_digests import rows_digest
 from shopwindow.content.reading.yaml import Json
 
 TABLES = """

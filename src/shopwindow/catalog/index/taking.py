@@ -39,9 +39,9 @@ from shopwindow.catalog.feeds.rows import (
     RowMaker,
 )
 from shopwindow.catalog.index import sums, wording
-from shopwindow.catalog.index.covered import kind_digest
 from shopwindow.catalog.index.file import copied, writing
 from shopwindow.catalog.index.lines import Faulty, Feeds, Line, LineReader, digest_of
+from shopwindow.catalog.index.row_digests import kind_digest
 from shopwindow.catalog.index.wording import Texts, Wording, texts_of
 from shopwindow.content.reading.processes import Progress, shared
 

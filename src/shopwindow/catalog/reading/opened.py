@@ -15,7 +15,6 @@ from collections.abc import (
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
-from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -30,10 +29,9 @@ from shopwindow.catalog.index.file import INDEX_FORMAT
 from shopwindow.catalog.protocol import Page, ProductQuery, Reviews
 from shopwindow.catalog.reading.lists import ProductLists
 from shopwindow.catalog.reading.opened_file import OpenedFile
-from shopwindow.catalog.reading.parts_read import (
+from shopwindow.catalog.reading.recorded import (
     LISTED,
-    PRODUCT,
-    PartsRead,
+    RecordedCatalog,
     answer_digest,
 )
 from shopwindow.catalog.reading.store_stock import StoreStock, upc_numbers
@@ -385,26 +383,13 @@ class OpenedCatalog:
 
     # -- for a build: what was read, and what differs ----------------------------------
 
-    def following(self, report: Callable[[str], None]) -> PartsRead:
+    def following(self, report: Callable[[str], None]) -> RecordedCatalog:
         """Return a catalog that reports which of its parts it returns."""
-        return PartsRead(self, report)
+        return RecordedCatalog(self, report)
 
     def part_digest(self, part: str) -> str:
         """Return a digest of a part that `following` reported."""
         name, _, id = part.partition(" ")
         if name == LISTED:
             return self.lists.signature(int(id)).hex()
-        if name == PRODUCT:
-            rows = self.file.rows(PRODUCT_FOLLOWS_FROM, (int(id),))
-            return sha256(repr(rows).encode()).hexdigest()
         return answer_digest(self, part)
-
-
-PRODUCT_FOLLOWS_FROM = (
-    "SELECT id, digest, one, two, three, four, five,"
-    " (SELECT brand.id FROM brand WHERE brand.name = json_extract(listed.brand, '$[0]')),"
-    " (SELECT group_concat(ifnull(online, 1) = 0) FROM upc LEFT JOIN stock USING (upc)"
-    " WHERE upc.product = listed.id)"
-    " FROM listed LEFT JOIN rating ON rating.product = id WHERE id = ?"
-)
-"""What the document of a product follows from: its line, and what others say of it."""

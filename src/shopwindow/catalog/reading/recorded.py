@@ -1,12 +1,9 @@
-"""Which parts of a catalog an answer has read, so that a build knows which answers stay.
+"""A catalog that reports what it is asked, so that a build knows which answers stay.
 
-While a build renders an answer, `PartsRead` stands for the opened catalog, and reports
-each question that it is asked (`interface.declaring.index.OpenedByParts`). `part_digest` asks the
+While a build renders an answer, `RecordedCatalog` stands for the opened catalog, and
+reports each question (`interface.declaring.index.OpenedByParts`). `part_digest` asks the
 same of this catalog, or of a later one. A new price of one product so leaves the answers
 about categories and brands as they are.
-
-Two sorts of parts are told apart by what their answers follow from, because a build
-compares thousands of them: products, and the lists of categories (`opened.part_digest`).
 """
 
 import json
@@ -18,16 +15,17 @@ from typing import Any
 from shopwindow.catalog.protocol import Catalog, Page, ProductQuery
 from shopwindow.content.reading.yaml import Json
 
-PRODUCT, LISTED = "product", "listed"
-"""How names of parts begin that are a product, or the list of a category without a filter
-or another order.
+LISTED = "listed"
+"""How the name begins of a category's list without a filter or another order. A build
+compares thousands of these, so `opened.part_digest` does not ask for their pages.
 """
 
 
-class PartsRead:
+class RecordedCatalog:
     """A catalog that reports what it is asked.
 
-    ``report`` is called with the name of each part that it returns something of.
+    ``report`` is called with the name of each part that it returns something of: the
+    verb and its arguments, in JSON.
     """
 
     def __init__(self, opened: Catalog, report: Callable[[str], None]) -> None:
@@ -42,12 +40,9 @@ class PartsRead:
 
         return recorded
 
-    def product(self, id: int) -> Json | None:
-        return self.products((id,)).get(id)
-
     def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
         for id in ids:
-            self._report(f"{PRODUCT} {id}")
+            self._report(json.dumps(["product", [id], {}]))
         return self._opened.products(ids)
 
     def browse(self, category: int, query: ProductQuery) -> Page:

@@ -1,10 +1,10 @@
-"""Which rows of catalog.sqlite a release id covers, and the digest of them.
+"""The digest of the rows of catalog.sqlite, by which a release id covers the file.
 
-The bytes of the file depend on the SQLite that wrote it; its rows do not. A digest of
-them stands in the manifest, and whoever has the file can compute it again from the
-rows: `shopwindow verify` does, and so does a host that pulls.
+The bytes of the file depend on the SQLite that wrote it; its rows do not. The digest
+stands in the manifest, and whoever has the file computes it again from the rows:
+`shopwindow verify` does, and so does a host that pulls.
 
-What editors wrote is covered: documents, stock, reviews, recommendations, categories,
+It is of what editors wrote: documents, stock, reviews, recommendations, categories,
 brands and settings. A product counts by the digest of its document, which `altered`
 compares in a file from elsewhere. Whatever is computed from these is no part of it, nor
 are the dictionary and what the next build knows lines by.
@@ -17,7 +17,7 @@ from hashlib import sha256
 from shopwindow.catalog.feeds.packing import DamagedRow, Packing
 from shopwindow.catalog.feeds.rows import document_digest
 
-COVERED = {
+ROWS = {
     "product": "SELECT id, digest FROM listed ORDER BY id",
     "inventory": "SELECT upc, online, stores FROM stock ORDER BY upc",
     "review": "SELECT id, document FROM review ORDER BY id",
@@ -27,7 +27,7 @@ COVERED = {
     "meta": "SELECT name, value FROM meta WHERE name IN"
     " ('brand_url', 'format', 'locations', 'synonyms') ORDER BY name",
 }
-"""What is covered, by kind."""
+"""The rows that are digested, by kind."""
 
 READ_AT_ONCE = 1000
 """Rows that are read together. The digest does not depend on it."""
@@ -36,7 +36,7 @@ READ_AT_ONCE = 1000
 def kind_digest(database: sqlite3.Connection, kind: str) -> str:
     """Return the digest of the rows of a kind (SHA-256, hex)."""
     digest = sha256()
-    rows = database.execute(COVERED[kind])
+    rows = database.execute(ROWS[kind])
     while some := rows.fetchmany(READ_AT_ONCE):
         digest.update("".join(map(repr, some)).encode())
     return digest.hexdigest()
@@ -51,8 +51,7 @@ def rows_digest(
     """
     computed = computed or {}
     digests = [
-        f"{kind} {computed.get(kind) or kind_digest(database, kind)}\n"
-        for kind in COVERED
+        f"{kind} {computed.get(kind) or kind_digest(database, kind)}\n" for kind in ROWS
     ]
     return sha256("".join(digests).encode()).hexdigest()
 
