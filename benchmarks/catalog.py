@@ -41,7 +41,7 @@ from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.catalog.reading.opened import OpenedCatalog
 from shopwindow.content.check import records
 from shopwindow.content.check.feeds import RecordBasis
-from shopwindow.content.check.records import FeedBlock
+from shopwindow.content.check.records import FeedBatch
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.listing import Source, shipped
@@ -249,21 +249,21 @@ def review(
     }  # fmt: skip
 
 
-def blocks(folder: Path, name: str, kind: Kind) -> list[FeedBlock]:
+def batches(folder: Path, name: str, kind: Kind) -> list[FeedBatch]:
     """The parts of a feed, which several processes can read."""
     path = folder / f"{name}.jsonl"
     status = path.stat()
     source = Source(path.name, kind, status.st_size, status.st_mtime_ns, status.st_ino)
-    return records.blocks([source])
+    return records.batches([source])
 
 
 def build(folder: Path, out: Path, jobs: int | None) -> None:
     """What is timed, in a process of its own: each line is checked by itself."""
     basis = RecordBasis(folder, Schemas([shipped("schemas")]), {}, limit=1)
     parts = {
-        "product": blocks(folder, "products", PRODUCT),
-        "inventory": blocks(folder, "inventory", INVENTORY),
-        "review": blocks(folder, "reviews", REVIEW),
+        "product": batches(folder, "products", PRODUCT),
+        "inventory": batches(folder, "inventory", INVENTORY),
+        "review": batches(folder, "reviews", REVIEW),
     }
     reader = CheckedLines(basis, {})
     lines = (folder / "categories.jsonl").read_bytes().splitlines()

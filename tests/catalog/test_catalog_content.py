@@ -127,7 +127,7 @@ def read(made: CheckedCatalog, kind: str) -> list[Any]:
     """The documents of a kind that has many, as the check reads them."""
     reader = made.feeds.reader
     return [
-        document for part in made.feeds.parts[kind] for document in reader.documents(part, list(reader.lines(part)))
+        document for part in made.feeds.batches[kind] for document in reader.documents(part, list(reader.lines(part)))
     ]
 
 
@@ -402,7 +402,7 @@ def test_a_feed_is_read_alike_however_it_is_packed_and_shared(
 ) -> None:
     documents = lines(9000, text="Feet. " * 150)
     data = feed(documents) + b"\n  \n"
-    assert len(data) > 2 * records.BLOCK
+    assert len(data) > 2 * records.BATCH_BYTES
     (small / FILES["reviews"]).unlink()
     write_files(small, {f"catalog/reviews.jsonl{ending}": packed(data, ending)})
     made = catalog(small, schemas, jobs=3)

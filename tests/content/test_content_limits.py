@@ -14,7 +14,7 @@ from harness.content import edit, problems, scan, write_files
 from harness.program import Schemas
 from shopwindow.cli import main
 from shopwindow.content.check import records
-from shopwindow.content.check.records import FeedBlock, FeedLines, blocks
+from shopwindow.content.check.records import FeedBatch, FeedLines, batches
 from shopwindow.content.documents import expressions
 from shopwindow.content.documents.expressions import MAX_COMPILED, MAX_EXPRESSION, MAX_IN_TEXT, Unreadable, evaluate
 from shopwindow.content.reading.files import MAX_LINE
@@ -95,11 +95,11 @@ def source(path: Path) -> Source:
 
 
 def read(path: Path, *, shared: bool = True) -> list[tuple[int, Any]]:
-    """Every line of a feed in its blocks: its number there, and its bytes or what is wrong with it."""
+    """Every line of a feed in its batches: its number there, and its bytes or what is wrong with it."""
     lines = [
         line
-        for block in (blocks([source(path)]) if shared else [FeedBlock(source(path))])
-        for line in FeedLines(path.parent, block)
+        for batch in (batches([source(path)]) if shared else [FeedBatch(source(path))])
+        for line in FeedLines(path.parent, batch)
     ]
     return [(number, line.found if isinstance(line, Malformed) else line) for number, line in lines]
 
@@ -118,7 +118,9 @@ def test_a_feed_that_is_too_much_is_a_problem(minimal: Path, schemas: Schemas) -
     assert problem.allowed.startswith("at most 17,179,869,184 bytes, and at most 200 times")
 
 
-@pytest.mark.parametrize("length", [MAX_LINE - 1, MAX_LINE, MAX_LINE + 1, records.BLOCK - 1, records.BLOCK + 1])
+@pytest.mark.parametrize(
+    "length", [MAX_LINE - 1, MAX_LINE, MAX_LINE + 1, records.BATCH_BYTES - 1, records.BATCH_BYTES + 1]
+)
 @pytest.mark.parametrize("before", [0, 1, 100])
 def test_lines_of_any_length_are_each_in_one_block(tmp_path: Path, length: int, before: int) -> None:
     path = tmp_path / "products.jsonl"

@@ -19,7 +19,7 @@ import duckdb
 import orjson
 
 from shopwindow.catalog.kinds import PRODUCT
-from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.check.records import FeedBatch, FeedLines
 from shopwindow.content.documents.characters import not_xml
 from shopwindow.content.documents.finding import shown
 from shopwindow.content.kinds import Kind
@@ -288,7 +288,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Json]]:
     stat = path.stat()
     # The kind means nothing to `FeedLines`, and this file is of none.
     source = Source(path.name, PRODUCT, stat.st_size, stat.st_mtime_ns, stat.st_ino)
-    for number, line in FeedLines(path.parent, FeedBlock(source)):
+    for number, line in FeedLines(path.parent, FeedBatch(source)):
         if isinstance(line, Malformed):
             raise line
         yield f"{path}:{number}", feed.load(line, number)

@@ -18,7 +18,7 @@ from shopwindow.catalog.feeds import rules
 from shopwindow.catalog.feeds.rules import Sound
 from shopwindow.content.check import tree
 from shopwindow.content.check.feeds import FeedReport, RecordBasis
-from shopwindow.content.check.records import FeedBlock
+from shopwindow.content.check.records import FeedBatch
 from shopwindow.content.documents.characters import not_xml
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import Kind
@@ -47,7 +47,7 @@ class RecordEntry:
     Attributes:
         source: the file.
         value: the record.
-        line: its line in a feed, as its block counts them; None: the file is YAML.
+        line: its line in a feed, as its batch counts them; None: the file is YAML.
         text: that line.
         index: its index in a list of a YAML file; None: it is alone in its file, or in
             a feed.
@@ -80,30 +80,30 @@ class RecordEntry:
 
 
 def entries_of(
-    block: FeedBlock,
+    batch: FeedBatch,
     basis: RecordBasis,
     report: FeedReport,
     lines: Iterable[NumberedLine],
     faults: LineFaults,
 ) -> Iterator[RecordEntry]:
-    """Yield the records of a block; what cannot be read becomes a problem.
+    """Yield the records of a batch; what cannot be read becomes a problem.
 
     Args:
-        block: a part of a feed, or a YAML file.
+        batch: lines of a feed, or a YAML file.
         basis: what every record is read and checked with.
         report: takes the problems.
-        lines: those lines of the block, if it is one of a feed, whose records are
+        lines: those lines of the batch, if it is one of a feed, whose records are
             wanted.
         faults: recognizes what is wrong with lines like those before. Once many of
             them are counted, their records are left out, because checking them further
             takes time.
     """
-    if not block.source.is_feed:
-        yield from _of_yaml(block.source, basis, report)
+    if not batch.source.is_feed:
+        yield from _of_yaml(batch.source, basis, report)
         return
 
     recognized: Counter[Combination] = Counter()
-    kind = block.source.kind
+    kind = batch.source.kind
     is_valid = basis.schemas.checker(kind.schema)
     for line, text in lines:
         try:
@@ -112,7 +112,7 @@ def entries_of(
             value = feed.load(text, line)
         except Malformed as fault:
             _lose(kind, report)
-            _count_unreadable(block.source, fault, report, faults)
+            _count_unreadable(batch.source, fault, report, faults)
             continue
 
         findings: tuple[Finding, ...] = ()
@@ -132,10 +132,10 @@ def entries_of(
             findings = _findings(kind, value, basis.schemas, text, line)
             if refused:
                 faults.learn(kind.name, kind.schema, value, findings)
-        yield RecordEntry(block.source, value, line, text, None, findings)
+        yield RecordEntry(batch.source, value, line, text, None, findings)
     for combination, count in recognized.items():
         for common in combination.causes:
-            report.add_line(block.source.path, common, count=count)
+            report.add_line(batch.source.path, common, count=count)
 
 
 def _count_unreadable(

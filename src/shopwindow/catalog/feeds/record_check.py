@@ -17,7 +17,7 @@ from shopwindow.catalog.feeds.entries import (
 )
 from shopwindow.catalog.feeds.rules import Referable
 from shopwindow.content.check.feeds import FeedReport, RecordBasis
-from shopwindow.content.check.records import FeedBlock
+from shopwindow.content.check.records import FeedBatch
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.schemas.lines import EXAMPLES, LineCause, LineFaults, cause
 
@@ -36,21 +36,21 @@ class RecordCheck:
 
     def entries(
         self,
-        block: FeedBlock,
+        batch: FeedBatch,
         lines: Iterable[NumberedLine],
         report: FeedReport,
         limit: int,
     ) -> Iterator[RecordEntry]:
-        """Yield the records of a block, each once it is checked.
+        """Yield the records of a batch, each once it is checked.
 
         Args:
-            block: a part of a feed, or a YAML file.
-            lines: those of the block whose records are wanted, if it is one of a feed.
+            batch: lines of a feed, or a YAML file.
+            lines: those of the batch whose records are wanted, if it is one of a feed.
             report: takes what is wrong.
             limit: at most so many problems have places; the others are counted.
         """
-        kind = block.source.kind
-        for entry in entries_of(block, self._basis, report, lines, self._faults):
+        kind = batch.source.kind
+        for entry in entries_of(batch, self._basis, report, lines, self._faults):
             by_rules = rules.findings(kind, entry.value, entry.sound, self._referable)
             findings = (*entry.findings, *by_rules)
             if entry.line is not None:

@@ -15,7 +15,7 @@ from shopwindow.catalog.feeds.entries import (
 )
 from shopwindow.catalog.feeds.record_check import RecordCheck
 from shopwindow.content.check.feeds import FeedReport, RecordBasis
-from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.check.records import FeedBatch, FeedLines
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Json
@@ -31,9 +31,9 @@ def small_of(
     """
     check = RecordCheck(basis, {})
     entries: list[RecordEntry] = []
-    for block in map(FeedBlock, sources):
-        lines = FeedLines(basis.folder, block)
-        entries += check.entries(block, lines, report, basis.limit)
+    for batch in map(FeedBatch, sources):
+        lines = FeedLines(basis.folder, batch)
+        entries += check.entries(batch, lines, report, basis.limit)
     return entries
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from hashlib import file_digest, sha256
+from itertools import chain
 from pathlib import Path
 
 import orjson
@@ -96,14 +97,14 @@ def check(
         "promotion": case.ids("promotion", "promoId"),
         "store": _stores(case),
     }
-    parts = {
-        kind.name: records.blocks(sources_of[kind.name])
+    batches = {
+        kind.name: records.batches(sources_of[kind.name])
         for kind in KINDS
         if kind.name not in SMALL
     }
     names = sorted((basis.names or {}).items())
     feeds = Feeds(
-        parts=parts,
+        batches=batches,
         reader=CheckedLines(basis, referable),
         categories=categories.flat,
         stores=frozenset(map(int, referable["store"] or ())),
@@ -123,7 +124,7 @@ def check(
         with suppress(Faulty):
             is_good = catalog.check(jobs, progress)
     if not is_good:
-        large = [block for blocks in parts.values() for block in blocks]
+        large = list(chain.from_iterable(batches.values()))
         LargeCheck(large, basis, case, referable, report).run(jobs, progress)
 
     if not sources or report.has_problems or basis.names is None:

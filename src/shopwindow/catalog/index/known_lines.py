@@ -21,7 +21,7 @@ from shopwindow.catalog.index.file import copied
 from shopwindow.catalog.index.lines import Faulty, Feeds, Line
 from shopwindow.content.check.feeds import FeedReport, RecordBasis
 from shopwindow.content.check.memory import Memory
-from shopwindow.content.check.records import FeedBlock, FeedLines, streamed
+from shopwindow.content.check.records import FeedBatch, FeedLines, streamed
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.scratch import scratch
 from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
@@ -40,29 +40,29 @@ class CheckedLines:
     def __init__(self, basis: RecordBasis, referable: Referable) -> None:
         self.basis, self.referable = basis, referable
 
-    def lines(self, part: FeedBlock) -> Iterator[Line]:
-        """Yield the lines of a part. Raises Faulty where it cannot be read."""
-        if part.source.is_feed:
-            for number, text in FeedLines(self.basis.folder, part):
+    def lines(self, batch: FeedBatch) -> Iterator[Line]:
+        """Yield the lines of a batch. Raises Faulty where it cannot be read."""
+        if batch.source.is_feed:
+            for number, text in FeedLines(self.basis.folder, batch):
                 if isinstance(text, Malformed):
                     raise Faulty
                 yield Line(text.removeprefix(BYTE_ORDER_MARK).strip(), (number, text))
             return
-        for value in self._checked(part, ()):
+        for value in self._checked(batch, ()):
             yield Line(orjson.dumps(value), value)
 
-    def documents(self, part: FeedBlock, lines: Sequence[Line]) -> Iterator[Json]:
+    def documents(self, batch: FeedBatch, lines: Sequence[Line]) -> Iterator[Json]:
         """Yield the documents of some lines. Raises Faulty where one is at fault."""
         records = [line.record for line in lines]
-        return self._checked(part, records) if part.source.is_feed else iter(records)
+        return self._checked(batch, records) if batch.source.is_feed else iter(records)
 
     def _checked(
-        self, part: FeedBlock, lines: Sequence[NumberedLine]
+        self, batch: FeedBatch, lines: Sequence[NumberedLine]
     ) -> Iterator[Json]:
         """Yield documents in which nothing is wrong by itself."""
         report = FeedReport()
         check = RecordCheck(self.basis, self.referable)
-        for entry in check.entries(part, lines, report, limit=1):
+        for entry in check.entries(batch, lines, report, limit=1):
             if entry.findings or report.has_problems:
                 raise Faulty
             yield entry.value
@@ -104,7 +104,7 @@ class CheckedCatalog:
         now. What cannot be read is skipped: a file may have changed since the check.
         """
         basis = self._basis
-        for source in dict.fromkeys(part.source for part in self.feeds.parts[kind]):
+        for source in dict.fromkeys(batch.source for batch in self.feeds.batches[kind]):
             for document, _ in streamed(basis.folder, source, basis.names or {}):
                 yield document.value
 

@@ -1,6 +1,6 @@
 """What is wrong with those kinds of the catalog that may have millions of records.
 
-How the check works. Several processes share the blocks of the files. Each checks its
+How the check works. Several processes share the batches of the files. Each checks its
 records by themselves (`feeds.record_check`), and returns the values on which all records
 must agree (`rules.values`), each with its record. This process collects these on disk,
 and SQL says which are at fault. All of those are counted. The records of the first are
@@ -27,7 +27,7 @@ from shopwindow.catalog.feeds.rules import Referable
 from shopwindow.catalog.index.agreement import named_by_promotions, rings
 from shopwindow.catalog.index.file import room_for, writing
 from shopwindow.content.check.feeds import FeedReport, RecordBasis
-from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.check.records import FeedBatch, FeedLines
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.processes import Progress, shared
 from shopwindow.content.reading.scratch import scratch
@@ -42,8 +42,8 @@ from shopwindow.content.schemas.lines import (
 from shopwindow.problems import Pointer
 
 TABLES = """
-CREATE TABLE said (name TEXT, value, block INTEGER, record INTEGER);
-CREATE TABLE fault (wrong TEXT, name TEXT, value, block INTEGER, record INTEGER);
+CREATE TABLE said (name TEXT, value, batch INTEGER, record INTEGER);
+CREATE TABLE fault (wrong TEXT, name TEXT, value, batch INTEGER, record INTEGER);
 CREATE TABLE ring (collection INTEGER, member INTEGER);
 """
 """The values of all columns, in the order of the files; those that are at fault, with
@@ -52,19 +52,19 @@ what is wrong; and the memberships by which collections stand within themselves.
 
 INDEXES = """
 CREATE INDEX by_value ON said (name, value);
-CREATE INDEX product_of_record ON said (block, record) WHERE name = 'product';
+CREATE INDEX product_of_record ON said (batch, record) WHERE name = 'product';
 CREATE TABLE member AS
-  SELECT product.value AS collection, named.value AS member, named.block, named.record
+  SELECT product.value AS collection, named.value AS member, named.batch, named.record
   FROM said AS named JOIN said AS product INDEXED BY product_of_record
-  ON product.block = named.block AND product.record = named.record
+  ON product.batch = named.batch AND product.record = named.record
   WHERE named.name = 'product_named' AND product.name = 'product';
 CREATE INDEX by_collection ON member (collection);
 """
 """What is made once all values are there: what finds them, and who is in a collection."""
 
 REPEATED = f"""
-INSERT INTO fault SELECT 'repeated', name, value, block, record FROM
-  (SELECT *, first_value(name) OVER (PARTITION BY block, record ORDER BY rowid) AS first FROM
+INSERT INTO fault SELECT 'repeated', name, value, batch, record FROM
+  (SELECT *, first_value(name) OVER (PARTITION BY batch, record ORDER BY rowid) AS first FROM
     (SELECT rowid, * FROM said AS later
      WHERE name IN ({", ".join(map(repr, rules.UNIQUE))}) AND EXISTS
        (SELECT 1 FROM said
@@ -76,7 +76,7 @@ another repeats others of it as well: only those of its first column count.
 """
 
 UNKNOWN = """
-INSERT INTO fault SELECT 'unknown', name, value, block, record FROM said
+INSERT INTO fault SELECT 'unknown', name, value, batch, record FROM said
 WHERE name = ? AND value NOT IN (SELECT value FROM said WHERE name = ?) ORDER BY rowid
 """
 """The uses of values that another column lacks."""
@@ -85,8 +85,8 @@ INNER = "SELECT collection, member FROM member WHERE member IN (SELECT collectio
 """Collections with those of their members that are collections as well."""
 
 IN_RINGS = """
-INSERT INTO fault SELECT 'in a ring', 'product_named', member, block, record
-FROM member JOIN ring USING (collection, member) ORDER BY block, record;
+INSERT INTO fault SELECT 'in a ring', 'product_named', member, batch, record
+FROM member JOIN ring USING (collection, member) ORDER BY batch, record;
 CREATE VIEW numbered AS SELECT *, row_number() OVER
   (PARTITION BY wrong, CASE wrong WHEN 'unknown' THEN '' ELSE name END ORDER BY rowid) AS nth
   FROM fault;
@@ -94,15 +94,15 @@ CREATE VIEW numbered AS SELECT *, row_number() OVER
 """The uses by which collections stand within themselves; then all have numbers."""
 
 COUNTED = """
-SELECT name, block, count(*) FROM fault WHERE wrong != 'unknown'
-GROUP BY name, block ORDER BY min(rowid)
+SELECT name, batch, count(*) FROM fault WHERE wrong != 'unknown'
+GROUP BY name, batch ORDER BY min(rowid)
 """
 
 WANTED = f"""
 WITH shown AS (SELECT * FROM numbered
   WHERE nth <= CASE wrong WHEN 'unknown' THEN :limit ELSE {EXAMPLES} END)
-SELECT block, record, wrong, name, value FROM shown
-UNION SELECT said.block, said.record, wrong, shown.name, shown.value FROM shown JOIN said ON said.rowid =
+SELECT batch, record, wrong, name, value FROM shown
+UNION SELECT said.batch, said.record, wrong, shown.name, shown.value FROM shown JOIN said ON said.rowid =
   (SELECT min(rowid) FROM said AS first WHERE first.name = shown.name AND first.value = shown.value)
   WHERE wrong = 'repeated'
 """
@@ -111,8 +111,8 @@ they repeat.
 """
 
 UNLISTED = """
-SELECT name, value, block, count(*) FROM numbered WHERE wrong = 'unknown' AND nth > ?
-GROUP BY name, value, block ORDER BY min(nth)
+SELECT name, value, batch, count(*) FROM numbered WHERE wrong = 'unknown' AND nth > ?
+GROUP BY name, value, batch ORDER BY min(nth)
 """
 
 EXISTING = "SELECT 1 FROM said WHERE name = 'product' AND value = ?"
@@ -125,7 +125,7 @@ REFERENCES = {
 
 Value = int | str
 Record = tuple[int, int]
-"""The number of a block, and of a record in it: its line, or its index in a YAML file."""
+"""The number of a batch, and of a record in it: its line, or its index in a YAML file."""
 
 Use = tuple[str, str, Value]
 """What is wrong with a value, its column, and the value."""
@@ -136,8 +136,8 @@ Find = Callable[[RecordEntry, str, Pointer], Finding | None]
 
 
 @dataclass
-class _CheckedBlock:
-    """What is wrong in a block.
+class _CheckedBatch:
+    """What is wrong in a batch.
 
     ``said``: the columns, values and records on which all records must agree.
     """
@@ -154,13 +154,13 @@ class LargeCheck:
 
     def __init__(
         self,
-        blocks: list[FeedBlock],
+        batches: list[FeedBatch],
         basis: RecordBasis,
         case: Case,
         referable: Referable,
         report: FeedReport,
     ) -> None:
-        self.blocks, self.basis = list(_numbered(basis.folder, blocks)), basis
+        self.batches, self.basis = list(_numbered(basis.folder, batches)), basis
         self.case, self.referable, self.report = case, referable, report
         self.places = RecordPlaces(basis.folder)
         self.wanted: dict[Record, set[Use]] = defaultdict(set)
@@ -188,9 +188,9 @@ class LargeCheck:
     def _read(
         self, said: sqlite3.Connection, jobs: int | None, progress: Progress | None
     ) -> None:
-        """Read and check every block, and collect its values."""
+        """Read and check every batch, and collect its values."""
         work = partial(_checked, self.basis, self.referable)
-        with shared(work, self.blocks, jobs) as results:
+        with shared(work, self.batches, jobs) as results:
             for number, checked in enumerate(results):
                 self._merge(checked.report)
                 said.executemany(
@@ -201,10 +201,10 @@ class LargeCheck:
                     ),
                 )
                 if progress:
-                    progress(number + 1, len(self.blocks))
+                    progress(number + 1, len(self.batches))
 
     def _merge(self, part: FeedReport) -> None:
-        """Merge the report of the next block."""
+        """Merge the report of the next batch."""
         for problem in part.problems:
             if len(self.report.problems) < self.basis.limit:
                 self.report.add([problem])
@@ -258,14 +258,14 @@ class LargeCheck:
         said.executemany("INSERT INTO ring VALUES (?, ?)", in_rings)
         said.executescript(IN_RINGS)
 
-        for name, block, count in said.execute(COUNTED):
-            self.uses[name][self.blocks[block].source.path] += count
+        for name, batch, count in said.execute(COUNTED):
+            self.uses[name][self.batches[batch].source.path] += count
         limit = self.basis.limit
-        for block, record, *use in said.execute(WANTED, {"limit": limit}):
-            self.wanted[block, record].add(tuple(use))
-        for name, value, block, count in said.execute(UNLISTED, (limit,)):
+        for batch, record, *use in said.execute(WANTED, {"limit": limit}):
+            self.wanted[batch, record].add(tuple(use))
+        for name, value, batch, count in said.execute(UNLISTED, (limit,)):
             _, kind, property = REFERENCES[name]
-            path = self.blocks[block].source.path
+            path = self.batches[batch].source.path
             self.report.add_unlisted((kind, property, str(value)), path, count)
 
     # -- where it stands
@@ -273,8 +273,8 @@ class LargeCheck:
     def _find_places(self) -> None:
         """Report the values at fault: how many there are, and the first with places."""
         causes: dict[str, LineCause] = {}
-        for number in sorted({block for block, _ in self.wanted}):
-            for entry, name, finding in self._findings_of_block(number):
+        for number in sorted({batch for batch, _ in self.wanted}):
+            for entry, name, finding in self._findings_of_batch(number):
                 problem = self.places.problem(entry, finding)
                 if finding.absent:
                     self.report.add([problem])
@@ -289,17 +289,17 @@ class LargeCheck:
                 else:  # the file is not the one that was checked
                     self.report.more += count
 
-    def _findings_of_block(
+    def _findings_of_batch(
         self, number: int
     ) -> Iterator[tuple[RecordEntry, str, Finding]]:
-        """Yield what is wrong with the wanted values of a block, and their columns.
+        """Yield what is wrong with the wanted values of a batch, and their columns.
 
         What cannot be read was reported the first time.
         """
-        block = self.blocks[number]
+        batch = self.batches[number]
         lines = (
             line
-            for line in FeedLines(self.basis.folder, block)
+            for line in FeedLines(self.basis.folder, batch)
             if (number, line[0]) in self.wanted
         )
         check = RecordCheck(self.basis, {})
@@ -308,7 +308,7 @@ class LargeCheck:
             "unknown": _unknown,
             "in a ring": _in_ring,
         }
-        for entry in check.entries(block, lines, FeedReport(), limit=0):
+        for entry in check.entries(batch, lines, FeedReport(), limit=0):
             wanted = self.wanted.get((number, _number(entry)), ())
             kind = entry.source.kind.name
             for name, value, pointer in rules.values(kind, entry.value, entry.sound):
@@ -348,38 +348,38 @@ def _in_ring(entry: RecordEntry, name: str, pointer: Pointer) -> Finding:
 
 
 def _checked(
-    basis: RecordBasis, referable: Referable, blocks: Sequence[FeedBlock]
-) -> Iterator[_CheckedBlock]:
-    """Yield what is wrong in each block by itself. Runs in several processes."""
+    basis: RecordBasis, referable: Referable, batches: Sequence[FeedBatch]
+) -> Iterator[_CheckedBatch]:
+    """Yield what is wrong in each batch by itself. Runs in several processes."""
     check, listed_left = RecordCheck(basis, referable), basis.limit
-    for block in blocks:
-        report, lines = FeedReport(), FeedLines(basis.folder, block)
-        kind = block.source.kind.name
+    for batch in batches:
+        report, lines = FeedReport(), FeedLines(basis.folder, batch)
+        kind = batch.source.kind.name
         said = [
             (name, value, _number(entry))
-            for entry in check.entries(block, lines, report, listed_left)
+            for entry in check.entries(batch, lines, report, listed_left)
             for name, value, _ in rules.values(kind, entry.value, entry.sound)
         ]
         listed_left -= len(report.problems)
-        yield _CheckedBlock(report, said)
+        yield _CheckedBatch(report, said)
 
 
 def _number(entry: RecordEntry) -> int:
-    """Return the number of a record in its block."""
+    """Return the number of a record in its batch."""
     return (entry.index or 0) if entry.line is None else entry.line
 
 
-def _numbered(folder: Path, blocks: Iterable[FeedBlock]) -> Iterator[FeedBlock]:
-    """Yield blocks, each with how many lines of its feed begin before it."""
+def _numbered(folder: Path, batches: Iterable[FeedBatch]) -> Iterator[FeedBatch]:
+    """Yield batches, each with how many lines of its feed begin before it."""
     lines = 0
-    for block in blocks:
-        lines = lines if block.start else 0
-        yield replace(block, lines_before=lines)
-        if not block.end:
+    for batch in batches:
+        lines = lines if batch.start else 0
+        yield replace(batch, lines_before=lines)
+        if not batch.end:
             continue
-        # A line begins where the block does, or behind a line end in it.
-        first = max(0, block.start - 1)
-        with suppress(OSError), open(folder / block.source.path, "rb") as file:
+        # A line begins where the batch does, or behind a line end in it.
+        first = max(0, batch.start - 1)
+        with suppress(OSError), open(folder / batch.source.path, "rb") as file:
             file.seek(first)
-            data = file.read(block.end - 1 - first)
-            lines += data.count(b"\n") + (block.start == 0)
+            data = file.read(batch.end - 1 - first)
+            lines += data.count(b"\n") + (batch.start == 0)

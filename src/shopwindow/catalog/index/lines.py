@@ -30,14 +30,14 @@ class Line(NamedTuple):
 
 
 class LineReader(Protocol):
-    """Reads the parts of feeds, and checks their lines. Used by several processes."""
+    """Reads the batches of feeds, and checks their lines. Used by several processes."""
 
-    def lines(self, part: Any) -> Iterator[Line]:
-        """Yield the lines of a part. Raises Faulty where it cannot be read."""
+    def lines(self, batch: Any) -> Iterator[Line]:
+        """Yield the lines of a batch. Raises Faulty where it cannot be read."""
         ...
 
-    def documents(self, part: Any, lines: Sequence[Line]) -> Iterator[Json]:
-        """Yield the documents of some lines of a part. Raises Faulty where one is at
+    def documents(self, batch: Any, lines: Sequence[Line]) -> Iterator[Json]:
+        """Yield the documents of some lines of a batch. Raises Faulty where one is at
         fault.
         """
         ...
@@ -48,8 +48,8 @@ class Feeds:
     """What a catalog follows from.
 
     Attributes:
-        parts: of the feeds of each kind, in their order.
-        reader: reads the parts.
+        batches: of the feeds of each kind, in their order.
+        reader: reads the batches.
         categories: a list, of which each names its `parent`.
         stores: the location numbers of all stores that may have stock.
         limited: stock up to which a store has few.
@@ -59,7 +59,7 @@ class Feeds:
         brands, synonyms: the documents of these kinds, which no rows of lines need.
     """
 
-    parts: Mapping[str, Sequence[Any]]
+    batches: Mapping[str, Sequence[Any]]
     reader: LineReader
     categories: Sequence[Json] = ()
     stores: Collection[int] = ()

@@ -1,11 +1,11 @@
 """The pass over the lines of feeds: each is checked and becomes rows, once.
 
 A line is known by its digest. How the pass works: a copy of the rows of an earlier pass
-is opened, or a new file. Each feed is cut into parts, which several processes share.
+is opened, or a new file. Each feed is cut into batches, which several processes share.
 They first look up the digest of every line: a line that the earlier pass has is *known*,
 so it was checked, and its rows are there. The rows of lines that are gone are deleted.
-Then the parts with new lines are read again; these are checked, and become rows (`rows`)
-and words (`wording`). This process writes the rows in the order of the parts, so they do
+Then the batches with new lines are read again; these are checked, and become rows (`rows`)
+and words (`wording`). This process writes the rows in the order of the batches, so they do
 not depend on which process made them. A pass from nothing is a pass after an empty file;
 there is no second way.
 
@@ -68,7 +68,7 @@ def take(
         start: the intact file of an earlier pass, open.
         agree: returns whether the lines agree with each other, once they are written.
         jobs: worker processes; None: one for each processor.
-        progress: is called with (parts done, all parts).
+        progress: is called with (batches done, all batches).
 
     Raises Faulty where a line is at fault, and sqlite3.Error or OSError where the disk
     does not take the file.
@@ -107,17 +107,17 @@ class _Pass:
         now = {kind: [self.feeds.basis(kind), digests.get(kind)] for kind in KINDS}
         before = {kind: stored.get(kind, [None, None])[:2] for kind in KINDS}
         changed = {
-            kind: self.feeds.parts.get(kind, ())
+            kind: self.feeds.batches.get(kind, ())
             for kind in KINDS
             if kind not in digests or before[kind] != now[kind]
         }
         if "dictionary" not in self.meta:
             self.meta["dictionary"] = trained(self._samples(changed["product"]))
-        self.parts_done, self.all_parts = 0, sum(map(len, changed.values()))
+        self.batches_done, self.all_batches = 0, sum(map(len, changed.values()))
         maker = self._row_maker()
-        for kind, parts in changed.items():
+        for kind, batches in changed.items():
             knows = before[kind][0] == now[kind][0]
-            self._take(kind, parts, maker, knows_lines=knows)
+            self._take(kind, batches, maker, knows_lines=knows)
         self.wording.close()
         sums.write_categories(self.out, self.feeds.tree)
         for statement in rows.INDEXES.split(";"):
@@ -130,9 +130,9 @@ class _Pass:
         sums.write_meta(self.out, self.meta)
 
     def _samples(self, of_products: Sequence[Any]) -> Iterator[bytes]:
-        """Yield the products that a dictionary is trained on: the first of each part."""
+        """Yield the products that a dictionary is trained on: the first of each batch."""
         each = -(-SAMPLES // max(1, len(of_products)))
-        lines = (islice(self.feeds.reader.lines(part), each) for part in of_products)
+        lines = (islice(self.feeds.reader.lines(batch), each) for batch in of_products)
         return (line.data for line in islice(chain.from_iterable(lines), SAMPLES))
 
     def _row_maker(self) -> RowMaker:
@@ -143,7 +143,7 @@ class _Pass:
     # -- the lines of a kind ---------------------------------------------------------------
 
     def _take(
-        self, kind: str, parts: Sequence[Any], maker: RowMaker, knows_lines: bool
+        self, kind: str, batches: Sequence[Any], maker: RowMaker, knows_lines: bool
     ) -> None:
         """Give the lines of a kind the rows that they have now.
 
@@ -152,13 +152,13 @@ class _Pass:
         known = _EarlierLines(self.out, KINDS[kind], self.feeds.reader)
         if not knows_lines:
             known.forget()
-        new = parts
+        new = batches
         if len(known.digests):
-            with shared(known.look_up, parts, self.jobs) as results:
-                looked_up = zip(parts, results, strict=True)
-                new = [part for part, found in looked_up if known.keep(found)]
+            with shared(known.look_up, batches, self.jobs) as results:
+                looked_up = zip(batches, results, strict=True)
+                new = [batch for batch, found in looked_up if known.keep(found)]
         self._delete(kind, known.gone())
-        self._advance(len(parts) - len(new))
+        self._advance(len(batches) - len(new))
 
         work = partial(_made, kind, self.feeds.reader, maker, known.digests, self.words)
         with shared(work, new, self.jobs) as results:
@@ -188,9 +188,9 @@ class _Pass:
             raise Faulty
 
     def _advance(self, count: int) -> None:
-        self.parts_done += count
+        self.batches_done += count
         if self.progress and count:
-            self.progress(self.parts_done, self.all_parts)
+            self.progress(self.batches_done, self.all_batches)
 
 
 # -- which lines are known -------------------------------------------------------------
@@ -223,17 +223,17 @@ class _EarlierLines:
         self.digests = self.digests[:0]
 
     def look_up(
-        self, parts: Sequence[Any]
+        self, batches: Sequence[Any]
     ) -> Iterator[tuple[npt.NDArray[np.intp], bool]]:
-        """Yield, for each part, the places of its known lines, and whether it has new
+        """Yield, for each batch, the places of its known lines, and whether it has new
         ones.
         """
-        for part in parts:
-            places = _places(self.digests, _digests(self._reader.lines(part)))
+        for batch in batches:
+            places = _places(self.digests, _digests(self._reader.lines(batch)))
             yield places[places >= 0], bool((places < 0).any())
 
     def keep(self, found: tuple[npt.NDArray[np.intp], bool]) -> bool:
-        """Note the known lines of a part. Return whether it has new ones.
+        """Note the known lines of a batch. Return whether it has new ones.
 
         Raises Faulty where a line stands there twice.
         """
@@ -244,7 +244,7 @@ class _EarlierLines:
         return has_new
 
     def gone(self) -> list[int]:
-        """Return the rowids of the lines that no part has."""
+        """Return the rowids of the lines that no batch has."""
         gone: list[int] = self._keys[self._uses == 0].tolist()
         return gone
 
@@ -267,7 +267,7 @@ def _places(known: Digests, digests: Digests) -> npt.NDArray[np.intp]:
 
 @dataclass
 class _Made:
-    """What the new lines of a part become: rows by table, and what the products among
+    """What the new lines of a batch become: rows by table, and what the products among
     them are found by.
     """
 
@@ -281,18 +281,18 @@ def _made(
     maker: RowMaker,
     known: Digests,
     of_categories: Mapping[int, str],
-    parts: Sequence[Any],
+    batches: Sequence[Any],
 ) -> Iterator[_Made]:
-    """Yield what the new lines of each part become. Runs in several processes.
+    """Yield what the new lines of each batch become. Runs in several processes.
 
     Raises Faulty where a line is at fault.
     """
-    for part in parts:
+    for batch in batches:
         made = _Made()
-        lines = list(reader.lines(part))
+        lines = list(reader.lines(batch))
         is_new = (_places(known, _digests(iter(lines))) < 0).tolist()
         new = [line for line, is_one in zip(lines, is_new, strict=True) if is_one]
-        documents = reader.documents(part, new)
+        documents = reader.documents(batch, new)
         for line, document in zip(new, documents, strict=True):
             for table, row in maker.rows(kind, digest_of(line.data), document):
                 made.rows.setdefault(table, []).append(row)

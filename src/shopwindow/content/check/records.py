@@ -1,8 +1,8 @@
-"""Reads the files of streamed kinds: in blocks that several processes share, or one by
+"""Reads the files of streamed kinds: in batches that several processes share, or one by
 one for a command that looks for a few of their documents.
 
 A feed may hold millions of documents, so none is ever whole in memory. A plain feed is
-cut by byte: each process seeks to its block. A compressed feed cannot be entered in the
+cut by byte: each process seeks to its batch. A compressed feed cannot be entered in the
 middle, so each process that shares it unpacks all of it and takes every so-many-th run
 of lines. A feed that somebody sends is not trusted: its lines, its size and the ratio
 of its compression are bounded.
@@ -28,7 +28,7 @@ from shopwindow.content.reading.text import text_of
 from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
 from shopwindow.problems import Place
 
-BLOCK = 4 * 1024 * 1024
+BATCH_BYTES = 4 * 1024 * 1024
 """Bytes of a plain feed that go to one process together."""
 
 LINES_A_RUN = 2048
@@ -40,7 +40,7 @@ all of it, which for a smaller feed would cost more than it saves.
 """
 
 STRIPES = 8
-"""Blocks of a compressed feed: as many processes can share it."""
+"""Batches of a compressed feed: as many processes can share it."""
 
 BUFFER = 256 * 1024
 """Bytes that are read from a file at a time."""
@@ -67,10 +67,10 @@ DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
 
 
 @dataclass(frozen=True, slots=True)
-class FeedBlock:
-    """A part of a file.
+class FeedBatch:
+    """Lines of a file that one process reads together.
 
-    Of a plain feed it is the lines that begin at the byte ``start`` or later, and
+    Of a plain feed these are those that begin at the byte ``start`` or later, and
     before ``end``; of a compressed feed every ``stripes``-th run of lines, from the run
     ``stripe`` on; of a YAML file all of it. ``lines_before``: those of a plain feed that
     begin before it, where numbers of lines count from the first one of the feed.
@@ -84,37 +84,38 @@ class FeedBlock:
     lines_before: int = 0
 
 
-def blocks(sources: Sequence[Source]) -> list[FeedBlock]:
-    """Return the blocks of some files, which any processes may read, in order."""
-    parts: list[FeedBlock] = []
+def batches(sources: Sequence[Source]) -> list[FeedBatch]:
+    """Return the batches of some files, which any processes may read, in order."""
+    of_all: list[FeedBatch] = []
     for source in sources:
         size = source.size
         if source.path.endswith(".jsonl"):
-            starts = range(0, max(size, 1), BLOCK)
-            parts += [
-                FeedBlock(source, start, min(start + BLOCK, size)) for start in starts
+            starts = range(0, max(size, 1), BATCH_BYTES)
+            of_all += [
+                FeedBatch(source, start, min(start + BATCH_BYTES, size))
+                for start in starts
             ]
         elif source.is_feed and size >= STRIPED:
             stripes = range(STRIPES)
-            parts += [
-                FeedBlock(source, stripe=stripe, stripes=STRIPES) for stripe in stripes
+            of_all += [
+                FeedBatch(source, stripe=stripe, stripes=STRIPES) for stripe in stripes
             ]
         else:
-            parts.append(FeedBlock(source))
-    return parts
+            of_all.append(FeedBatch(source))
+    return of_all
 
 
 class FeedLines:
-    """The lines of a block that are not empty, each with its number.
+    """The lines of a batch that are not empty, each with its number.
 
     A line that cannot be read comes as a Malformed. Numbers count from 1, in a plain
-    feed from the block's first line, or as its ``lines_before`` says. ``count``: the
+    feed from the batch's first line, or as its ``lines_before`` says. ``count``: the
     number of the last line.
     """
 
-    def __init__(self, folder: Path, block: FeedBlock) -> None:
-        self.path, self.block = folder / block.source.path, block
-        self.count = block.lines_before
+    def __init__(self, folder: Path, batch: FeedBatch) -> None:
+        self.path, self.batch = folder / batch.source.path, batch
+        self.count = batch.lines_before
         self._empty = 0
 
     @property
@@ -122,16 +123,16 @@ class FeedLines:
         return self._empty > MAX_EMPTY_LINES
 
     def __iter__(self) -> Iterator[tuple[int, bytes | Malformed]]:
-        size = self.block.source.size
+        size = self.batch.source.size
         is_packed = self.path.name.endswith(COMPRESSED)
         if not is_packed and size > MAX_UNPACKED_BYTES:
-            if not self.block.start:
+            if not self.batch.start:
                 yield self._too_much(f"the feed holds {size:,} bytes")
             return
         most = (
             min(MAX_UNPACKED_BYTES, max(RATIO_FROM, MAX_RATIO * size))
             if is_packed
-            else self.block.end or MAX_UNPACKED_BYTES
+            else self.batch.end or MAX_UNPACKED_BYTES
         )
         try:
             with _opened(self.path) as stream:
@@ -159,9 +160,9 @@ class FeedLines:
         """Yield the lines that begin before ``end``, and read little beyond the last of
         them.
         """
-        position = self.block.start
-        stripe, stripes = self.block.stripe, self.block.stripes
-        if position:  # a line that begins before the block belongs to the block before
+        position = self.batch.start
+        stripe, stripes = self.batch.stripe, self.batch.stripes
+        if position:  # a line that begins before the batch belongs to the batch before
             stream.seek(position - 1)
             position += _rest(stream, end - position + 1) - 1
         while position < end and (line := stream.readline(MAX_LINE + 1)):
@@ -204,7 +205,7 @@ def _rest(stream: BinaryIO, most: int) -> int:
     """Skip to the end of the line, but hardly more than ``most`` bytes; return how
     many.
 
-    What is beyond belongs to another block. Without this bound, each block would read a
+    What is beyond belongs to another batch. Without this bound, each batch would read a
     line of 512 MiB to its end.
     """
     skipped = 0
@@ -292,7 +293,7 @@ def streamed(
         return Document(source.kind.name, value, (layer,))
 
     if source.is_feed:
-        for number, line in FeedLines(folder, FeedBlock(source)):
+        for number, line in FeedLines(folder, FeedBatch(source)):
             if not isinstance(line, Malformed) and wanted(line):
                 with suppress(ValueError):  # it is no JSON
                     value = orjson.loads(line.removeprefix(BYTE_ORDER_MARK))

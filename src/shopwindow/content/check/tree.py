@@ -20,7 +20,7 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.content.check.records import FeedBlock, FeedLines
+from shopwindow.content.check.records import FeedBatch, FeedLines
 from shopwindow.content.documents import expressions
 from shopwindow.content.documents.characters import may_break_xml, not_xml
 from shopwindow.content.documents.finding import Finding
@@ -279,7 +279,7 @@ def _feed(folder: Path, source: Source) -> Parsed:
     )
 
     parsed = Parsed(source, listed=True, documents=[])
-    for number, line in FeedLines(folder, FeedBlock(source)):
+    for number, line in FeedLines(folder, FeedBatch(source)):
         try:
             if isinstance(line, Malformed):
                 raise line
