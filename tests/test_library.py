@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from harness.content import AT, event, small, write
+from harness.program import called
+from harness.run import apart
 from shopwindow import library
 from shopwindow.problems import Misuse
 from shopwindow.release.activation import Activated
@@ -48,25 +50,15 @@ def test_an_argument_that_cannot_be_meant_is_named(content: Path, tmp_path: Path
     assert misuse.value.argument == "at"
 
 
+@apart
 def test_the_application_answers_from_the_current_release(content: Path, tmp_path: Path) -> None:
     out = tmp_path / "dist"
     library.build(INTERFACE, content, out, at=AT)
-    statuses: list[str] = []
-
-    def start_response(status: str, headers: list[tuple[str, str]], *more: Any) -> None:
-        statuses.append(status)
-
-    environ = {
-        "REQUEST_METHOD": "GET",
-        "PATH_INFO": "/nowhere",
-        "QUERY_STRING": "",
-        "REMOTE_ADDR": "127.0.0.1",
-        "SERVER_NAME": "api.shop.example",
-        "SERVER_PORT": "80",
-    }
-    body = b"".join(library.application(INTERFACE, out)(environ, start_response))
-    assert statuses[0][:1] == "4"
-    assert json.loads(body)["success"] is False
+    described, silent = library.application(INTERFACE, out), library.application(INTERFACE, out, docs=False)
+    document = called(described, "openapi.json", {})
+    assert (document.status, json.loads(document.body)["openapi"][:2]) == (200, "3.")
+    refused = called(silent, "openapi.json", {})
+    assert (refused.status, json.loads(refused.body)["success"]) == (401, False)
 
 
 def test_a_program_that_imports_all_gets_the_names_of_all_chapters_and_no_others() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from harness.content import SAMPLE
 from harness.program import Ran, Watch, built
+from harness.run import apart
 from harness.waits import awaited
 from shopwindow.shop import INTERFACE
 
@@ -48,6 +49,7 @@ def test_a_foreign_users_releases_are_a_sentence(foreign: Path, command: list[st
     )
 
 
+@apart
 def test_a_service_without_a_release_says_so_and_follows_the_first(tmp_path: Path) -> None:
     lines: list[str] = []
     out = tmp_path / "dist"

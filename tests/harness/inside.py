@@ -11,12 +11,12 @@ import os
 import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
 
 from harness.commands import PATHS, Ended, can_fork, main_of_command, mask
+from harness.run import threads_beside
 from harness.waits import awaited
 
 GO_ON = {"serve", "preview", "--watch", "--follow"}
@@ -28,7 +28,7 @@ def can_run_inside(arguments: list[str], more: Mapping[str, str]) -> bool:
     no thread runs here.
     """
     is_apart = GO_ON.intersection(arguments) or "--jobs" in arguments or PATHS in more
-    return can_fork(more) and not is_apart and _threads() == [threading.current_thread()]
+    return can_fork(more) and not is_apart and not threads_beside()
 
 
 def inside(arguments: list[str], folder: str, environment: Mapping[str, str]) -> Ended:
@@ -91,7 +91,7 @@ def _as_before() -> Iterator[None]:
         for number, handler in handlers.items():
             signal.signal(number, handler)
         gc.enable()  # commands that end before there is garbage turn it off
-    awaited(lambda: len(_threads()) == 1, _threads)
+    awaited(lambda: not threads_beside(), threads_beside)
 
 
 def _processors() -> list[int]:
@@ -102,8 +102,3 @@ def _processors() -> list[int]:
 def _keep_to(processors: list[int]) -> None:
     if processors:
         os.sched_setaffinity(0, processors)
-
-
-def _threads() -> list[threading.Thread]:
-    """The threads of this process, but for those of pytest-xdist, which Python has not started."""
-    return [thread for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread)]

@@ -1,4 +1,4 @@
-"""A run of tests: where in memory it writes, and that it leaves no process, port or file there when it ends.
+"""A run of tests: where in memory it writes, and that it leaves no process, thread, port or file when it ends.
 
 What is left is seen by the process that has it: each worker looks for what it started and where it listens, and the
 process that started the workers for what they have left as orphans, and in memory.
@@ -9,8 +9,13 @@ import os
 import re
 import shutil
 import sys
+import threading
+from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 MEMORY = Path("/dev/shm")
 """A file system in memory, as Linux has it. Files are made and deleted quickly there, and whoever waits until they are
@@ -76,9 +81,33 @@ def adopt_orphans() -> None:
 
 
 def left_running() -> list[str]:
-    """The processes that this one has started, and the ports at which it listens: `12 sleep 600`, `port 8000`."""
+    """What this process has started, and where it listens: `12 sleep 600`, `thread metrics`, `port 8000`."""
     processes = [f"{pid} {command}" for pid in _descendants(os.getpid()) if (command := _command(pid))]
-    return [process for process in processes if not any(name in process for name in LIVES_WITH_US)] + _listening()
+    left = [process for process in processes if not any(name in process for name in LIVES_WITH_US)]
+    left += [f"thread {thread.name}" for thread in threads_beside()]
+    return left + _listening()
+
+
+def threads_beside() -> list[threading.Thread]:
+    """The threads of this process beside its first, but for those of pytest-xdist, which Python has not started."""
+    started = [each for each in threading.enumerate() if not isinstance(each, threading._DummyThread)]
+    return [each for each in started if each is not threading.main_thread()]
+
+
+def apart(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test in a process of its own, with which the threads end that it starts.
+
+    A command of a later test would have to be forked for each thread that goes on here (inside.py).
+    """
+
+    @wraps(test)
+    def run(**fixtures: Any) -> None:
+        process = get_context("fork").Process(target=test, kwargs=fixtures)
+        process.start()
+        process.join()
+        assert process.exitcode == 0, "it failed: its traceback is on standard error"
+
+    return run
 
 
 def _descendants(pid: int) -> list[int]:

@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,6 @@ import pytest
 
 from harness.content import SAMPLE
 from harness.program import Answer, Application, built, called, copied, served, shopwindow
-from shopwindow import library
 from shopwindow.edge import openapi
 from shopwindow.interface.declaring.routes import OPEN_PATHS
 from shopwindow.service.documentation import MAKERS_IMAGE, REDOC_FOLDER
@@ -27,21 +25,14 @@ ORDERS = "orders.larkspurvane.example"
 
 @pytest.fixture(scope="module")
 def service(sample_out: Path) -> Application:
-    """The callable that a program gets."""
-    called: Application = library.application(INTERFACE, sample_out)
-    return called
+    """The service with its documentation."""
+    return served(sample_out, describe=openapi.document)
 
 
 @pytest.fixture(scope="module")
 def silent(sample_out: Path) -> Application:
     """The same without documentation."""
-    called: Application = library.application(INTERFACE, sample_out, docs=False)
-    return called
-
-
-def described_by(out: Path, describe: Callable[..., Any]) -> Application:
-    """A service that describes its interface by a function."""
-    return served(out, describe=describe)
+    return served(sample_out)
 
 
 def facts(answer: Answer) -> tuple[int, str, str, str]:
@@ -143,7 +134,7 @@ def test_it_stands_below_the_path_of_the_base_url(tmp_path: Path) -> None:
     text = site.read_text().replace("base_url: https://api.larkspurvane.example", "base_url: https://x.example/a%20b")
     site.write_text(text)
     built(content, tmp_path / "dist")
-    service = library.application(INTERFACE, tmp_path / "dist")
+    service = served(tmp_path / "dist", describe=openapi.document)
     statuses = [called(service, path, {"Host": "x.example"}).status for path in ("a%20b/docs", "docs", "a%20bdocs")]
     page = called(service, "a%20b/docs", {"Host": "x.example"}).body.decode()
     assert statuses == [200, 401, 401]
@@ -164,7 +155,7 @@ def test_a_release_is_described_once_however_many_ask_at_the_same_time(sample_ou
         printed.append(1)
         return {"of": [type(each).__name__ for each in of]}
 
-    service = described_by(sample_out, describe)
+    service = served(sample_out, describe=describe)
     assert printed == []  # nothing is printed before anybody asks
     with ThreadPoolExecutor(16) as pool:
         asked = [{"Accept-Encoding": coding} for coding in ("gzip", "br", "", "zstd") * 4]
@@ -183,7 +174,7 @@ def test_a_fault_of_ours_is_a_500_without_details_and_the_next_request_tries_aga
             raise faults.pop()
         return openapi.document(*of)
 
-    service = described_by(sample_out, describe)
+    service = served(sample_out, describe=describe)
     answer = called(service, "openapi.json", {})
     assert (answer.status, json.loads(answer.body)["errorCode"], b"detail" in answer.body) == (500, 500, False)
     assert "a detail" in capfd.readouterr().err
@@ -194,7 +185,7 @@ def test_an_operation_of_such_a_path_comes_before(sample_out: Path) -> None:
     (promotions,) = [each for each in INTERFACE.operations if each.name == "promotions_v2"]
     own = replace(promotions, name="own_docs", path="docs")
     interface = replace(INTERFACE, operations=(*INTERFACE.operations, own))
-    service = library.application(interface, sample_out)
+    service = served(sample_out, interface=interface, describe=openapi.document)
     assert called(service, "docs", {}).status == 401
     assert called(service, "docs", {HEADER: KEY}).headers["content-type"] == "application/json"
     assert called(service, "openapi.json", {}).status == 200

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
 from harness.program import called, current, point, served
+from harness.run import apart
 from harness.servers import noted
 from shopwindow.interface.answering.answer import Response
 from shopwindow.service.admin import Admin
@@ -48,6 +49,7 @@ def test_values_put_in_together_are_those_put_in_one_by_one(values: list[float])
     assert registries[0].get_sample_value("seconds_sum") == pytest.approx(sum(values))
 
 
+@apart
 def test_a_method_that_is_none_is_told_as_other(capfd: pytest.CaptureFixture[str]) -> None:
     metrics = Metrics()
     for method in ("GET", "BREW" * 4, "caf\u00e9", "\udcff"):
@@ -60,6 +62,7 @@ def test_a_method_that_is_none_is_told_as_other(capfd: pytest.CaptureFixture[str
     ]
 
 
+@apart
 def test_a_note_holds_no_body(capfd: pytest.CaptureFixture[str]) -> None:
     metrics, body = Metrics(), b"{%s}" % (b" " * 1000)
     before = sys.getrefcount(body)
@@ -78,6 +81,7 @@ def answered(admin: Admin, path: str) -> tuple[int, Any]:
     return response.status, json.loads(response.body)
 
 
+@apart
 def test_a_link_to_no_release_costs_what_is_said_of_the_release_alone(tmp_path: Path) -> None:
     point(tmp_path, "0" * 64)
     said: list[str] = []
