@@ -34,7 +34,7 @@ def xml(name: str, value: Any, parts: list[str]) -> None:
 
 
 def work(paths: list[Path], out: Path) -> None:
-    checker = Schemas([shipped("schemas")]).validator("event.json")
+    checker = Schemas(shipped("schemas")).validator("event.json")
     for path in paths:
         value = yaml.load(path.read_bytes(), yaml.CSafeLoader)  # the safe loader, in C
         if not checker.is_valid(value):

@@ -259,7 +259,7 @@ def batches(folder: Path, name: str, kind: Kind) -> list[FeedBatch]:
 
 def build(folder: Path, out: Path, jobs: int | None) -> None:
     """What is timed, in a process of its own: each line is checked by itself."""
-    basis = RecordBasis(folder, Schemas([shipped("schemas")]), {}, limit=1)
+    basis = RecordBasis(folder, Schemas(shipped("schemas")), {}, limit=1)
     parts = {
         "product": batches(folder, "products", PRODUCT),
         "inventory": batches(folder, "inventory", INVENTORY),
@@ -357,7 +357,7 @@ def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
     """Answers in JSON, from a Call on, beside their statements."""
     content = Content(SETTINGS, {"week": "2013-06-17"}, {}, INTERFACE.kinds)
     content = content.with_indexes({"catalog": index})
-    schemas = Schemas([shipped("schemas")])
+    schemas = Schemas(shipped("schemas"))
     database = index.file.database
 
     def call(path: str, query: str = "") -> Call:

@@ -61,7 +61,7 @@ def tree(value: dict[str, Any]) -> bytes:
 
 def main() -> None:
     logging.getLogger("dicttoxml").setLevel(logging.WARNING)
-    shape = Schemas([shipped("schemas")]).shape("responses/events_v2.json")
+    shape = Schemas(shipped("schemas")).shape("responses/events_v2.json")
     value = {"storeEvents": [EVENT] * RECORDS, "success": True}
     data = tree(value)
     assert XML.encode(value, shape) == data

@@ -109,7 +109,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def checked(folder: Path, schemas: Schemas, **options: Any) -> Checked:
-    known = declared(folder, INTERFACE, program_schemas(INTERFACE, folder / "schemas"))
+    known = declared(folder, INTERFACE, program_schemas(INTERFACE).under(folder / "schemas"))
     chosen = known.schemas if known.interface.collections else schemas
     return check(folder, chosen, known.interface, **options)
 

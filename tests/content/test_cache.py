@@ -137,7 +137,7 @@ def test_the_memory_holds_for_one_program_its_schemas_and_the_names(
     elif change == "schemas":
         (tmp_path / "own").mkdir()
         shutil.copyfile(ROOT / "schemas/event.json", tmp_path / "own/event.json")
-        schemas = Schemas([ROOT / "schemas", tmp_path / "own"])
+        schemas = Schemas(ROOT / "schemas").under(tmp_path / "own")
     assert outcome(minimal, schemas, remembered, program) == outcome(minimal, schemas)
     assert (remembered / FILES).read_bytes().split(b"\n")[0] != before.split(b"\n")[0]
 

@@ -48,7 +48,7 @@ from shopwindow.shop import INTERFACE
 
 
 def test_the_sample_is_without_fault(sample: Path) -> None:
-    known = declared(sample, INTERFACE, program_schemas(INTERFACE, sample / "schemas"))
+    known = declared(sample, INTERFACE, program_schemas(INTERFACE).under(sample / "schemas"))
     checked = check(sample, known.schemas, known.interface)
     assert checked.problems == []
     documents = checked.documents

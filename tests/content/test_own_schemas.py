@@ -19,7 +19,7 @@ from shopwindow.shop import INTERFACE
 
 
 def own(folder: Path) -> Schemas:
-    return Schemas([ROOT / "schemas", folder / "schemas"])
+    return Schemas(ROOT / "schemas").under(folder / "schemas")
 
 
 def schema_problems(folder: Path, text: str, name: str = "event.json") -> list[Problem]:

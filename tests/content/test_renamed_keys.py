@@ -52,7 +52,7 @@ def present(shape: Shape | None, value: Any, way: Pointer = (), at: Pointer = ()
 def documents() -> Iterator[tuple[str, Any]]:
     """The sample's documents, layers merged, with the names of their schemas."""
     sample = ROOT / "content"
-    known = declared(sample, INTERFACE, Schemas([ROOT / "schemas", sample / "schemas"]))
+    known = declared(sample, INTERFACE, Schemas(ROOT / "schemas").under(sample / "schemas"))
     checked = check(sample, known.schemas, known.interface)
     assert checked.documents is not None
     for kind in INTERFACE.kinds:

@@ -451,7 +451,7 @@ WITNESSED = Registry().with_resources(
 
 
 def _documents() -> list[tuple[str, Any]]:
-    known = declared(SAMPLE, INTERFACE, Schemas([ROOT / "schemas", SAMPLE / "schemas"]))
+    known = declared(SAMPLE, INTERFACE, Schemas(ROOT / "schemas").under(SAMPLE / "schemas"))
     documents = check(SAMPLE, known.schemas, known.interface).documents
     assert documents is not None
     kinds = (
@@ -535,7 +535,7 @@ def test_a_content_folder_may_bring_its_own_schema(tmp_path: Path) -> None:
     own = copy.deepcopy(SHIPPED["store.json"])
     own["properties"]["parking"] = {"description": "Number of cars.", "type": "integer"}
     write_files(tmp_path, {"store.json": json.dumps(own)})
-    both = Schemas([ROOT / "schemas", tmp_path])
+    both = Schemas(ROOT / "schemas").under(tmp_path)
     (store, *_) = (value | {"parking": 5} for name, value in DOCUMENTS if name == "store.json")
     assert (SHIPPED.valid("store.json", store), both.valid("store.json", store)) == (False, True)
     assert both.names == SHIPPED.names
@@ -548,7 +548,7 @@ def test_a_schema_of_ones_own_adds_keys_and_asks_for_more(minimal: Path) -> None
     own["properties"]["name"]["maxLength"] = 4
     own["required"].append("parking")
     write_files(minimal, {"schemas/store.json": json.dumps(own)})
-    both = Schemas([ROOT / "schemas", minimal / "schemas"])
+    both = Schemas(ROOT / "schemas").under(minimal / "schemas")
     assert [(pointer_text(each.pointer), each.found, each.allowed) for each in problems(minimal, both)] == [
         ("", "'parking' is missing", "a whole number"),
         ("name", "'First' is too long: 5 characters", "at most 4"),
@@ -620,11 +620,11 @@ def test_a_schema_of_ones_own_asks_for_no_less(
         at(own, tuple(way))[last] = less
     write_files(minimal, {f"schemas/{name}": json.dumps(own)})
     edit(minimal, change)
-    told = problems(minimal, Schemas([ROOT / "schemas", minimal / "schemas"]))
+    told = problems(minimal, Schemas(ROOT / "schemas").under(minimal / "schemas"))
     assert [(pointer_text(each.pointer), each.found) for each in told] == expected
 
 
 def test_a_folder_named_like_a_schema_is_said_to_be_none(tmp_path: Path) -> None:
     (tmp_path / "store.json").mkdir()
     with pytest.raises(Failure, match="a schema is a file"):
-        Schemas([tmp_path])
+        Schemas(tmp_path)

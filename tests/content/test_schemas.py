@@ -21,7 +21,7 @@ TYPES = {"object", "array", "string", "integer", "number", "boolean"}
 XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 Schema = dict[str, Any]
-LOADED = Schemas([FOLDER])
+LOADED = Schemas(FOLDER)
 SCHEMAS: dict[str, Schema] = {name: LOADED[name] for name in LOADED.names}  # site.json with every family's part
 RESOURCES = [(schema["$id"], DRAFT202012.create_resource(schema)) for schema in SCHEMAS.values()]
 REGISTRY: Registry[Any] = Registry().with_resources(RESOURCES)

@@ -418,7 +418,7 @@ def checked(folder: Path, schemas: Schemas, **how: Any) -> Checked:
     """A check of a folder, with its collections; it has documents if and only if it has no problems."""
     known = Declared(INTERFACE, schemas)
     if (folder / "collections.yaml").is_file():
-        known = declared(folder, INTERFACE, program_schemas(INTERFACE, folder / "schemas"))
+        known = declared(folder, INTERFACE, program_schemas(INTERFACE).under(folder / "schemas"))
     outcome = Check(folder, known, **how).run()
     assert (outcome.documents is None) == bool(outcome.problems)
     assert {problem.level for problem in outcome.problems} <= {Level.ERROR}

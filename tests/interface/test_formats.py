@@ -47,7 +47,7 @@ def shape_of(tmp_path_factory: pytest.TempPathFactory) -> ShapeOf:
 
     def shape(schema: Schema) -> Shape:
         (folder / "shape.json").write_text(json.dumps(schema))
-        return Schemas([folder]).shape("shape.json")
+        return Schemas(folder).shape("shape.json")
 
     return shape
 

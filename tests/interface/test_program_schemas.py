@@ -25,6 +25,10 @@ def test_a_changed_file_of_an_interface_and_a_file_of_a_content_folder_count_at_
     after = program_schemas(interface)
     assert (before["branch.json"].get("minProperties"), after["branch.json"]["minProperties"]) == (None, 1)
     own.mkdir()
-    assert program_schemas(interface, own) is after
-    (own / "store.json").write_text(json.dumps({"description": "Of this shop."}))
-    assert program_schemas(interface, own).digest != after.digest
+    assert after.under(own) is after
+    (own / "flyer.json").write_text(json.dumps({"description": "Of this shop."}))
+    upper = after.under(own)
+    assert (after.under(own) is upper, upper.digest == after.digest) == (True, False)
+    (own / "flyer.json").write_text(json.dumps({"description": "Of that shop."}))
+    changed = after.under(own)
+    assert (changed["flyer.json"]["description"], changed.digest == upper.digest) == ("Of that shop.", False)

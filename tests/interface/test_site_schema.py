@@ -55,7 +55,7 @@ def test_parts_that_contradict_each_other_are_a_failure(tmp_path: Path) -> None:
     mine = {"properties": {"bags": {"description": "Something else."}}}
     (tmp_path / "schemas" / "site" / "mine.json").write_text(json.dumps(mine))
     with pytest.raises(Failure, match=r"site/mine\.json: properties/bags/description stands in another part"):
-        Schemas([tmp_path / "schemas"])
+        Schemas(tmp_path / "schemas")
 
 
 def test_an_interface_has_the_parts_of_its_own_families_alone(tmp_path: Path) -> None:

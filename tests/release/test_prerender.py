@@ -428,7 +428,7 @@ def test_an_answer_that_its_schema_refuses_stops_the_build(example: Content, tmp
     (tmp_path / "responses").mkdir()
     (tmp_path / "responses/promotions_v2.json").write_text(json.dumps(narrow))
     with pytest.raises(Failure) as raised:
-        prerendered(example, Schemas([ROOT / "schemas", tmp_path]))
+        prerendered(example, Schemas(ROOT / "schemas").under(tmp_path))
     assert str(raised.value) == (
         "v2/promotions: the answer does not satisfy responses/promotions_v2.json: "
         "promotionDetailsResponse/0/promotionType: 'PERCENT_OFF' is not a whole number"

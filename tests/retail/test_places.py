@@ -177,7 +177,7 @@ def test_a_place_that_nobody_knows_is_none(text: str) -> None:
 def test_an_unknown_place_is_refused_with_what_could_be_given() -> None:
     call = bind(Request("store/v2/stores", "searchAddress=Nowhereville%20%01"), None, INTERFACE)
     with pytest.raises(Refusal) as raised:
-        answer(call, KNOWN.content, Schemas([]))
+        answer(call, KNOWN.content, Schemas())
     fault = Fault(
         "searchAddress",
         r"no place is known by 'Nowhereville \x01'; give a zip code, a city and its state, or a full address",

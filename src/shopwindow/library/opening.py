@@ -93,7 +93,7 @@ def schemas(interface: Interface, content: Path) -> Schemas:
     Raises Failure for a fault in the interface's schemas; one in the folder's is among
     the problems of `check`.
     """
-    return program_schemas(interface, content / "schemas")
+    return program_schemas(interface).under(content / "schemas")
 
 
 def declared(interface: Interface, content: Path) -> Declared:

@@ -41,7 +41,7 @@ headers, the dictionary's share.
 @cache
 def shipped_schemas() -> Schemas:
     """The program's own schemas, read once a process."""
-    return Schemas([shipped("schemas")])
+    return Schemas(shipped("schemas"))
 
 
 class Exchange(NamedTuple):

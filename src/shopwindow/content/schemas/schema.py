@@ -8,6 +8,7 @@ program's schema of the same name, and both hold.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from copy import copy
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
@@ -40,38 +41,30 @@ folder.
 
 
 class Schemas:
-    """All schemas of some folders, by file name.
+    """All schemas of a program, by file name; `under` lays an editors' folder on top.
 
-    A later folder's file stands on top of an earlier one's of the same name: both hold,
-    except that the later one may allow keys which the earlier one does not know. So
-    every document has what the program's own schema promises.
+    ``folder`` is the engine's, None for none. Those in ``of_interface`` are an
+    Interface's, whose files replace the engine's. Faults in any of them are a Failure.
 
     site.yaml's schema is put together from site.json and a part for each family,
-    site/<family>.json. Of the first folder's parts only those of ``families`` count;
-    None: all.
+    site/<family>.json. Of the engine's parts only those of ``families`` count; None:
+    all.
 
-    The first folder is the program's, and so are those in ``of_interface``, an
-    Interface's, whose files replace the first one's; faults in them are a Failure.
-    Later folders are editors': ``problems`` holds what is wrong there. While there is
-    any problem, documents are checked by the program's schemas alone.
+    ``problems`` holds what is wrong in the editors' folder.
     """
 
     def __init__(
         self,
-        folders: Iterable[Path],
+        folder: Path | None = None,
         of_interface: Iterable[Path] = (),
         families: Collection[str] | None = None,
     ) -> None:
         self._files: dict[str, Any] = {}
-        self._above: Schemas | None = None
-        self._opened: Schemas | None = None
+        self._own: tuple[Schemas, Schemas] | None = None  # and what they stand on
         self._written: dict[str, Any] = {}
         self.problems: tuple[Problem, ...] = ()
         digest = sha256()
-        for folder in folders:
-            if self._files:
-                self._lay_on_top(folder, digest)
-                continue
+        if folder is not None:
             self._take(folder, digest, families)
             for interface_folder in of_interface:
                 self._take(interface_folder, digest, None)
@@ -124,37 +117,46 @@ class Schemas:
         if parts:
             self._files[SITE_SCHEMA] = whole
 
-    def _lay_on_top(self, folder: Path, digest: Any) -> None:
-        """Take the schemas of an editors' folder, if none of them has a fault."""
-        names = below(folder, ".json")
-        if not names:
-            return
-        results = [own_schemas.read(folder, name) for name in names]
-        own = {file.name: file for file in results if isinstance(file, Own)}
-        problems = [file for file in results if isinstance(file, Problem)]
+    def under(self, folder: Path) -> "Schemas":
+        """Return these schemas with those of an editors' folder on top: both hold,
+        except that the upper one may allow keys which the lower one does not know. So
+        every document has what the program's own schema promises.
+
+        While any file has a fault, documents are checked by these schemas alone. The
+        same files again give the same schemas, compiled as they are.
+        """
+        read = [own_schemas.read(folder, name) for name in below(folder, ".json")]
+        if not read:
+            return self
+        own = {file.name: file for file in read if isinstance(file, Own)}
+        problems = [file for file in read if isinstance(file, Problem)]
+        texts = {name: own[name].text for name in own}
+        state = repr((texts, problems)).encode()
+        if state in self._derived:
+            return self._derived[state]
+        more = copy(self)  # with whatever is compiled
+        more.digest = sha256(self.digest.encode() + state).hexdigest()
+        more._derived = {}
+        self._derived = {state: more}
+
         shipped = frozenset(own_schemas.patterns_in(list(self._files.values())))
         for file in own.values():
             problems += own_schemas.faults(file, shipped)
-            data = file.text.encode()
-            digest.update(f"{file.name}\0{len(data)}\0".encode() + data)
         files: dict[str, Any] = {}
-        schemas = {name: file.schema for name, file in own.items()}
-        writing = WritingOut(own, {**self._files, **schemas}, BASE)
+        written = self._files | {name: file.schema for name, file in own.items()}
+        writing = WritingOut(own, written, BASE)
         # A reference may lead to a file that is at fault.
         for name in () if problems else sorted(writing.names):
-            written = writing.written_out(name)
-            if isinstance(written, list):
-                problems += written
-            elif written is not None:
-                files[name] = written
-        if problems:
-            self.problems = (*self.problems, *problems)
-        elif files:
-            self._written = {**self._files, **schemas}
-            self._above, self._opened = (
-                schemas_of(files),
-                schemas_of(_open(self._files)),
-            )
+            schema = writing.written_out(name)
+            if isinstance(schema, list):
+                problems += schema
+            elif schema is not None:
+                files[name] = schema
+        more.problems = tuple(problems)
+        if files and not problems:
+            more._written = written
+            more._own = schemas_of(files), schemas_of(_open(self._files))
+        return more
 
     def with_files(self, files: Mapping[str, Any], state: bytes) -> "Schemas":
         """Return these schemas with others that stand in no folder.
@@ -167,7 +169,7 @@ class Schemas:
             return self._derived[state]
         more = schemas_of({**self._files, **files})
         more._written = self._written | {name: more._files[name] for name in files}
-        more._above, more._opened = self._above, self._opened
+        more._own = self._own
         more.problems = self.problems
         more.digest = sha256(self.digest.encode() + state).hexdigest()
         self._derived = {state: more}
@@ -176,7 +178,7 @@ class Schemas:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(
-            sorted({*self._files, *(self._above._files if self._above else ())})
+            sorted({*self._files, *(self._own[0]._files if self._own else ())})
         )
 
     def __getitem__(self, name: str) -> Any:
@@ -215,15 +217,9 @@ class Schemas:
         schema: a content folder's own on top, and below it the program's, which then
         admits more keys.
         """
-        if (
-            self._above is None
-            or self._opened is None
-            or name not in self._above._files
-        ):
+        if self._own is None or name not in self._own[0]._files:
             return (self,)
-        if name not in self._opened._files:
-            return (self._above,)
-        return (self._above, self._opened)
+        return tuple(level for level in self._own if name in level._files)
 
     def about(self, name: str, pointer: Pointer) -> str:
         """Return the description of a place, or of the nearest around it that has one."""
@@ -328,7 +324,7 @@ class Schemas:
 
 def schemas_of(files: Mapping[str, Any]) -> Schemas:
     """Return schemas that stand in no folder, by the names of files."""
-    schemas = Schemas(())
+    schemas = Schemas()
     schemas._files = {
         name: {**schema, "$id": BASE + name} for name, schema in files.items()
     }

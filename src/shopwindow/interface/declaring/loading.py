@@ -51,18 +51,14 @@ def from_environment(environment: Mapping[str, str]) -> Interface:
     return load(environment.get(VARIABLE) or DEFAULT)
 
 
-def program_schemas(interface: Interface, *own: Path) -> Schemas:
+def program_schemas(interface: Interface) -> Schemas:
     """Return the schemas of the engine and of an Interface.
 
-    ``own`` are folders of editors, whose schemas replace those of the engine. The
-    schema of site.yaml consists of the engine's part, the parts of the Interface's
+    The schema of site.yaml consists of the engine's part, the parts of the Interface's
     ``families``, and a part in the Interface's own folder.
     """
     engine = shipped("schemas")
     of_interface = [Path(str(interface.schemas))] if interface.schemas else []
-    if any(below(folder, ".json") for folder in own):
-        return Schemas([engine, *own], of_interface, interface.families)
-
     files = [
         folder / name
         for folder in (engine, *of_interface)
@@ -75,7 +71,7 @@ def program_schemas(interface: Interface, *own: Path) -> Schemas:
     key = (families, states)
     if key not in _programs:
         _programs.clear()
-        _programs[key] = Schemas([engine], of_interface, interface.families)
+        _programs[key] = Schemas(engine, of_interface, interface.families)
     return _programs[key]
 
 
