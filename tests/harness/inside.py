@@ -91,6 +91,7 @@ def _as_before() -> Iterator[None]:
         for number, handler in handlers.items():
             signal.signal(number, handler)
         gc.enable()  # commands that end before there is garbage turn it off
+        gc.collect()  # the next command would freeze it
     awaited(lambda: not threads_beside(), threads_beside)
 
 
