@@ -35,7 +35,7 @@ def activate(out: Path, id: str | None = None, reason: str = "") -> Activated:
     last build. ``reason`` goes into the history. Raises Failure, such as for a damaged
     release; then nothing has changed.
     """
-    return activation.activate(Releases(out), id, reason, datetime.now(UTC))
+    return activation.activate(Releases(out), id, reason, pin=False)
 
 
 def roll_back(out: Path, id: str | None = None, reason: str = "") -> Activated:
@@ -44,7 +44,7 @@ def roll_back(out: Path, id: str | None = None, reason: str = "") -> Activated:
     While it is pinned, builds activate nothing. Without ``id`` it is the newest in the
     history that was never rolled back from. Raises Failure, as `activate`.
     """
-    return activation.roll_back(Releases(out), id, reason, datetime.now(UTC))
+    return activation.activate(Releases(out), id, reason, pin=True)
 
 
 @dataclass(frozen=True)

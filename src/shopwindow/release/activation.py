@@ -9,7 +9,7 @@ existed.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from shopwindow.problems import Failure
 from shopwindow.release.chain import Chain
@@ -37,33 +37,32 @@ class Activated:
 
 
 def activate(
-    releases: Releases, id: str | None, reason: str, moment: datetime
+    releases: Releases, id: str | None, reason: str, *, pin: bool
 ) -> Activated:
-    """Make a release the current one, and unpin.
+    """Make a release the current one, and unpin; or ``pin`` it, so that no build
+    replaces it.
 
-    ``id`` is the beginning of an id; None: the release of the last build. ``reason``
-    goes into the history. Raises Failure, such as for a damaged release; then nothing
+    ``id`` is the beginning of an id; None: the release of the last build, or, to be
+    pinned, the newest in the history that was never rolled back from. ``reason`` goes
+    into the history. Where the last line about the current release says the very same,
+    there is nothing to do. Raises Failure, such as for a damaged release; then nothing
     has changed.
     """
+    action = "rollback" if pin else "activate"
     with releases.lock():
         releases.reconcile()
-        chosen = releases.find(id) if id else releases.latest()
-        return _verified(releases, chosen, "activate", reason or "activate", moment)
-
-
-def roll_back(
-    releases: Releases, id: str | None, reason: str, moment: datetime
-) -> Activated:
-    """Make an earlier release the current one, and pin it, so that no build replaces
-    it.
-
-    ``id`` is the beginning of an id; None: the newest in the history that was never
-    rolled back from. Raises Failure, as `activate`.
-    """
-    with releases.lock():
-        releases.reconcile()
-        chosen = releases.find(id) if id else releases.to_roll_back_to()
-        return _verified(releases, chosen, "rollback", reason or "rollback", moment)
+        by_default = releases.to_roll_back_to if pin else releases.latest
+        chosen = releases.find(id) if id else by_default()
+        previous, faults = releases.current(), verify(releases, chosen)
+        if faults:
+            listed = "; ".join(faults[:LISTED_FAULTS])
+            raise Failure(
+                f"release {chosen[:12]} is damaged, nothing was activated: {listed}"
+            )
+        last, why = releases.last_about(chosen), reason or action
+        if (previous, last.get("action"), last.get("why")) != (chosen, action, why):
+            releases.activate(chosen, action, why, datetime.now(UTC))
+        return Activated(chosen, previous, stale_edges(releases, chosen))
 
 
 def activate_chain(
@@ -86,22 +85,3 @@ def activate_chain(
     if not (is_current and releases.chain().links[1:] == following):
         releases.activate(id, action, reason, moment, chain)
     return not is_current
-
-
-def _verified(
-    releases: Releases, id: str, action: str, reason: str, moment: datetime
-) -> Activated:
-    """Activate a release if every file of it is as it was built. Raises Failure.
-
-    Where the history's last line about the current release says the very same, there is
-    nothing to do.
-    """
-    previous = releases.current()
-    faults = verify(releases, id)
-    if faults:
-        listed = "; ".join(faults[:LISTED_FAULTS])
-        raise Failure(f"release {id[:12]} is damaged, nothing was activated: {listed}")
-    last = releases.last_about(id)
-    if (previous, last.get("action"), last.get("why")) != (id, action, reason):
-        releases.activate(id, action, reason, moment)
-    return Activated(id, previous, stale_edges(releases, id))

@@ -63,7 +63,7 @@ def verify(releases: Releases, id: str, indexes: Sequence[Index] = ()) -> list[s
     for path, size, digest in built:
         file = folder / path
         fault = _fault(file, size, digest, compared)
-        fault = fault or _other_status(file, path, digest)
+        fault = fault or _other_status(file, path, digest or "")
         if fault:
             lines.append(f"{path}: {fault}")
     if not releases.note(id):
@@ -147,11 +147,11 @@ def _fault(
     return ""
 
 
-def _other_status(file: Path, path: str, digest: str | None) -> str:
+def _other_status(file: Path, path: str, digest: str) -> str:
     """Return how an intact file's time or mode differs; empty where neither does."""
     status = os.lstat(file)
-    is_served = path.startswith("files/") and digest is not None
-    if is_served and int(status.st_mtime) != modified(bytes.fromhex(str(digest))):
+    is_served = path.startswith("files/")
+    if is_served and int(status.st_mtime) != modified(bytes.fromhex(digest)):
         return OTHER_TIME
     mode = stat.S_IMODE(status.st_mode)
     return "" if mode == FILE_MODE else f"mode {mode:04o}, not {FILE_MODE:04o}"
