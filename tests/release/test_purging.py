@@ -14,7 +14,7 @@ from harness.content import live_documents as live
 from harness.program import Releases, built, copied, shopwindow
 from shopwindow import library
 from shopwindow.content.reading.listing import COLLECTIONS
-from shopwindow.release.order import BuildOrder
+from shopwindow.release.order import BuildInputs
 from shopwindow.release.program import program_digest
 from shopwindow.release.purging import ANSWERS_RENDERED, Purge, urls_to_purge
 from shopwindow.shop import INTERFACE
@@ -44,11 +44,9 @@ def foreseen(content: Path, out: Path, most: int = ANSWERS_RENDERED) -> Purge:
     prepared = library.declared(INTERFACE, content)
     checked, moment = documents(content), datetime.fromisoformat(AT)
     program = program_digest(prepared.interface, content / COLLECTIONS, without=(content, out))
-    order = BuildOrder(
-        interface=prepared.interface, documents=checked, schemas=prepared.schemas, moment=moment, program=program
-    )
+    inputs = BuildInputs(prepared.interface, checked, prepared.schemas, program)
     published = live(checked, moment, prepared.interface.kinds, prepared.interface.clocks)
-    return urls_to_purge(order, published, Releases(out), most)
+    return urls_to_purge(inputs, published, Releases(out), most)
 
 
 @pytest.mark.parametrize("edit", EDITS)

@@ -30,7 +30,7 @@ from shopwindow.release.build import Built
 from shopwindow.release.contracts import ContractsBroken
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
 from shopwindow.release.indexes import on_demand
-from shopwindow.release.order import BuildOrder
+from shopwindow.release.order import BuildInputs, BuildOrder
 from shopwindow.release.origin import origin
 from shopwindow.release.prerender import planned_operations
 from shopwindow.release.program import program_digest
@@ -113,23 +113,11 @@ def build(
         if checked.documents is None:
             return _refused(checked, out, started)
 
-        # Nothing reads the sources any more, and every process of the build would have
-        # them.
-        del check
-        checked.sources.clear()
         extended, schemas = prepared.interface, prepared.schemas
+        inputs = BuildInputs(extended, checked.documents, schemas, program)
         order = replace(
-            ordered(
-                prepared,
-                content,
-                checked.documents,
-                memory,
-                at=at,
-                jobs=jobs,
-                steps=steps,
-            ),
+            ordered(inputs, prepared, check, steps),
             edge=lambda live: digest(rules(extended, live, schemas)),
-            program=program,
             note={
                 "built": datetime.now(UTC).isoformat(timespec="microseconds"),
                 **origin(content),
@@ -137,6 +125,10 @@ def build(
             },
             fresh=fresh,
         )
+        # Nothing reads the sources any more, and every process of the build would have
+        # them.
+        del check
+        checked.sources.clear()
         try:
             return _released(checked, order, Releases(out), ahead, started)
         except ContractsBroken as broken:
@@ -148,7 +140,9 @@ def _overlay(path: Path) -> Source:
     with failures(path, OVERLAY_ADVICE):
         status, data = path.stat(), path.read_bytes()
     changed = status.st_mtime_ns
-    return Source(str(path.absolute()), SITE, len(data), changed, status.st_ino, data)
+    return Source(
+        str(path.absolute()), SITE, len(data), changed, status.st_ino, unsaved=data
+    )
 
 
 @contextmanager

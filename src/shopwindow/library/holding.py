@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
-from shopwindow.content.check.folder import MAX_PROBLEMS, Check, Checked
-from shopwindow.content.check.memory import Memory
+from shopwindow.content.check.folder import Check, Checked
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Documents
 from shopwindow.content.reading.scratch import scratch
@@ -15,32 +13,23 @@ from shopwindow.library.opening import live_at
 from shopwindow.release.ahead import build_chain
 from shopwindow.release.contracts import ContractsBroken, hold
 from shopwindow.release.indexes import index_state, on_demand
-from shopwindow.release.order import BuildOrder
+from shopwindow.release.order import BuildInputs, BuildOrder
 from shopwindow.release.releases import Releases
 
 
 def ordered(
-    declared: Declared,
-    content: Path,
-    documents: Documents,
-    memory: Memory,
-    *,
-    at: str | None,
-    jobs: int | None,
-    steps: Steps,
-    most: int = MAX_PROBLEMS,
+    inputs: BuildInputs, declared: Declared, check: Check, steps: Steps
 ) -> BuildOrder:
     """Return the order to build checked documents that break no contract."""
+    # Not the check itself: it has the sources, which the processes of a build would copy.
+    folder, memory, most = check.folder, check.memory, check.most
     return BuildOrder(
-        interface=declared.interface,
-        documents=documents,
-        schemas=declared.schemas,
-        moment=schedule.moment_of(at, documents.zone),
-        program=memory.program,
-        jobs=jobs,
+        inputs=inputs,
+        moment=schedule.moment_of(check.at, inputs.documents.zone),
+        jobs=check.jobs,
         steps=steps,
         accept=lambda asking, digests: hold(
-            asking, digests, declared, content, memory, most
+            asking, digests, declared, folder, memory, most=most
         ),
     )
 
@@ -51,6 +40,7 @@ def held(
     checked: Checked,
     documents: Documents,
     ahead: timedelta,
+    *,
     steps: Steps,
 ) -> Checked:
     """Return the outcome of a check with what breaks contracts, or with what ends the
@@ -58,16 +48,10 @@ def held(
     """
     try:
         if ahead:
-            order = ordered(
-                declared,
-                check.folder,
-                documents,
-                check.memory,
-                at=check.at,
-                jobs=check.jobs,
-                steps=steps,
-                most=check.most,
+            inputs = BuildInputs(
+                declared.interface, documents, declared.schemas, check.memory.program
             )
+            order = ordered(inputs, declared, check, steps)
             with scratch() as folder:
                 built = build_chain(order, Releases(folder), ahead)
             if built.broken:
@@ -89,7 +73,7 @@ def _hold_now(declared: Declared, check: Check, documents: Documents) -> None:
         if index.name in feeds and check.memory.folder is not None
     }
     with on_demand(interface, documents, published, jobs=check.jobs) as asking:
-        hold(asking, digests, declared, check.folder, check.memory, check.most)
+        hold(asking, digests, declared, check.folder, check.memory, most=check.most)
 
 
 def refused_by_contracts(checked: Checked, broken: ContractsBroken) -> Checked:

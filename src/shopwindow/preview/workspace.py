@@ -39,7 +39,7 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library import ContentAtFault
 from shopwindow.preview.index_builds import IndexBuilds
 from shopwindow.problems import Failure, Misuse, Problem
-from shopwindow.release.order import BuildOrder
+from shopwindow.release.order import BuildInputs
 from shopwindow.release.program import program_digest
 from shopwindow.release.purging import Purge, urls_to_purge
 from shopwindow.release.releases import Releases
@@ -351,14 +351,11 @@ class Workspace:
         releases = Releases(self.out)
         if snapshot.documents is None or content is None or not releases.current():
             return None
-        order = BuildOrder(
-            interface=snapshot.interface,
-            documents=snapshot.documents,
-            schemas=snapshot.declared.schemas,
-            moment=moment,
-            program=self.program,
+        schemas = snapshot.declared.schemas
+        inputs = BuildInputs(
+            snapshot.interface, snapshot.documents, schemas, self.program
         )
-        return urls_to_purge(order, content, releases)
+        return urls_to_purge(inputs, content, releases)
 
     def content(self, snapshot: Snapshot, moment: datetime) -> Content | None:
         """Return the documents that are live at ``moment``.

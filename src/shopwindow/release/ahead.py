@@ -12,15 +12,14 @@ here, the one as warnings and the other as problems.
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from shopwindow.content.documents import documents, schedule
-from shopwindow.content.documents.documents import Documents
-from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure, Problem
 from shopwindow.release.build import Built, build
 from shopwindow.release.chain import Chain
 from shopwindow.release.contracts import ContractsBroken
-from shopwindow.release.order import BuildOrder
+from shopwindow.release.order import BuildInputs, BuildOrder
 from shopwindow.release.prerender import ViewFailed
 from shopwindow.release.previous import keep_records
 from shopwindow.release.releases import Releases
@@ -37,11 +36,12 @@ though it breaks no contract: an answer fails, or a limit is passed.
 
 
 def instants(
-    checked: Documents, interface: Interface, moment: datetime, ahead: timedelta
+    inputs: BuildInputs, moment: datetime, ahead: timedelta
 ) -> Iterator[datetime]:
     """Yield the instants within ``ahead`` after ``moment`` at which content changes by
     itself, as many as a chain has room for.
     """
+    checked, interface = inputs.documents, inputs.interface
     boundaries = documents.boundaries(checked, interface.kinds)
     end = moment + ahead
     for _ in range(MOST_RELEASES - 1):
@@ -64,11 +64,11 @@ def build_chain(order: BuildOrder, releases: Releases, ahead: timedelta) -> Buil
     first = last = build(order, releases)
     links = [*first.chain.links]
     cut, broken = "", None
-    for moment in instants(order.documents, order.interface, order.moment, ahead):
+    for moment in instants(order.inputs, order.moment, ahead):
         try:
             last = build(replace(order, moment=moment), releases, after=last.id)
         except (ContractsBroken, Failure, ViewFailed) as fault:
-            since = from_then_on(order.documents, moment)
+            since = from_then_on(order.inputs.documents.zone, moment)
             cut, broken = f"{since}: {fault}", _as_broken(fault)
             broken.problems = [
                 replace(problem, found=f"{since}: {problem.found}")
@@ -94,8 +94,6 @@ def _as_broken(fault: Exception) -> ContractsBroken:
     return ContractsBroken([Problem(UNBUILT, "", str(fault))], 0)
 
 
-def from_then_on(checked: Documents, moment: datetime) -> str:
-    """Return the words for an instant on the clocks of the content's zone."""
-    return (
-        f"from {moment.astimezone(checked.zone):%Y-%m-%d %H:%M} ({checked.zone.key}) on"
-    )
+def from_then_on(zone: ZoneInfo, moment: datetime) -> str:
+    """Return the words for an instant on the clocks of a zone."""
+    return f"from {moment.astimezone(zone):%Y-%m-%d %H:%M} ({zone.key}) on"

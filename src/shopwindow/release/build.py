@@ -80,29 +80,30 @@ def build(order: BuildOrder, releases: Releases, *, after: str | None = None) ->
     the current one. The caller holds the lock of the output directory. Returns what the build did.
     Raises Failure where the release cannot be built; then no release has changed.
     """
-    interface = order.interface
-    live = documents.live(
-        order.documents, order.moment, interface.kinds, interface.clocks
-    )
+    inputs = order.inputs
+    interface, checked = inputs.interface, inputs.documents
+    live = documents.live(checked, order.moment, interface.kinds, interface.clocks)
     fresh = order.fresh and after is None
     previous = previous_release(
-        releases, interface, order.built_by, after=after, fresh=fresh
+        releases, interface, inputs.built_by, after=after, fresh=fresh
     )
     previous_note = releases.note(previous.id) if previous.id else {}
-    hidden = list(waiting(order.documents, interface.kinds, order.moment))
+    hidden = list(waiting(checked, interface.kinds, order.moment))
 
     with (
         staging(releases.out) as stage,
         indexes.damage_reported(previous.indexes),
     ):
-        built_indexes = indexes.build(order, live, previous.indexes, stage)
+        built_indexes = indexes.build(
+            inputs, live, previous.indexes, stage, jobs=order.jobs, steps=order.steps
+        )
         content = live.with_indexes(built_indexes.opened)
         if order.accept is not None:
-            asking = Asking(interface, order.documents, content, built_indexes.open)
+            asking = Asking(interface, checked, content, built_indexes.open)
             order.accept(asking, built_indexes.digests)
         unserved = stage_content(order, content, built_indexes, previous, stage)
         plan = planned(
-            order,
+            inputs,
             content,
             previous,
             built_indexes.digests,

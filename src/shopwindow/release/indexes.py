@@ -25,7 +25,7 @@ from shopwindow.interface.declaring.index import HandedOut, Index
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release.damage import is_damaged
-from shopwindow.release.order import Asking, BuildOrder, BuiltIndexes
+from shopwindow.release.order import Asking, BuildInputs, BuiltIndexes
 from shopwindow.release.stage import WRITES_AGAIN, Stage
 
 INDEXING = "indexing"
@@ -46,25 +46,29 @@ class PreviousIndex:
 
 
 def build(
-    order: BuildOrder,
+    inputs: BuildInputs,
     content: Content,
     previous: Mapping[str, PreviousIndex],
     stage: Stage,
+    *,
+    jobs: int | None,
+    steps: Steps,
 ) -> BuiltIndexes:
-    """Stage every index of which the order's documents have files.
+    """Stage every index of which the documents have files.
 
-    ``previous``: the previous release's indexes, by name. Raises Failure, or OSError
+    ``previous``: the previous release's indexes, by name. ``jobs`` and ``steps`` are
+    those of a BuildOrder. Raises Failure, or OSError
     for a full disk.
     """
     private: dict[str, Mapping[str, Any]] = {}
     notes: dict[str, Mapping[str, Any]] = {}
     changed: dict[str, Sequence[str]] = {}
     paths: dict[str, Path] = {}
-    for index in order.interface.indexes:
-        if index.name not in order.documents.feeds:
+    for index in inputs.interface.indexes:
+        if index.name not in inputs.documents.feeds:
             continue
-        feeds = order.documents.feeds[index.name]
-        state = index_state(index, feeds, content, order.program)
+        feeds = inputs.documents.feeds[index.name]
+        state = index_state(index, feeds, content, inputs.program)
         old = previous.get(index.name)
         path = Path(stage.path(index.file))
 
@@ -75,8 +79,8 @@ def build(
             private[index.file], notes[index.name] = old.private, old.note
             paths[index.name] = old.path
         else:
-            with step_around(order.steps, INDEXING) as progress:
-                rows = index.build(feeds, content, path, order.jobs, progress)
+            with step_around(steps, INDEXING) as progress:
+                rows = index.build(feeds, content, path, jobs, progress)
             private[index.file] = {"format": index.format, "rows": rows}
             digest = stage.seal(index.file)
             notes[index.name] = {"state": state, "sha256": digest}
@@ -87,7 +91,7 @@ def build(
     def opened(handed_out: HandedOut | None) -> Mapping[str, Any]:
         return {
             index.name: index.open(paths[index.name], handed_out)
-            for index in order.interface.indexes
+            for index in inputs.interface.indexes
             if index.name in paths
         }
 

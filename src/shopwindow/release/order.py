@@ -63,24 +63,38 @@ class Asking:
         return self.content.with_indexes(self.opened(None))
 
 
-@dataclass(frozen=True, kw_only=True)
-class BuildOrder:
-    """What to build, and from what.
-
-    ``moment``: the instant at which documents must be live. ``program``: a digest of
-    this program. ``edge`` returns the digest of the edge's configuration. ``note``: what
-    else build.json shall say. ``jobs``: how many processes share the work; None: one a
-    processor. ``fresh``: take nothing over from the previous release. ``steps``
-    follows the build: "indexing" counts products, "rendering" answers and reused files.
-    ``accept`` looks at what answers would be rendered from, and at the digests of its
-    indexes, before any is, and raises what ends the build.
+@dataclass(frozen=True)
+class BuildInputs:
+    """What a release is built from, at any instant. ``program``: a digest of this
+    program.
     """
 
     interface: Interface
     documents: Documents
     schemas: Schemas
-    moment: datetime
     program: str
+
+    @property
+    def built_by(self) -> tuple[str, str]:
+        """The digests of the program and of the schemas, on which every answer depends."""
+        return self.program, self.schemas.digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOrder:
+    """What to build, and how.
+
+    ``moment``: the instant at which documents must be live. ``edge`` returns the digest
+    of the edge's configuration. ``note``: what else build.json shall say. ``jobs``: how
+    many processes share the work; None: one a processor. ``fresh``: take nothing over
+    from the previous release. ``steps`` follows the build: "indexing" counts products,
+    "rendering" answers and reused files.
+    ``accept`` looks at what answers would be rendered from, and at the digests of its
+    indexes, before any is, and raises what ends the build.
+    """
+
+    inputs: BuildInputs
+    moment: datetime
     edge: Callable[[Content], str] = lambda live: ""
     note: Mapping[str, Any] = field(default_factory=dict)
     jobs: int | None = None
@@ -92,8 +106,3 @@ class BuildOrder:
     def processes(self) -> int:
         """How many processes share the work."""
         return self.jobs or processors()
-
-    @property
-    def built_by(self) -> tuple[str, str]:
-        """The digests of the program and of the schemas, on which every answer depends."""
-        return self.program, self.schemas.digest

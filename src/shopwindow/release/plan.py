@@ -17,7 +17,7 @@ from shopwindow.content.documents.documents import Content
 from shopwindow.interface.formats import JSON
 from shopwindow.problems import Failure
 from shopwindow.release import prerender
-from shopwindow.release.order import MAX_FILES, BuildOrder
+from shopwindow.release.order import MAX_FILES, BuildInputs
 from shopwindow.release.prerender import PlannedAnswer, PlannedOperation
 from shopwindow.release.previous import Previous
 from shopwindow.release.reads import Digests, ReadRecord
@@ -43,7 +43,7 @@ class RenderingPlan:
 
 
 def planned(
-    order: BuildOrder,
+    inputs: BuildInputs,
     content: Content,
     previous: Previous,
     indexes: Mapping[str, str],
@@ -56,13 +56,13 @@ def planned(
     this very content, so no answer is outdated. Raises Failure where the release would
     have more files than site.yaml allows.
     """
-    operations = prerender.planned_operations(order.interface, content)
-    _check_size(operations, order.documents.site.value.get("max_files", MAX_FILES))
+    operations = prerender.planned_operations(inputs.interface, content)
+    _check_size(operations, inputs.documents.site.value.get("max_files", MAX_FILES))
     digests = Digests(content, indexes)
 
     # The state names all answers and their order. So a number in a record means the
     # same answer now, and the previous release has the same paths.
-    state = *order.built_by, prerender.digest_of(operations)
+    state = *inputs.built_by, prerender.digest_of(operations)
     records = previous.records(state)
     outdated: set[int] = set()
     if not is_same:

@@ -25,7 +25,7 @@ from shopwindow.interface.formats import JSON
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.indexes import index_state
-from shopwindow.release.order import BuildOrder
+from shopwindow.release.order import BuildInputs
 from shopwindow.release.prerender import (
     File,
     PlannedAnswer,
@@ -62,18 +62,18 @@ class Purge:
 
 
 def urls_to_purge(
-    order: BuildOrder,
+    inputs: BuildInputs,
     content: Content,
     releases: Releases,
     most: int = ANSWERS_RENDERED,
 ) -> Purge:
     """Return the URLs of the files that a build of ``content`` would change.
 
-    ``content`` holds what of the order's documents is live, without indexes: those of
+    ``content`` holds what of the documents is live, without indexes: those of
     the release answer instead, since a new one takes a while to build. More answers
     than ``most`` are not rendered.
     """
-    previous = previous_release(releases, order.interface, order.built_by)
+    previous = previous_release(releases, inputs.interface, inputs.built_by)
     released = previous.read_content() if previous.same_program else None
     if released is None:
         return Purge(
@@ -81,17 +81,17 @@ def urls_to_purge(
             "only a build tells which files differ."
         )
     try:
-        opened, changed = _indexes(order, content, previous)
+        opened, changed = _indexes(inputs, content, previous)
         indexed = content.with_indexes(opened)
         released = released.with_indexes(opened)
-        answers, gone = _differing_answers(order, released, indexed, previous)
+        answers, gone = _differing_answers(inputs, released, indexed, previous)
         count = sum(len(answer.spellings) for answer in (*answers, *gone))
         is_upper_bound = len(answers) > most
         if is_upper_bound:
             few = [*gone, *answers][:most]
             urls = set(_urls(few, content.setting("base_url")))
         else:
-            files = prerender(answers, indexed, order.schemas, {})
+            files = prerender(answers, indexed, inputs.schemas, {})
             urls = set(_urls_of_differing(files, previous.lines))
             urls |= set(_urls(gone, released.setting("base_url")))
             count = len(urls)
@@ -104,15 +104,15 @@ def urls_to_purge(
 
 
 def _differing_answers(
-    order: BuildOrder, released: Content, content: Content, previous: Previous
+    inputs: BuildInputs, released: Content, content: Content, previous: Previous
 ) -> tuple[list[PlannedAnswer], list[PlannedAnswer]]:
     """Return the answers that may differ from the release's, new ones among them; and
     those of the release that there are no more.
     """
-    before = planned_operations(order.interface, released)
-    after = planned_operations(order.interface, content)
+    before = planned_operations(inputs.interface, released)
+    after = planned_operations(inputs.interface, content)
     state = digest_of(before)
-    records = previous.records((*order.built_by, state))
+    records = previous.records((*inputs.built_by, state))
     index_digests = {
         name: index.note["sha256"] for name, index in previous.indexes.items()
     }
@@ -148,21 +148,21 @@ def _named(answer: PlannedAnswer) -> tuple[str, str | None, bytes]:
 
 
 def _indexes(
-    order: BuildOrder, content: Content, previous: Previous
+    inputs: BuildInputs, content: Content, previous: Previous
 ) -> tuple[Mapping[str, Any], list[str]]:
     """Return the opened indexes of the release, and the names of those that a build
     would write again.
     """
     opened, changed = {}, []
-    for index in order.interface.indexes:
-        feeds = order.documents.feeds.get(index.name)
+    for index in inputs.interface.indexes:
+        feeds = inputs.documents.feeds.get(index.name)
         old = previous.indexes.get(index.name)
         if old is not None:
             opened[index.name] = index.open(old.path)
         if (old is None) != (feeds is None):
             changed.append(index.name)
         elif old is not None:
-            state = index_state(index, feeds, content, order.program)
+            state = index_state(index, feeds, content, inputs.program)
             if old.note.get("state") != state:
                 changed.append(index.name)
     return opened, changed

@@ -125,7 +125,7 @@ def render(
     Raises Failure where two files have one name, or a response schema refuses an
     answer.
     """
-    schemas = order.schemas
+    schemas = order.inputs.schemas
     for schema in {
         answer.operation.schema for answers in plan.answers for answer in answers
     }:

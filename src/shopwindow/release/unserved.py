@@ -60,14 +60,15 @@ def stage_content(
         manifest.CONTENT_FILE: _staged(stage, manifest.CONTENT_FILE, content.encode()),
         **indexes.private,
     }
-    declared = order.interface.collections
+    interface, checked = order.inputs.interface, order.inputs.documents
+    declared = interface.collections
     if declared:
         private[stored.COLLECTIONS_FILE] = _staged(
             stage, stored.COLLECTIONS_FILE, collections.encode(declared)
         )
-    boundaries = documents.boundaries(order.documents, order.interface.kinds)
+    boundaries = documents.boundaries(checked, interface.kinds)
     next_change = schedule.next_change(
-        boundaries, order.interface.clocks, order.documents.zone, order.moment
+        boundaries, interface.clocks, checked.zone, order.moment
     )
     is_same = previous.same_program and previous.has_content(private)
     edge = previous.edge if is_same else order.edge(content)
@@ -96,9 +97,9 @@ def stage_notes(
         **order.note,
         **indexes.notes,
         "at": order.moment.isoformat(),
-        "program": order.program,
+        "program": order.inputs.program,
         "ended": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "schemas": order.schemas.digest,
+        "schemas": order.inputs.schemas.digest,
         NOTE: hidden,
     }
     stage.add("build.json", orjson.dumps(note))
