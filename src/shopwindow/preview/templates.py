@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shopwindow.content.documents import schedule
 from shopwindow.content.reading.listing import shipped
-from shopwindow.problems import place_words
+from shopwindow.problems import place_words, sentence
 
 MAX_HINT = 50
 """Characters beside a folded object: with its name in front they are one line."""
@@ -37,6 +37,7 @@ def environment() -> Environment:
         "hint": hint,
         "dollars": dollars,
         "place_words": place_words,
+        "sentence": sentence,
     }
     return templates
 

@@ -88,11 +88,13 @@ def page(visit: Visit) -> Page:
     other = _other(visit, text)
     # of two instants the earlier one is before, whichever was chosen
     is_later = other.moment is not None and other.moment > visit.moment
-    changed: list[Changed] = []
+    changed: Sequence[Changed] = ()
+    count = 0
     purge: Purge | None = None
     if other.content is not None and visit.content is not None:
         sides = other.content, visit.content
-        changed = _changed(visit, *(reversed(sides) if is_later else sides))
+        before, after = reversed(sides) if is_later else sides
+        changed, count = _compared(visit, before, after, MAX_DOCUMENTS)
         if other.is_release and changed:
             purge = visit.workspace.purge(visit.snapshot, visit.moment)
     is_instant = bool(_INSTANT.fullmatch(text))
@@ -100,8 +102,8 @@ def page(visit: Visit) -> Page:
         "words": other.words,
         "instants": sorted((other.moment, visit.moment)) if other.moment else (),
         "failure": other.failure,
-        "changed": changed[:MAX_DOCUMENTS],
-        "count": len(changed),
+        "changed": changed,
+        "count": count,
         "unseen": _edited_unseen(visit, other),
         "instant": text if is_instant else "",
         "revision": "" if is_instant or text == "release" else text,
@@ -132,10 +134,8 @@ def since_baseline(visit: Visit, most: int) -> Since:
     other = _other(visit, visit.workspace.against)
     if other.content is None or visit.content is None:
         return Since((), 0, (), other.failure)
-    leaves = _differing(visit, other.content, visit.content)
-    first = islice(leaves.items(), most)
-    documents = [_document(visit, *named, changes) for named, changes in first]
-    return Since(documents, len(leaves), _edited_unseen(visit, other), "")
+    documents, count = _compared(visit, other.content, visit.content, most)
+    return Since(documents, count, _edited_unseen(visit, other), "")
 
 
 def _edited_unseen(visit: Visit, other: Other) -> list[Waiting]:
@@ -179,11 +179,13 @@ def _instant(visit: Visit, text: str) -> Other:
     return Other(content, "the same files at another instant", moment=moment)
 
 
-def _changed(visit: Visit, before: Content, after: Content) -> list[Changed]:
-    return [
-        _document(visit, kind, id, changes)
-        for (kind, id), changes in _differing(visit, before, after).items()
-    ]
+def _compared(
+    visit: Visit, before: Content, after: Content, most: int
+) -> tuple[Sequence[Changed], int]:
+    """Return the first documents that differ, and how many do."""
+    leaves = _differing(visit, before, after)
+    first = islice(leaves.items(), most)
+    return [_document(visit, *named, changes) for named, changes in first], len(leaves)
 
 
 def _differing(

@@ -13,7 +13,6 @@ from shopwindow.content.lookup.calendar import Happening, upcoming
 from shopwindow.preview.pages import compare
 from shopwindow.preview.pages.problems import checked_at
 from shopwindow.preview.visit import DAYS_AHEAD, Page, Visit
-from shopwindow.problems import sentence
 
 MAX_SHOWN = 5
 """Entries under each question: all four fit a screen, and each leads to a whole page."""
@@ -28,9 +27,9 @@ def page(visit: Visit) -> Page:
     to_come = _upcoming(visit)
     since = compare.since_baseline(visit, MAX_SHOWN)
     values: dict[str, Any] = {
-        "problems": [(one, sentence(one)) for one in checked.problems[:MAX_SHOWN]],
+        "problems": checked.problems[:MAX_SHOWN],
         "count": len(checked.problems) + checked.more,
-        "warnings": [(one, sentence(one)) for one in warned.warnings[:MAX_SHOWN]],
+        "warnings": warned.warnings[:MAX_SHOWN],
         "warned": len(warned.warnings) + warned.more_warnings,
         "placeholders": checked.placeholders[:MAX_SHOWN],
         "to_fill_in": len(checked.placeholders),

@@ -2,19 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from shopwindow.content.check.folder import Checked
 from shopwindow.content.rules.rule_pages import by_name
 from shopwindow.preview.pages.fixes import id_of
 from shopwindow.preview.visit import Page, Visit
-from shopwindow.problems import Problem, sentence
+from shopwindow.problems import Problem
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A problem with its words, the lines around it, and the address that opens an
-    editor.
+    """A problem with the lines around it, and the address that opens an editor.
 
     ``fix``: what its fix does; empty where it has none, or nothing may be written.
     ``id`` names it in the fix's form. ``page``: the address of its rule's page; empty
@@ -22,7 +20,6 @@ class Shown:
     """
 
     problem: Problem
-    words: str
     lines: list[tuple[int, str]]
     editor: str
     fix: str
@@ -63,14 +60,12 @@ def _shown(visit: Visit, problems: Iterable[Problem]) -> Iterator[Shown]:
         line = problem.place.line if problem.place else 0
         column = problem.place.column if problem.place else 1
         lines = visit.files.excerpt(problem.path, line) if line else []
-        file = (visit.workspace.folder / problem.path).absolute()
-        editor = f"vscode://file{quote(str(file))}:{max(line, 1)}:{column}"
+        editor = f"{visit.editor(problem.path, line)}:{column}"
         title = fixes[problem].title if problem in fixes else ""
         id = id_of(problem)
         page = visit.link(f"/rules/{problem.rule}") if problem.rule in pages else ""
         yield Shown(
             problem=problem,
-            words=sentence(problem),
             lines=lines,
             editor=editor,
             fix=title,
