@@ -103,5 +103,7 @@ def explain(
     from shopwindow.catalog.operations.explaining import explained
 
     with catalog_content(out, content, unbuilt) as answering:
-        explanation = explained(interface(), answering, phrase, filters, limit, product)
+        explanation = explained(
+            interface(), answering, phrase, filters, limit, product=product
+        )
     click.echo(orjson.dumps(explanation, option=INDENTED))

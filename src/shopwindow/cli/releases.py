@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from shlex import quote
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from shopwindow.interface.declaring.operation import Operation
     from shopwindow.library import Build
     from shopwindow.release.build import Built
-    from shopwindow.release.edge_notes import ConfiguredEdge
     from shopwindow.release.releases import Release
     from shopwindow.release.waiting import Waiting
 
@@ -186,7 +185,8 @@ def _print_next(done: Build, built: Built, out: str) -> None:
         click.echo(
             f"  build again at {at:%Y-%m-%d %H:%M} ({zone.key}): content changes by itself then"
         )
-    _print_edges(done.edges)
+    for edge in done.edges:
+        click.echo(f"  {edge.again}")
 
 
 def _print_waiting(waiting: Sequence[Waiting], zone: ZoneInfo) -> None:
@@ -199,12 +199,6 @@ def _print_waiting(waiting: Sequence[Waiting], zone: ZoneInfo) -> None:
         )
     if len(waiting) > LISTED_IDS:
         click.echo(f"  and {number_of(len(waiting) - LISTED_IDS, 'other document')}")
-
-
-def _print_edges(edges: Iterable[ConfiguredEdge]) -> None:
-    """Print which edges must be configured again."""
-    for edge in edges:
-        click.echo(f"  {edge.again}")
 
 
 def _list_operations(content: str, at: str | None, jobs: int | None) -> None:

@@ -189,8 +189,10 @@ def _outgoing_release(
         digest, size = manifest.digest_of(line), manifest.size_of(line)
         chunk = Chunk(digest, size, f"{folder}/files/{path}", 0)
         files.setdefault(digest, Object(digest, [chunk], headers(line)))
-    built, last = str(note["built"]), _last_built(out, id, note)
-    return OutgoingRelease(id, built, last, listed, files, parts)
+    last_built = _last_built(out, id, note)
+    return OutgoingRelease(
+        id, str(note["built"]), last_built, listed, files, parts=parts
+    )
 
 
 def headers(line: bytes) -> Headers:

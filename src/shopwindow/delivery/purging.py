@@ -285,7 +285,7 @@ def http_purge(address: str) -> Purger:
         parts = urlsplit(url)
         target = parts.path + f"?{parts.query}" * bool(parts.query)
         headers = {"Host": parts.netloc}
-        _send(address, "PURGE", target, headers, None, CONFIRMED_TWICE)
+        _send(address, "PURGE", target, headers, None, confirmed=CONFIRMED_TWICE)
 
     def send(urls: Sequence[str]) -> None:
         concurrently(send_one, urls)

@@ -364,5 +364,7 @@ def status(
         elif role == "root" and (folder / DRAFT).exists():
             due = f"{DRAFT} waits for signatures: shopwindow keys sign {folder}"
         threshold = root.roles[role].threshold
-        listed.append(RoleStatus(role, version, threshold, lasts, keys, expires, due))
+        listed.append(
+            RoleStatus(role, version, threshold, lasts, keys, expires=expires, due=due)
+        )
     return listed

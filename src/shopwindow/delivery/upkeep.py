@@ -51,14 +51,13 @@ def listing(bucket: Bucket) -> list[Release]:
     def listed(id: str) -> Release:
         release = layout.published(bucket, id)
         is_current = id == current
-        pinned = is_current and present is not None and present.pinned
         return Release(
             id,
             release.built,
             release.files,
             release.size,
-            is_current,
-            pinned,
+            current=is_current,
+            pinned=is_current and present is not None and present.pinned,
             start=starts.get(id, ""),
         )
 

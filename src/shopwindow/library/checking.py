@@ -82,7 +82,7 @@ def check(
         # Here, because few folders have contracts, and what builds takes 13 ms.
         from shopwindow.library.holding import held
 
-        checked = held(prepared, work, checked, documents, ahead, steps)
+        checked = held(prepared, work, checked, documents, ahead, steps=steps)
     return replace(checked, warnings=[*incomparable, *checked.warnings])
 
 

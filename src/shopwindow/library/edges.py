@@ -99,7 +99,7 @@ def nginx_configuration(
             files,
             service,
             listen,
-            folders,
+            templates=folders,
             limits=limits or EdgeLimits(),
         )
     except ValueError as error:

@@ -101,8 +101,8 @@ def retire(
         interface.rules,
         document.kind_named(interface, kind),
         id,
-        on,
-        datetime.now(UTC),
+        on=on,
+        now=datetime.now(UTC),
     )
 
 

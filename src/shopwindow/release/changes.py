@@ -119,7 +119,9 @@ def changes(old: OpenedRelease, new: OpenedRelease) -> list[ValueChange]:
     contents = old.content, new.content
     leaves = [*differences(*contents, interface), *_in_indexes(*contents, interface)]
     return [
-        ValueChange(kind, id, pointer, before, after, tuple(sorted(urls[kind, id])))
+        ValueChange(
+            kind, id, pointer, before, after, urls=tuple(sorted(urls[kind, id]))
+        )
         for (kind, id), (pointer, before, after) in leaves
     ]
 

@@ -44,6 +44,7 @@ def hold(
     declared: Declared,
     folder: Path,
     memory: Memory,
+    *,
     most: int,
 ) -> None:
     """Raise ContractsBroken where a content breaks a contract, with every place.

@@ -193,7 +193,9 @@ def prerender(
         named = [(call, paths) for call, paths in calls if paths]
         if not named:
             continue
-        encoded = _encoded_answer(answer, *named[0], content, schemas, previous, cache)
+        encoded = _encoded_answer(
+            answer, *named[0], content, schemas, previous=previous, cache=cache
+        )
         base = content.setting("base_url")
         lifetime = content.lifetime(answer.operation.name, answer.operation.lifetime)
         for call, paths in named:
@@ -219,6 +221,7 @@ def _encoded_answer(
     paths: Sequence[str],
     content: Content,
     schemas: Schemas,
+    *,
     previous: PreviousFiles,
     cache: AnswerCache,
 ) -> Sequence["_Encoded"]:
