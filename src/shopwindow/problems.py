@@ -8,7 +8,7 @@ words.
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -323,40 +323,6 @@ def _singular(name: str) -> str:
 
 _UNCLEAR_ENDS = ("ss", "us", "is", "sses", "xes", "ches", "shes")
 """A name that ends so is no plural, or one that may lose an e as well."""
-
-
-def nearest(word: str, names: Iterable[str]) -> str:
-    """Return the one of some names that is most like ``word``, or empty text."""
-    from difflib import get_close_matches  # 4 ms, needed only where something is wrong
-
-    folded = {name.casefold(): name for name in sorted(set(names))}
-    beginning = word.casefold()[:200]  # difflib takes time by the square of the length
-    similar = get_close_matches(beginning, folded, n=1, cutoff=0.6)
-    return folded[similar[0]] if similar else ""
-
-
-def suggestion(word: str, names: Iterable[str]) -> str:
-    """Return the question whether a name was meant that is like ``word``, or empty
-    text.
-    """
-    close = nearest(word, names)
-    return f"; did you mean {close}?" if close else ""
-
-
-def is_slip(word: str, name: str, edits: int = 1) -> bool:
-    """Return whether a few letters were added, left out, replaced, or swapped with the
-    next one (Damerau and Levenshtein's distance, optimal string alignment).
-    """
-    same = 0
-    while word[same : same + 1] == name[same : same + 1] != "":
-        same += 1
-    word, name = word[same:], name[same:]
-    if word == name or not edits:
-        return word == name
-    ways = [(word[1:], name), (word, name[1:]), (word[1:], name[1:])]
-    if word[:2] == name[1::-1]:
-        ways.append((word[2:], name[2:]))
-    return any(is_slip(*way, edits - 1) for way in ways)
 
 
 def number_of(count: int, noun: str, plural: str = "s") -> str:

@@ -17,7 +17,8 @@ from shopwindow.cli.report import ProblemReport
 from shopwindow.content.check.folder import Checked
 from shopwindow.content.reading.text import Edit, Fix
 from shopwindow.content.rules.rule_pages import RulePage
-from shopwindow.problems import Level, Place, Problem, nearest, pointer_text, sentence
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Level, Place, Problem, pointer_text, sentence
 
 FULL = Problem(
     "app.layout",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from shopwindow.cli.options import format_option, interface
-from shopwindow.problems import Misuse, suggestion
+from shopwindow.did_you_mean import suggestion
+from shopwindow.problems import Misuse
 
 if TYPE_CHECKING:
     from shopwindow.content.rules.rule_pages import Pages, RulePage
@@ -43,10 +44,8 @@ def rule(name: str | None, form: str) -> None:
         page = pages[name]
         shown = rule_pages.markdown(page, "#") if form == "markdown" else _page(page)
     else:
-        meant = suggestion(name, pages)
-        raise Misuse(
-            "", f"no rule is called {name!r}{meant} `shopwindow rule` lists all"
-        )
+        unknown = f"no rule is called {name!r}{suggestion(name, pages)}"
+        raise Misuse("", f"{unknown} `shopwindow rule` lists all")
     click.echo(shown.rstrip("\n"))
 
 

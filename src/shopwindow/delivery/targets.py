@@ -18,7 +18,8 @@ from obstore.store import AzureStore, GCSStore, S3Store
 from shopwindow.content.documents import site
 from shopwindow.content.reading import yaml
 from shopwindow.delivery.bucket import Bucket, FolderBucket, refused
-from shopwindow.problems import Failure, Misuse, suggestion
+from shopwindow.did_you_mean import suggestion
+from shopwindow.problems import Failure, Misuse
 
 TARGET_FORMS = (
     "s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX or file:///PATH"
@@ -83,12 +84,11 @@ def configured(text: str, content: Path) -> ConfiguredTarget:
         return ConfiguredTarget(parse(text))
     named = _named(content)
     if text not in named:
-        meant = suggestion(text, named)
         listed = f"names are {', '.join(named)}" if named else "there is none"
         raise Misuse(
             "",
             f"{text!r} is no address ({TARGET_FORMS}) and no name of "
-            f"`targets` in {content / 'site.yaml'}: {listed}{meant}",
+            f"`targets` in {content / 'site.yaml'}: {listed}{suggestion(text, named)}",
         )
     value = named[text]
     stated = {"to": value} if isinstance(value, str) else value

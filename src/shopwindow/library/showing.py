@@ -8,13 +8,11 @@ from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import boundaries, live
 from shopwindow.content.lookup.calendar import Calendar
 from shopwindow.content.lookup.calendar import calendar as calendar_of
+from shopwindow.did_you_mean import suggestion
 from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.library.opening import OpenedContent, live_at
-from shopwindow.problems import (
-    Misuse,
-    suggestion,
-)
+from shopwindow.problems import Misuse
 from shopwindow.release.indexes import on_demand
 from shopwindow.release.show import below_base_url
 from shopwindow.release.show import show as show_unbuilt

@@ -28,9 +28,10 @@ from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.slips import SKELETON_LINE
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
+from shopwindow.did_you_mean import suggestion
 from shopwindow.interface.declaring.collections import Declared
 from shopwindow.interface.declaring.interface import Interface
-from shopwindow.problems import Misuse, Pointer, suggestion
+from shopwindow.problems import Misuse, Pointer
 from shopwindow.starter.skeleton import UNSTATED, Places, skeleton
 from shopwindow.starter.written import write_new
 

@@ -16,7 +16,8 @@ from typing import Any
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import EACH, KEY, Kind, values_at
 from shopwindow.content.reading.yaml import Json
-from shopwindow.problems import Pointer, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Pointer
 
 Sound = Callable[[Pointer], bool]
 """Returns whether the schema finds nothing wrong with a part of the record."""

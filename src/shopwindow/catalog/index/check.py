@@ -33,7 +33,7 @@ from shopwindow.content.documents.finding import Finding, shown
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.rules.case import Case
-from shopwindow.problems import nearest
+from shopwindow.did_you_mean import nearest
 
 SMALL = ("category", "brand", "synonym")
 """Kinds with so few records that all of them are in memory at once."""

@@ -9,10 +9,11 @@ from shopwindow.catalog.reading.explaining import explain
 from shopwindow.catalog.reading.opened import OpenedCatalog
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
+from shopwindow.did_you_mean import suggestion
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.request import Request
 from shopwindow.interface.requests.bind import bind
-from shopwindow.problems import Misuse, Refusal, cut, suggestion
+from shopwindow.problems import Misuse, Refusal, cut
 
 SEARCH = "search"
 """The operation that is explained."""
@@ -85,6 +86,6 @@ def _no_facet(name: str, catalog: OpenedCatalog) -> str:
     asks why a filter does not narrow wants to read that.
     """
     facets = sorted(catalog.facet_names())
-    meant = suggestion(name.upper(), facets)
     ignored = f"{name}: no facet of this catalog, so the search ignores it"
-    return f"{ignored}; facets: {cut(', '.join(facets), LONGEST_LIST)}{meant}"
+    listed = cut(", ".join(facets), LONGEST_LIST)
+    return f"{ignored}; facets: {listed}{suggestion(name.upper(), facets)}"

@@ -6,6 +6,7 @@ from math import inf
 from typing import ClassVar
 
 from shopwindow.catalog.protocol import Range
+from shopwindow.did_you_mean import suggestion
 from shopwindow.interface import fields
 from shopwindow.interface.declaring.kinds import (
     MAX_VALUE_LENGTH,
@@ -20,7 +21,6 @@ from shopwindow.interface.declaring.kinds import (
     refused,
 )
 from shopwindow.interface.formats import sayable
-from shopwindow.problems import suggestion
 
 # -- ids with a selector (product detail v4) -------------------------------------------
 
@@ -57,10 +57,8 @@ class IdsSelected(ParameterKind):
         mask = fields.parse(rest.rstrip()[:-1].lower())
         for word, _ in mask:
             if word not in self.words:
-                hint = suggestion(word, self.words)
-                raise ValueError(
-                    f"may select {', '.join(self.words)}, not {word[:QUOTED_CHARACTERS]!r}{hint}"
-                )
+                sent = f"{word[:QUOTED_CHARACTERS]!r}{suggestion(word, self.words)}"
+                raise ValueError(f"may select {', '.join(self.words)}, not {sent}")
         return IdsWithMask(ids, mask)
 
     def format(self, value: IdsWithMask) -> str:

@@ -7,7 +7,6 @@ several documents together is not seen here (`folder`).
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -283,7 +282,7 @@ class FolderReading:
                 wrong = Finding(
                     "tree.kind", (), found, f"{allowed}; this one below {kind.folder}/"
                 )
-                return [wrong, *(replace(one, follows=True) for one in findings)]
+                return [wrong, *(one.following for one in findings)]
         return findings
 
     def _merge(

@@ -25,7 +25,8 @@ from shopwindow.content.reading.text import text_of
 from shopwindow.content.reading.yaml import Malformed, Spot
 from shopwindow.content.schemas import own_schemas
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.problems import Pointer, Problem, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Pointer, Problem
 
 SCHEMA = "collections.json"
 PARAMETERS = ("_fields", "callback")

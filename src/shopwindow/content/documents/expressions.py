@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.yaml import Json, walked
-from shopwindow.problems import Absent, Pointer, cut, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Absent, Pointer, cut
 
 if TYPE_CHECKING:
     from jinja2.nodes import Node

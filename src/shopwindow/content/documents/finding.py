@@ -1,7 +1,7 @@
 """A Finding: something wrong in one document, and how messages quote a value."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import orjson
@@ -55,6 +55,11 @@ class Finding:
     meant: Json = field(default=None, compare=False)
     follows: bool = False
     stands_for: str = ""
+
+    @property
+    def following(self) -> "Finding":
+        """It, where another finding has the same cause and is reported in its place."""
+        return replace(self, follows=True)
 
     def problem(
         self,

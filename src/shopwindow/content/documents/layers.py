@@ -12,12 +12,13 @@ to the layer that says the value, since editors mend files. Nothing here reads a
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from shopwindow.content.documents.documents import Document, Layer
 from shopwindow.content.documents.finding import Finding, listing_of, shown
 from shopwindow.content.reading.yaml import Json, at
-from shopwindow.problems import Pointer, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Pointer
 
 
 def merge(target: Json, patch: Json) -> Json:
@@ -127,9 +128,7 @@ class Forgotten:
         if base is None:
             return findings
         self.bases.append(base)
-        others = [
-            replace(one, follows=True) if one in lacking else one for one in findings
-        ]
+        others = [one.following if one in lacking else one for one in findings]
         if any(one.nearest == "extends" for one in findings):  # it is misspelled
             return others
         named = posixpath.relpath(base.path, posixpath.dirname(document.layers[0].path))

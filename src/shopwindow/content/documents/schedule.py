@@ -16,7 +16,8 @@ from importlib import resources
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from shopwindow.problems import Misuse, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Misuse
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 """The start of a window that has none."""

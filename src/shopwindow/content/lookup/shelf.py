@@ -18,7 +18,8 @@ from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Json, at
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.problems import Misuse, Pointer, cut, suggestion
+from shopwindow.did_you_mean import suggestion
+from shopwindow.problems import Misuse, Pointer, cut
 
 MAX_SUGGESTED = 20_000
 """Ids among which one that comes near is looked for: the largest retailer's stores are

@@ -17,6 +17,7 @@ from shopwindow.content.kinds import SITE, Kind, titled, values_at
 from shopwindow.content.lookup.shelf import Held, Shelf, with_id
 from shopwindow.content.reading.yaml import Json, at, walked
 from shopwindow.content.schemas.shape import Shape
+from shopwindow.did_you_mean import suggestion
 from shopwindow.problems import (
     Misuse,
     Pointer,
@@ -24,7 +25,6 @@ from shopwindow.problems import (
     number_of,
     place_words,
     pointer_text,
-    suggestion,
 )
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shopwindow.content.kinds import SITE, Kind
-from shopwindow.problems import Problem, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Problem
 
 UNREADABLE = "tree.unreadable"
 """The rule of files and folders that whoever checks may not read."""

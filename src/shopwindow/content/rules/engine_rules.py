@@ -24,7 +24,8 @@ from shopwindow.content.rules.group_rules import selections, site_groups
 from shopwindow.content.rules.reference_rules import references
 from shopwindow.content.rules.unique import unique
 from shopwindow.content.rules.window_rules import past, unknown_zone, windows
-from shopwindow.problems import Level, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Level
 
 
 def findings(

@@ -9,7 +9,8 @@ from shopwindow.content.documents.finding import Finding, listing_of
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.rules.resolving import grouped_by
-from shopwindow.problems import Pointer, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Pointer
 
 
 def site_groups(case: Case) -> RuleFindings:

@@ -21,7 +21,8 @@ from shopwindow.content.kinds import EACH, Kind, Rule, values_at
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
-from shopwindow.problems import Level, Pointer, cut, is_slip
+from shopwindow.did_you_mean import is_slip
+from shopwindow.problems import Level, Pointer, cut
 
 NEAR_NAME = "name.near"
 

@@ -13,7 +13,8 @@ from shopwindow.content.documents.finding import Finding, listing_of
 from shopwindow.content.documents.schedule import ALWAYS, BEGINNING, Window
 from shopwindow.content.kinds import EACH, KEY, Kind, Reference, Selection, values_at
 from shopwindow.content.rules.case import Case, RuleFindings
-from shopwindow.problems import Pointer, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Pointer
 
 Targets = Callable[[str, str], tuple[Mapping[Any, list[Window]], bool]]
 """Returns the windows of the documents of a kind, by the value of one property, and

@@ -71,7 +71,7 @@ class _DocumentInFile:
                 yield finding
 
     def _follow(self, findings: Collection[Finding]) -> None:
-        self._instead |= {one: replace(one, follows=True) for one in findings}
+        self._instead |= {one: one.following for one in findings}
 
     def _say(self, finding: Finding, found: str, allowed: str) -> None:
         self._instead[finding] = replace(

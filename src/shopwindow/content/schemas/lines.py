@@ -217,4 +217,4 @@ def _unsound(finding: Finding) -> Finding:
     for length, step in enumerate(pointer):
         if isinstance(step, int):
             return Finding(finding.rule, pointer[:length], "", follows=True)
-    return replace(finding, follows=True)
+    return finding.following

@@ -23,7 +23,8 @@ from shopwindow.content.reading.yaml import (
     Json,
 )
 from shopwindow.content.schemas.shape import Shape
-from shopwindow.problems import LONGEST, Pointer, cut, is_slip
+from shopwindow.did_you_mean import is_slip
+from shopwindow.problems import LONGEST, Pointer, cut
 
 TYPES = {
     "object": "an object",

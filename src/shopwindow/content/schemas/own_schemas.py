@@ -22,7 +22,8 @@ from shopwindow.content.reading import feed, yaml
 from shopwindow.content.reading.listing import LINK, link_fault
 from shopwindow.content.reading.yaml import Json, Malformed, Spot
 from shopwindow.content.schemas.shape import SchemaFiles
-from shopwindow.problems import Place, Pointer, Problem, cut, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Place, Pointer, Problem, cut
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -397,7 +398,7 @@ class WritingOut:
             file = self._own[name]
             defined = [f"#/$defs/{key}" for key in file.schema.get("$defs", {})]
             found = f"the $ref {cut(ref)!r} leads nowhere"
-            close = nearest(ref, defined[:1000])
+            close = nearest(ref, defined)
             allowed = ALLOWED_AT_KEYWORD["$ref"]
             yield file.problem("schema.ref", (*pointer, "$ref"), found, allowed, close)
 

@@ -25,7 +25,8 @@ from shopwindow.content.schemas.meant import (
     wanted_at,
 )
 from shopwindow.content.schemas.shape import Shape
-from shopwindow.problems import Pointer, cut, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Pointer, cut
 
 LAYOUTS = {
     "object": "lines of `key: value` below, indented",
@@ -62,11 +63,6 @@ _LEAST = {
     "minProperties": "at least {0} of its keys",
 }
 """Keyword → what is wanted where an editor wrote nothing at all."""
-
-_MOST_COMPARED = 1000
-"""Words that are compared with a misspelled one. A thousand take 20 ms, and a schema
-may allow 200,000.
-"""
 
 _NUMBER = re.compile(r"\+?[0-9]{1,1000}")
 """A key that jsonschema-rs takes for a position."""
@@ -379,16 +375,9 @@ _EXPLAINED: Mapping[str, Callable[[_Refused], Iterator[Finding]]] = {
 
 
 def _nearest(word: str, choices: Sequence[Json]) -> str:
-    """Return the choice that is most like a word; of very many, one that begins like
-    it.
-    """
-    words = [str(choice) for choice in choices if not isinstance(choice, (dict, list))]
-    if len(words) > _MOST_COMPARED:
-        start = word[:2].casefold()
-        words = [choice for choice in words if choice[:2].casefold() == start][
-            :_MOST_COMPARED
-        ]
-    return nearest(word, words)
+    """Return the choice that is most like a word."""
+    scalars = (one for one in choices if not isinstance(one, dict | list))
+    return nearest(word, map(str, scalars))
 
 
 def _meant_key(refused: _Refused, name: str, names: Sequence[str]) -> str | None:

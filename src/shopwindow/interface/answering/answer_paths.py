@@ -18,7 +18,8 @@ import orjson
 from shopwindow.content.documents.finding import Finding, listing_of
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.shape import SchemaFiles, Shape
-from shopwindow.problems import cut, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import cut
 
 
 class Every(Enum):
@@ -125,8 +126,12 @@ def optional_steps(place: Shape, steps: PathSteps) -> tuple[bool, ...]:
             above = text_of(steps[:number]) or "the answer"
             allowed = listing_of(names) or "[] behind a list; nothing behind a value"
             name = text_of((step,))
-            found = f"{above} has no {cut(name)!r}"
-            raise Unusable(PATH_RULE, found, allowed, nearest(name, names))
+            raise Unusable(
+                PATH_RULE,
+                f"{above} has no {cut(name)!r}",
+                allowed,
+                nearest(name, names),
+            )
         is_name = isinstance(step, str)
         optional.append(is_name and any(step not in each.required for each in around))
     return (*optional, *[True] * (len(steps) - len(optional)))

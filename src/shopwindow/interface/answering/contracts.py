@@ -27,6 +27,7 @@ from shopwindow.content.rules.unique import once
 from shopwindow.content.schemas.own_schemas import schema_faults
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
+from shopwindow.did_you_mean import nearest
 from shopwindow.interface.answering import answer_paths
 from shopwindow.interface.answering.answer import selected, value_of
 from shopwindow.interface.answering.answer_paths import (
@@ -40,7 +41,7 @@ from shopwindow.interface.declaring.operation import FromContent, Operation
 from shopwindow.interface.formats import JSON, Format
 from shopwindow.interface.request import Request
 from shopwindow.interface.requests.bind import bind
-from shopwindow.problems import Pointer, Refusal, cut, nearest
+from shopwindow.problems import Pointer, Refusal, cut
 
 CONTRACT = "contract"
 """The name of the kind."""
@@ -234,8 +235,13 @@ def _unsupported(contract: Mapping[str, Any], versions: Sequence[str]) -> Findin
     """
     found = f"{title_of(contract)} is not supported, and its contract is here"
     allowed = ", ".join(versions) + "; or delete this file"
-    close = nearest(contract["version"], versions)
-    return Finding("contract.version", ("version",), found, allowed, nearest=close)
+    return Finding(
+        "contract.version",
+        ("version",),
+        found,
+        allowed,
+        nearest=nearest(contract["version"], versions),
+    )
 
 
 def _of_read(
@@ -275,8 +281,8 @@ def require_read(interface: Interface, text: str, application: str) -> Operation
     operation = next((each for each, _ in routed if each in reads), None)
     if operation is None:
         found = f"the content answers no {cut(request.path)!r}"
-        close = nearest(request.path, [each.path for each in reads])
-        raise Unusable(rule, found, READS, close)
+        paths = [each.path for each in reads]
+        raise Unusable(rule, found, READS, nearest(request.path, paths))
     try:
         bind(request, application, interface)
     except Refusal as refusal:

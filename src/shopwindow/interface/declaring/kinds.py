@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from shopwindow.did_you_mean import suggestion
 from shopwindow.interface import fields
-from shopwindow.problems import suggestion
 
 MAX_ID = 2**53 - 1
 """The largest whole number that every JSON reader keeps exact (RFC 8259 §6)."""
@@ -408,10 +408,8 @@ def _choice(word: str, choices: tuple[str, ...]) -> str:
     """Return the choice that is the word, whatever its case. Raises ValueError."""
     choice = in_any_case(word, choices)
     if choice is None:
-        hint = suggestion(word, choices)
-        raise ValueError(
-            f"must be one of {', '.join(choices)}, not {word[:QUOTED_CHARACTERS]!r}{hint}"
-        )
+        sent = f"{word[:QUOTED_CHARACTERS]!r}{suggestion(word, choices)}"
+        raise ValueError(f"must be one of {', '.join(choices)}, not {sent}")
     return choice
 
 

@@ -16,7 +16,8 @@ from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import Kind, Rule
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.rules.unique import once
-from shopwindow.problems import Level, Pointer, nearest
+from shopwindow.did_you_mean import nearest
+from shopwindow.problems import Level, Pointer
 
 LAYOUT: Pointer = ("config", "appLayout")
 SECTIONS: Pointer = ("config", "appConfig")
@@ -49,11 +50,10 @@ def _not_keys(
     """
     for index, name in case.entries(app, pointer):
         if name not in names:
-            found = f"{name!r} is not a key of {where}"
             yield Finding(
                 "app.layout",
                 (*pointer, index),
-                found,
+                f"{name!r} is not a key of {where}",
                 ", ".join(names),
                 nearest=nearest(name, names),
             )
