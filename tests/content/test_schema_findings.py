@@ -212,6 +212,22 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ),
     (
         "hours:",
+        "publish: {from: ‸2026-13-40 06:00 America/New_York}\nhours:",
+        "publish/from",
+        "'2026-13-40 06:00 America/New_York' does not exist in the calendar",
+        MOMENT,
+        "",
+    ),
+    (
+        "hours:",
+        "publish: {from: ‸3026-12-31}\nhours:",
+        "publish/from",
+        "'3026-12-31' does not have the right form",
+        MOMENT,
+        "",
+    ),
+    (
+        "hours:",
         "exceptions: [{date: ‸26-2-3}]\nhours:",
         "exceptions/0/date",
         "'26-2-3' does not have the right form",

@@ -73,6 +73,8 @@ CLOSING = "a closing quote like the opening one"
 SPACED = "`key: value`; text that holds a colon in quotes"
 NO_SPACE = "a colon without a space after it"
 MERGE = "the keys themselves; for applications, `extends`"
+FURTHER = "a key that is indented further than the one above it"
+INDENTED = "the same indentation for all keys of a block; text that holds a colon and a space in quotes"
 LATE = CLOSING + "; a quote within single quotes twice: 'it''s'"
 CONFLICT = "a mark of git's: two versions of these lines are in conflict"
 ONE_VERSION = "one of them, without the lines that begin with <<<<<<<, ======= and >>>>>>>"
@@ -82,7 +84,10 @@ BLOCK = "the text of a block on the lines below; " + QUOTES
 REFUSED: list[tuple[str, str, str, str]] = [
     # syntax
     ("a: b‸: c", "yaml.syntax", "a colon and a space stand within a text", COLON),
-    ("a: 1\n  b‸: 2", "yaml.syntax", "a colon and a space stand within a text", COLON),
+    ("a: 1\n  ‸b: 2", "yaml.syntax", FURTHER, INDENTED),
+    ("- a: 1\n   ‸b: 2", "yaml.syntax", FURTHER, INDENTED),
+    ("a:\n  b: c\n   ‸d: 2\n  e: 3", "yaml.syntax", FURTHER, INDENTED),
+    ("a: b\n  c d‸: 2", "yaml.syntax", "a colon and a space stand within a text", COLON),
     ("a: 1\n‸b\nc: 2", "yaml.syntax", "a key without a colon", "`key: value`"),
     ("a:\n  b: 1\n  ‸c\nd: 2", "yaml.syntax", "a key without a colon", "`key: value`"),
     ("a:\n  b: 1\n ‸c: 2", "yaml.syntax", "this line does not fit into the block around it", KEYS),

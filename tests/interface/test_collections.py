@@ -1,6 +1,7 @@
 """Collections: kinds that a content folder declares without Python, and what is served of them (collections.yaml)."""
 
 import json
+import os
 import re
 import shutil
 from hashlib import sha256
@@ -387,6 +388,14 @@ def test_declarations_that_cannot_be_read_are_a_problem_at_the_file(content: Pat
     assert problems(content) == [
         f"collections.yaml: tree.link: a link to '{target}', which does not exist",
         f"collections.yaml:1:1: tree.unreadable: : cannot be read: {why}",
+    ]
+
+
+def test_declarations_that_are_no_regular_file_are_a_problem_and_nobody_waits_for_them(content: Path) -> None:
+    (content / "collections.yaml").unlink()
+    os.mkfifo(content / "collections.yaml")
+    assert problems(content) == [
+        "collections.yaml:1:1: tree.unreadable: : cannot be read: it is no regular file",
     ]
 
 

@@ -147,7 +147,8 @@ class _ReaderOfCollections:
         are free.
         """
         owner = f"the collection {name}"
-        for taken in (name, by_id(name)):
+        names = (name, by_id(name))
+        for taken in names:
             if taken in self.names:
                 found = f"the name {taken!r} is that of {self.names[taken]}"
                 self.report(
@@ -160,9 +161,8 @@ class _ReaderOfCollections:
                     )
                 )
                 break
-        self.names |= {
-            taken: owner for taken in (name, by_id(name)) if taken not in self.names
-        }
+        for taken in names:
+            self.names.setdefault(taken, owner)
         folder = declaration["folder"]
         if folder in self.folders:
             found = f"the folder {folder!r} belongs to {self.folders[folder]}"
@@ -249,11 +249,14 @@ class _ReaderOfCollections:
                 if fault := _property_fault(key, property, schema):
                     place = (name, key) if key == "id" else (name, key, index)
                     near = "" if property in schema["properties"] else property
-                    close = nearest(near, schema["properties"])
-                    finding = Finding(
-                        "collection.property", place, *fault, nearest=close
+                    self.report(
+                        Finding(
+                            "collection.property",
+                            place,
+                            *fault,
+                            nearest=nearest(near, schema["properties"]),
+                        )
                     )
-                    self.report(finding)
 
 
 _TYPES = {"id": ("integer", "string"), "order": SCALARS, "filters": (*SCALARS, "array")}

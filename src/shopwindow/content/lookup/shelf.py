@@ -191,9 +191,9 @@ def _refuse(
         raise Misuse("", f"{place}: {layer.path}{line} removes it with null")
     if names:
         listed = ", ".join(names[:LISTED_KEYS]) + ", …" * (len(names) > LISTED_KEYS)
-        close = suggestion(typed, names)
         found = f"there is no {cut(typed)!r} in {where or 'it'}"
-        raise Misuse("", f"{cut(place)}: {found}; there are {listed}{close}")
+        there = f"there are {listed}{suggestion(typed, names)}"
+        raise Misuse("", f"{cut(place)}: {found}; {there}")
     raise Misuse("", f"{cut(place)}: {where or 'it'} is one value and holds no others")
 
 

@@ -2,7 +2,9 @@
 stand in it.
 """
 
+import errno
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -56,9 +58,12 @@ def _bytes(path: str, size: int) -> bytes:
     A stream would double the time for small files. ``size``: the file's bytes when the
     folder was listed. One byte more is requested, which shows whether it has grown.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    # A pipe has nothing to read without O_NONBLOCK, and is waited for.
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         data = os.read(descriptor, size + 1)
+        if not data and not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
         while (
             len(data) > size
             and len(data) <= MAX_FILE

@@ -48,7 +48,7 @@ COMPRESSED = (".jsonl.gz", ".jsonl.zst")
 SPARSE_FROM, SPARSE = 64 * 1024 * 1024, 200
 """A feed of SPARSE_FROM bytes or more must have at least a 200th of them on the disk.
 File systems that compress leave a 20th of a feed. A file of nothing but holes can claim
-any size, and to read it would take hours.
+any size, and to read it would take hours. Other files are refused for their size alone.
 """
 
 SITE_FILE = "site.yaml"
@@ -223,21 +223,20 @@ class _Scan:
 
     def _file(self, status: os.stat_result, path: str, kind: Kind | None) -> None:
         claimed = self._claim(path, kind)
-        if path == COLLECTIONS and stat.S_ISREG(status.st_mode):
-            return
-        if (
-            claimed is None
-            and path != COLLECTIONS
-            and path.partition(".")[0] not in self.unread
-        ):
+        if path == COLLECTIONS:
+            return  # who reads the declarations reports what is wrong with it
+        if claimed is None and path.partition(".")[0] not in self.unread:
             self._unclaimed(path, kind, is_folder=False)
         elif not stat.S_ISREG(status.st_mode):
             self._report("tree.file", path, "not a file", "regular files and folders")
-        elif _is_sparse_feed(path, status):
-            found = f"a file of {status.st_size:,} bytes, of which {status.st_blocks * 512:,} are there"
-            self._report("tree.sparse", path, found, "a file without holes")
         elif claimed is not None:
-            self.sources.append(_source(path, claimed, status))
+            source, there = _source(path, claimed, status), status.st_blocks * 512
+            is_sparse = there * SPARSE < source.size and source.size >= SPARSE_FROM
+            if source.is_feed and is_sparse:
+                found = f"a file of {source.size:,} bytes, of which {there:,} are there"
+                self._report("tree.sparse", path, found, "a file without holes")
+            else:
+                self.sources.append(source)
 
     def _claim(self, path: str, kind: Kind | None) -> Kind | None:
         """Return the kind of the documents in a file, or None.
@@ -309,19 +308,6 @@ class _Scan:
         self, rule: str, path: str, found: str, allowed: str = "", close: str = ""
     ) -> None:
         self.problems.append(Problem(rule, path, found, allowed=allowed, nearest=close))
-
-
-def _is_sparse_feed(name: str, status: os.stat_result) -> bool:
-    """Return whether next to nothing of a feed is on the disk.
-
-    Other files are refused for their size alone.
-    """
-    is_feed = name.endswith((".jsonl", *COMPRESSED))
-    return (
-        is_feed
-        and status.st_size >= SPARSE_FROM
-        and status.st_blocks * 512 * SPARSE < status.st_size
-    )
 
 
 LINK = "a file, or a link to a file of the content folder"

@@ -16,7 +16,7 @@ _INDICATORS = frozenset("*&!|>%@`")
 
 TOO_DEEP = "exceeded maximum nesting depth"
 NO_VALUE = "did not find expected node content"
-_EXPECTED_INDENTATION = "spaces for indentation"
+_TAB = ("a tab in the indentation", "spaces for indentation")
 _IN_QUOTES = "such text in quotes"
 
 _COLON = "mapping values are not allowed in this context"
@@ -43,14 +43,8 @@ _MESSAGES = {
         "a value is missing before {char}",
         "a value; text with {char} in quotes",
     ),
-    "found a tab character that violates indentation": (
-        "a tab in the indentation",
-        _EXPECTED_INDENTATION,
-    ),
-    "found a tab character where an indentation space is expected": (
-        "a tab in the indentation",
-        _EXPECTED_INDENTATION,
-    ),
+    "found a tab character that violates indentation": _TAB,
+    "found a tab character where an indentation space is expected": _TAB,
     "found unknown escape character": (
         "a backslash in double quotes before a character that needs none",
         "two backslashes for one; or single quotes, in which a backslash is only itself",
@@ -74,6 +68,10 @@ _COLON_WITHOUT_SPACE = (
     "`key: value`; text that holds a colon in quotes",
 )
 _KEY_WITHOUT_COLON = ("a key without a colon", "`key: value`")
+_INDENTED_KEY = (
+    "a key that is indented further than the one above it",
+    "the same indentation for all keys of a block; text that holds a colon and a space in quotes",
+)
 _CONFLICT = (
     "a mark of git's: two versions of these lines are in conflict",
     "one of them, without the lines that begin with <<<<<<<, ======= and >>>>>>>",
@@ -88,6 +86,9 @@ _SURROGATE_PAIR = re.compile(
     r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )
 _KEY_END = re.compile(":(?:[ \t]|$)")
+_INDENTED_FURTHER = re.compile(r"^( *)[^ #\n].*\n\1 +(?=[\w-]+\Z)", re.MULTILINE)
+"""The last two lines of a text: of the second only a word, further to the right."""
+
 _KEY_WITHOUT_SPACE = re.compile(
     r"[ ]*+(?:-[ ]+)*+[^:\r\n]+:(?!//)[^ \t\r\n]"
 )  # a no-break space does not count
@@ -146,9 +147,12 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
     if message == _NO_KEY:
         return *_words_without_key(text, beginning.index), _place(beginning)
 
-    if message in _MESSAGES:
-        if message == _COLON and (start := _line_without_key(text, here)) is not None:
+    if message == _COLON:
+        if (start := _line_without_key(text, here)) is not None:
             return *_words_without_key(text, start), place_after(text[:start])
+        if key := _INDENTED_FURTHER.search(text, 0, here.index):
+            return *_INDENTED_KEY, place_after(text[: key.end()])
+    if message in _MESSAGES:
         if pair := _SURROGATE_PAIR.match(text, here.index - 2):
             return _in_halves(pair, here)
         found, allowed = _MESSAGES[message]
@@ -156,7 +160,7 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
         return found.format(char=shown), allowed.format(char=shown), _place(here)
 
     if message == "found character that cannot start any token" and char == "\t":
-        return "a tab in the indentation", _EXPECTED_INDENTATION, _place(here)
+        return *_TAB, _place(here)
     for character, mark in ((first, beginning), (char, here)):
         if character in _INDICATORS:
             found, allowed = f"a text that begins with {character}", _IN_QUOTES

@@ -11,6 +11,7 @@ name of TEN or more, by two. Names that differ in a digit are none: FLOOR_1 and 
 are meant.
 """
 
+import re
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
@@ -157,7 +158,7 @@ def is_near(name: str, other: str, edits: int = 1) -> bool:
     if one == two:
         return True
     shorter = min(len(one), len(two))
-    if shorter < FIVE or _digits(one) != _digits(two):
+    if shorter < FIVE or _DIGIT.findall(one) != _DIGIT.findall(two):
         return False
     return is_slip(one, two, edits if shorter >= TEN else 1)
 
@@ -166,5 +167,4 @@ def _letters(name: str) -> str:
     return name.casefold().replace("_", "").replace("-", "")
 
 
-def _digits(name: str) -> str:
-    return "".join(filter(str.isdigit, name))
+_DIGIT = re.compile(r"\d")

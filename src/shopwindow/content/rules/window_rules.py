@@ -24,8 +24,13 @@ def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
     try:
         schedule.zone(name)
     except ValueError as error:
-        close = schedule.nearest_zone(name)
-        return Finding("time.zone", pointer, str(error), ZONE, nearest=close)
+        return Finding(
+            "time.zone",
+            pointer,
+            str(error),
+            ZONE,
+            nearest=schedule.nearest_zone(name),
+        )
     return None
 
 
@@ -107,9 +112,10 @@ def _unknown_zone_of_end(end: str, name: str, words: Collection[str]) -> Finding
     if finding is None:
         return None
     choices = " or ".join(("a zone of the IANA database", *map(repr, words)))
-    close = schedule.nearest_zone(name, words)
     return replace(
-        finding, allowed=f"{choices}, such as America/New_York", nearest=close
+        finding,
+        allowed=f"{choices}, such as America/New_York",
+        nearest=schedule.nearest_zone(name, words),
     )
 
 

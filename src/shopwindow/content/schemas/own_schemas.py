@@ -398,9 +398,13 @@ class WritingOut:
             file = self._own[name]
             defined = [f"#/$defs/{key}" for key in file.schema.get("$defs", {})]
             found = f"the $ref {cut(ref)!r} leads nowhere"
-            close = nearest(ref, defined)
-            allowed = ALLOWED_AT_KEYWORD["$ref"]
-            yield file.problem("schema.ref", (*pointer, "$ref"), found, allowed, close)
+            yield file.problem(
+                "schema.ref",
+                (*pointer, "$ref"),
+                found,
+                ALLOWED_AT_KEYWORD["$ref"],
+                nearest(ref, defined),
+            )
 
     def _target(self, name: str, ref: str) -> tuple[str, Json]:
         """Return the address that a `$ref` in a file names, and the schema there."""

@@ -293,19 +293,19 @@ def _no_choice(refused: _Refused) -> Iterator[Finding]:
 
 
 def _wrong_form(refused: _Refused) -> Iterator[Finding]:
-    value, wanted = refused.value, str(refused.wanted)
+    text, place, wanted = refused.value, refused.place, str(refused.wanted)
+
+    def admits(other: str) -> bool:
+        return not refused.in_name and place is not None and place.admits(other)
+
+    misfit, day = "does not have the right form", meant.day(text)
+    is_no_day = _DAY_FORM.match(text) and meant.day(text[:10]) is None
+    if is_no_day and admits(f"2000-01-01{text[10:]}"):
+        misfit = "does not exist in the calendar"
+    found = NOTHING if text == "" else f"{refused.seen} {misfit}"
     form = _FORMAT_WORDS.get(wanted, f"text of the form {cut(wanted, 200)}")
-    misfit = f"{refused.seen} {_misfit(value, refused.schema)}"
-    found = NOTHING if value == "" else misfit
-    day = meant.day(value) if isinstance(value, str) else None
-    is_certain = (
-        day is not None
-        and not refused.in_name
-        and refused.place is not None
-        and refused.place.admits(day)
-    )
     finding = refused.finding(found, refused.named or form)
-    yield replace(finding, meant=day if is_certain else None)
+    yield replace(finding, meant=day if day and admits(day) else None)
 
 
 def _twice(refused: _Refused) -> Iterator[Finding]:
@@ -389,13 +389,6 @@ def _meant_key(refused: _Refused, name: str, names: Sequence[str]) -> str | None
     wanted = inner.keyword("type")
     read = refused.meant(value, wanted, inner, lambda _: str(value))
     return key if read.certain is not None else None
-
-
-def _misfit(text: Json, schema: Mapping[str, Json]) -> str:
-    is_day = isinstance(text, str) and _DAY_FORM.fullmatch(text)
-    if is_day and schema.get("format") == "date":
-        return "does not exist in the calendar"
-    return "does not have the right form"
 
 
 def _second(items: list[Json]) -> Pointer:
