@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -161,16 +161,13 @@ def _existing(path: Path) -> Path:
 
 @cache
 def _build_info() -> Metric:
-    try:
-        program = version("shopwindow")
-    except PackageNotFoundError:
-        program = "unknown"
     info = GaugeMetricFamily(
         "shopwindow_build_info",
         "The program and what it runs on.",
         labels=("version", "python", "sqlite"),
     )
-    info.add_metric((program, platform.python_version(), sqlite3.sqlite_version), 1)
+    versions = version("shopwindow"), platform.python_version(), sqlite3.sqlite_version
+    info.add_metric(versions, 1)
     return info
 
 

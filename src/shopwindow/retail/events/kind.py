@@ -156,7 +156,7 @@ class _OpenDays:
 
     @staticmethod
     def of(case: Case, store: Document) -> "_OpenDays":
-        """Return them; where they cannot be read, the store counts as open on all days."""
+        """Return the open days of a store; all days where its hours cannot be read."""
         parts = (("hours",), ("exceptions",), ("publish",), ("timeZone",))
         window = case.window(store)
         if window is None or not all(case.sound(store, part) for part in parts):

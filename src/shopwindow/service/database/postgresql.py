@@ -38,8 +38,8 @@ from shopwindow.service.database.engine import Lost, OutcomeUnknown, unavailable
 from shopwindow.service.database.postgresql_connection import LIBPQ, WatchedConnection
 
 MAX_READERS = 15
-"""Connections of one process for reads, beside the one that writes. Half of a worker's
-threads may so read at a time. PostgreSQL admits 100 in all by default
+"""Connections of one process for reads, beside the one that writes. So half of a
+worker's threads may read at a time. PostgreSQL admits 100 in all by default
 (max_connections), which six workers share.
 """
 
