@@ -60,7 +60,7 @@ class RecordCheck:
             else:
                 report.more += sum(not finding.follows for finding in findings)
             if entry.findings:
-                report.lost.update(rules.unsaid(kind.name, entry.sound))
+                report.lost.update(rules.lost_columns(kind.name, entry.sound))
             yield entry
 
     def _report_line(

@@ -368,7 +368,7 @@ def values(kind: str, record: Json, sound: Sound) -> Iterator[ColumnValue]:
                 yield column, int(value) if is_upc else value, pointer
 
 
-def unsaid(kind: str, sound: Sound) -> Iterator[str]:
+def lost_columns(kind: str, sound: Sound) -> Iterator[str]:
     """Yield the columns that a record gives no values to, because they are at fault.
 
     Nothing can be missing from such a column, since its values are not all there.

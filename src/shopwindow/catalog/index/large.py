@@ -42,20 +42,20 @@ from shopwindow.content.schemas.lines import (
 from shopwindow.problems import Pointer
 
 TABLES = """
-CREATE TABLE said (name TEXT, value, batch INTEGER, record INTEGER);
+CREATE TABLE occurrence (name TEXT, value, batch INTEGER, record INTEGER);
 CREATE TABLE fault (wrong TEXT, name TEXT, value, batch INTEGER, record INTEGER);
 CREATE TABLE ring (collection INTEGER, member INTEGER);
 """
-"""The values of all columns, in the order of the files; those that are at fault, with
-what is wrong; and the memberships by which collections stand within themselves.
+"""Where the values of all columns stand, in the order of the files; those that are at
+fault, with what is wrong; and the memberships by which collections stand within themselves.
 """
 
 INDEXES = """
-CREATE INDEX by_value ON said (name, value);
-CREATE INDEX product_of_record ON said (batch, record) WHERE name = 'product';
+CREATE INDEX by_value ON occurrence (name, value);
+CREATE INDEX product_of_record ON occurrence (batch, record) WHERE name = 'product';
 CREATE TABLE member AS
   SELECT product.value AS collection, named.value AS member, named.batch, named.record
-  FROM said AS named JOIN said AS product INDEXED BY product_of_record
+  FROM occurrence AS named JOIN occurrence AS product INDEXED BY product_of_record
   ON product.batch = named.batch AND product.record = named.record
   WHERE named.name = 'product_named' AND product.name = 'product';
 CREATE INDEX by_collection ON member (collection);
@@ -65,9 +65,9 @@ CREATE INDEX by_collection ON member (collection);
 REPEATED = f"""
 INSERT INTO fault SELECT 'repeated', name, value, batch, record FROM
   (SELECT *, first_value(name) OVER (PARTITION BY batch, record ORDER BY rowid) AS first FROM
-    (SELECT rowid, * FROM said AS later
+    (SELECT rowid, * FROM occurrence AS later
      WHERE name IN ({", ".join(map(repr, rules.UNIQUE))}) AND EXISTS
-       (SELECT 1 FROM said
+       (SELECT 1 FROM occurrence
         WHERE name = later.name AND value = later.value AND rowid < later.rowid)))
 WHERE name = first ORDER BY rowid
 """
@@ -76,8 +76,8 @@ another repeats others of it as well: only those of its first column count.
 """
 
 UNKNOWN = """
-INSERT INTO fault SELECT 'unknown', name, value, batch, record FROM said
-WHERE name = ? AND value NOT IN (SELECT value FROM said WHERE name = ?) ORDER BY rowid
+INSERT INTO fault SELECT 'unknown', name, value, batch, record FROM occurrence
+WHERE name = ? AND value NOT IN (SELECT value FROM occurrence WHERE name = ?) ORDER BY rowid
 """
 """The uses of values that another column lacks."""
 
@@ -102,8 +102,9 @@ WANTED = f"""
 WITH shown AS (SELECT * FROM numbered
   WHERE nth <= CASE wrong WHEN 'unknown' THEN :limit ELSE {EXAMPLES} END)
 SELECT batch, record, wrong, name, value FROM shown
-UNION SELECT said.batch, said.record, wrong, shown.name, shown.value FROM shown JOIN said ON said.rowid =
-  (SELECT min(rowid) FROM said AS first WHERE first.name = shown.name AND first.value = shown.value)
+UNION SELECT first.batch, first.record, wrong, shown.name, shown.value
+  FROM shown JOIN occurrence AS first ON first.rowid =
+    (SELECT min(rowid) FROM occurrence AS same WHERE same.name = shown.name AND same.value = shown.value)
   WHERE wrong = 'repeated'
 """
 """The uses of which places are wanted: the first of each cause, and those that have what
@@ -115,7 +116,7 @@ SELECT name, value, batch, count(*) FROM numbered WHERE wrong = 'unknown' AND nt
 GROUP BY name, value, batch ORDER BY min(nth)
 """
 
-EXISTING = "SELECT 1 FROM said WHERE name = 'product' AND value = ?"
+EXISTING = "SELECT 1 FROM occurrence WHERE name = 'product' AND value = ?"
 
 REFERENCES = {
     rules.PRODUCT_NAMED: (rules.PRODUCT, "product", "id"),
@@ -139,11 +140,11 @@ Find = Callable[[RecordEntry, str, Pointer], Finding | None]
 class _CheckedBatch:
     """What is wrong in a batch.
 
-    ``said``: the columns, values and records on which all records must agree.
+    ``occurrences``: the columns, values and records on which all records must agree.
     """
 
     report: FeedReport
-    said: list[tuple[str, Value, int]]
+    occurrences: list[tuple[str, Value, int]]
 
 
 class LargeCheck:
@@ -174,30 +175,30 @@ class LargeCheck:
         with (
             scratch() as folder,
             room_for(folder),
-            closing(writing(folder / "values", TABLES)) as said,
+            closing(writing(folder / "values", TABLES)) as values,
         ):
-            self._read(said, jobs, progress)
-            said.execute("COMMIT")
-            said.executescript(INDEXES)
-            self._check_promotions(said)
-            self._compare(said)
+            self._read(values, jobs, progress)
+            values.execute("COMMIT")
+            values.executescript(INDEXES)
+            self._check_promotions(values)
+            self._compare(values)
             self._find_places()
 
     # -- each by itself
 
     def _read(
-        self, said: sqlite3.Connection, jobs: int | None, progress: Progress | None
+        self, values: sqlite3.Connection, jobs: int | None, progress: Progress | None
     ) -> None:
         """Read and check every batch, and collect its values."""
         work = partial(_checked, self.basis, self.referable)
         with shared(work, self.batches, jobs) as results:
             for number, checked in enumerate(results):
                 self._merge(checked.report)
-                said.executemany(
-                    "INSERT INTO said VALUES (?, ?, ?, ?)",
+                values.executemany(
+                    "INSERT INTO occurrence VALUES (?, ?, ?, ?)",
                     (
                         (name, value, number, record)
-                        for name, value, record in checked.said
+                        for name, value, record in checked.occurrences
                     ),
                 )
                 if progress:
@@ -222,12 +223,12 @@ class LargeCheck:
 
     # -- all together
 
-    def _check_promotions(self, said: sqlite3.Connection) -> None:
+    def _check_promotions(self, values: sqlite3.Connection) -> None:
         """Check that the products and categories exist that promotions name."""
         if rules.PRODUCT not in self.report.lost:
             named = named_by_promotions(self.case, "products")
             missing = {
-                id for id in named if said.execute(EXISTING, (id,)).fetchone() is None
+                id for id in named if values.execute(EXISTING, (id,)).fetchone() is None
             }
             self._add_unknown("products", "product", missing)
         categories = self.referable["category"]
@@ -244,26 +245,26 @@ class LargeCheck:
                     finding = rules.unknown((part, index), kind, "id", id, ())
                     self.report.findings.append((promotion, finding))
 
-    def _compare(self, said: sqlite3.Connection) -> None:
+    def _compare(self, values: sqlite3.Connection) -> None:
         """Compare the values of all records. Count those at fault, and note the uses of
         which the places are wanted.
 
         A column of which values are lost cannot say what does not exist.
         """
-        said.execute(REPEATED)
+        values.execute(REPEATED)
         for name, (among, *_) in REFERENCES.items():
             if among not in self.report.lost:
-                said.execute(UNKNOWN, (name, among))
-        in_rings = rings(said.execute(INNER))
-        said.executemany("INSERT INTO ring VALUES (?, ?)", in_rings)
-        said.executescript(IN_RINGS)
+                values.execute(UNKNOWN, (name, among))
+        in_rings = rings(values.execute(INNER))
+        values.executemany("INSERT INTO ring VALUES (?, ?)", in_rings)
+        values.executescript(IN_RINGS)
 
-        for name, batch, count in said.execute(COUNTED):
+        for name, batch, count in values.execute(COUNTED):
             self.uses[name][self.batches[batch].source.path] += count
         limit = self.basis.limit
-        for batch, record, *use in said.execute(WANTED, {"limit": limit}):
+        for batch, record, *use in values.execute(WANTED, {"limit": limit}):
             self.wanted[batch, record].add(tuple(use))
-        for name, value, batch, count in said.execute(UNLISTED, (limit,)):
+        for name, value, batch, count in values.execute(UNLISTED, (limit,)):
             _, kind, property = REFERENCES[name]
             path = self.batches[batch].source.path
             self.report.add_unlisted((kind, property, str(value)), path, count)
@@ -355,13 +356,13 @@ def _checked(
     for batch in batches:
         report, lines = FeedReport(), FeedLines(basis.folder, batch)
         kind = batch.source.kind.name
-        said = [
+        occurrences = [
             (name, value, _number(entry))
             for entry in check.entries(batch, lines, report, listed_left)
             for name, value, _ in rules.values(kind, entry.value, entry.sound)
         ]
         listed_left -= len(report.problems)
-        yield _CheckedBatch(report, said)
+        yield _CheckedBatch(report, occurrences)
 
 
 def _number(entry: RecordEntry) -> int:

@@ -40,7 +40,7 @@ from shopwindow.catalog.feeds.rows import (
 )
 from shopwindow.catalog.index import sums, wording
 from shopwindow.catalog.index.file import copied, writing
-from shopwindow.catalog.index.lines import Faulty, Feeds, Line, LineReader, digest_of
+from shopwindow.catalog.index.lines import Faulty, Feeds, LineReader, digest_of
 from shopwindow.catalog.index.row_digests import kind_digest
 from shopwindow.catalog.index.wording import Texts, Wording, texts_of
 from shopwindow.content.reading.processes import Progress, shared
@@ -131,8 +131,8 @@ class _Pass:
 
     def _samples(self, of_products: Sequence[Any]) -> Iterator[bytes]:
         """Yield the products that a dictionary is trained on: the first of each batch."""
-        each = -(-SAMPLES // max(1, len(of_products)))
-        lines = (islice(self.feeds.reader.lines(batch), each) for batch in of_products)
+        count = -(-SAMPLES // max(1, len(of_products)))
+        lines = (islice(self.feeds.reader.lines(batch), count) for batch in of_products)
         return (line.data for line in islice(chain.from_iterable(lines), SAMPLES))
 
     def _row_maker(self) -> RowMaker:
@@ -149,22 +149,24 @@ class _Pass:
 
         ``knows_lines``: what their check and rows follow from is what it was before.
         """
-        known = _EarlierLines(self.out, KINDS[kind], self.feeds.reader)
+        earlier = _EarlierLines(self.out, KINDS[kind], self.feeds.reader)
         if not knows_lines:
-            known.forget()
+            earlier.forget()
         new = batches
-        if len(known.digests):
-            with shared(known.look_up, batches, self.jobs) as results:
+        if len(earlier.digests):
+            with shared(earlier.look_up, batches, self.jobs) as results:
                 looked_up = zip(batches, results, strict=True)
-                new = [batch for batch, found in looked_up if known.keep(found)]
-        self._delete(kind, known.gone())
+                new = [batch for batch, lines in looked_up if earlier.keep(lines)]
+        self._delete(kind, earlier.gone())
         self._advance(len(batches) - len(new))
 
-        work = partial(_made, kind, self.feeds.reader, maker, known.digests, self.words)
+        work = partial(
+            _new_rows, kind, self.feeds.reader, maker, earlier.digests, self.words
+        )
         with shared(work, new, self.jobs) as results:
-            for made in results:
-                for table, of_table in made.rows.items():
-                    self._insert(table, of_table, made.texts)
+            for of_batch in results:
+                for table, rows_of_table in of_batch.rows.items():
+                    self._insert(table, rows_of_table, of_batch.texts)
                 self._advance(1)
 
     def _delete(self, kind: str, keys: Sequence[int]) -> None:
@@ -208,9 +210,9 @@ class _EarlierLines:
     """
 
     def __init__(self, out: sqlite3.Connection, table: str, reader: LineReader) -> None:
-        found = out.execute(f"SELECT line, rowid FROM {table} ORDER BY line")
+        lines = out.execute(f"SELECT line, rowid FROM {table} ORDER BY line")
         digests, keys = bytearray(), array("q")
-        for digest, key in found:
+        for digest, key in lines:
             digests += digest
             keys.append(key)
         self.digests: Digests = np.frombuffer(bytes(digests), f"S{DIGEST_BYTES}")
@@ -229,15 +231,17 @@ class _EarlierLines:
         ones.
         """
         for batch in batches:
-            places = _places(self.digests, _digests(self._reader.lines(batch)))
+            lines = self._reader.lines(batch)
+            places = _places(self.digests, [digest_of(line.data) for line in lines])
             yield places[places >= 0], bool((places < 0).any())
 
-    def keep(self, found: tuple[npt.NDArray[np.intp], bool]) -> bool:
-        """Note the known lines of a batch. Return whether it has new ones.
+    def keep(self, lines: tuple[npt.NDArray[np.intp], bool]) -> bool:
+        """Note the known lines of a batch, as `look_up` yields them. Return whether it
+        has new ones.
 
         Raises Faulty where a line stands there twice.
         """
-        places, has_new = found
+        places, has_new = lines
         np.add.at(self._uses, places, 1)
         if (self._uses[places] > 1).any():
             raise Faulty
@@ -249,24 +253,20 @@ class _EarlierLines:
         return gone
 
 
-def _digests(lines: Iterator[Line]) -> Digests:
-    digests = b"".join(digest_of(line.data) for line in lines)
-    return np.frombuffer(digests, f"S{DIGEST_BYTES}")
-
-
-def _places(known: Digests, digests: Digests) -> npt.NDArray[np.intp]:
-    """Return the places of digests among known ones, which are in order; -1: it is new."""
-    if not len(known):
+def _places(earlier: Digests, digests: Sequence[bytes]) -> npt.NDArray[np.intp]:
+    """Return the places of digests among earlier ones, which are in order; -1: it is new."""
+    if not len(earlier):
         return np.full(len(digests), -1)
-    places = np.searchsorted(known, digests).clip(max=len(known) - 1)
-    return np.where(known[places] == digests, places, -1)
+    own = np.frombuffer(b"".join(digests), f"S{DIGEST_BYTES}")
+    places = np.searchsorted(earlier, own).clip(max=len(earlier) - 1)
+    return np.where(earlier[places] == own, places, -1)
 
 
 # -- what new lines become -------------------------------------------------------------
 
 
 @dataclass
-class _Made:
+class _NewRows:
     """What the new lines of a batch become: rows by table, and what the products among
     them are found by.
     """
@@ -275,26 +275,27 @@ class _Made:
     texts: Texts = field(default_factory=Texts)
 
 
-def _made(
+def _new_rows(
     kind: str,
     reader: LineReader,
     maker: RowMaker,
-    known: Digests,
+    earlier: Digests,
     of_categories: Mapping[int, str],
     batches: Sequence[Any],
-) -> Iterator[_Made]:
+) -> Iterator[_NewRows]:
     """Yield what the new lines of each batch become. Runs in several processes.
 
     Raises Faulty where a line is at fault.
     """
     for batch in batches:
-        made = _Made()
         lines = list(reader.lines(batch))
-        is_new = (_places(known, _digests(iter(lines))) < 0).tolist()
-        new = [line for line, is_one in zip(lines, is_new, strict=True) if is_one]
-        documents = reader.documents(batch, new)
-        for line, document in zip(new, documents, strict=True):
-            for table, row in maker.rows(kind, digest_of(line.data), document):
-                made.rows.setdefault(table, []).append(row)
-        made.texts = texts_of(made.rows.get("words", ()), of_categories)
-        yield made
+        digests = [digest_of(line.data) for line in lines]
+        new = np.flatnonzero(_places(earlier, digests) < 0).tolist()
+        documents = reader.documents(batch, [lines[number] for number in new])
+        of_batch = _NewRows()
+        for number, document in zip(new, documents, strict=True):
+            for table, row in maker.rows(kind, digests[number], document):
+                of_batch.rows.setdefault(table, []).append(row)
+        words = of_batch.rows.get("words", ())
+        of_batch.texts = texts_of(words, of_categories)
+        yield of_batch
