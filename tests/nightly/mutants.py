@@ -108,9 +108,21 @@ MUTANTS = (
     ),
     Mutant(
         "catalog/index/taking.py",
-        "        self._delete(kind, known.gone())\n",
+        "        self._delete(kind, earlier.gone())\n",
         "",
         "tests/catalog/test_edited_catalog.py",
+    ),
+    Mutant(
+        "catalog/index/row_digests.py",
+        'UNION ALL SELECT id, digest, NULL FROM listed"\n        " WHERE id NOT IN (SELECT id FROM product) ',
+        "",
+        "tests/delivery/test_pull.py::test_an_index_whose_rows_are_not_those_of_the_id_is_refused",
+    ),
+    Mutant(
+        "catalog/reading/differing.py",
+        "WHERE (now.online IS 0) != (was.online IS 0)",
+        "WHERE now.online != was.online",
+        "tests/catalog/test_catalog_release.py",
     ),
     Mutant(
         "catalog/index/lines.py",

@@ -38,8 +38,10 @@ def agree(out: sqlite3.Connection, referable: Referable, case: Case) -> bool:
     """
     if any(out.execute(f"{query} LIMIT 1").fetchone() for query in CROSSCHECKS):
         return False
-    categories = _named(out, "categories") | named_by_promotions(case, "categoryIds")
-    promotions = _named(out, "promotions")
+    categories, promotions = named_by_promotions(case, "categoryIds"), set()
+    for lists in out.execute("SELECT DISTINCT categories, promotions FROM listed"):
+        categories.update(orjson.loads(lists[0]))
+        promotions.update(orjson.loads(lists[1]))
     if not categories <= (referable["category"] or frozenset()):
         return False
     if not promotions <= (referable["promotion"] or frozenset()):
@@ -50,12 +52,6 @@ def agree(out: sqlite3.Connection, referable: Referable, case: Case) -> bool:
             return False
     inner = "SELECT collection, member FROM member WHERE member IN (SELECT collection FROM member)"
     return not rings(out.execute(inner))
-
-
-def _named(out: sqlite3.Connection, column: str) -> set[int]:
-    """Return the ids in a column of lists, of which many products have the same."""
-    lists = out.execute(f"SELECT DISTINCT {column} FROM listed")
-    return {id for (ids,) in lists for id in orjson.loads(ids)}
 
 
 def named_by_promotions(case: Case, part: str) -> set[int]:

@@ -210,13 +210,15 @@ class _EarlierLines:
     """
 
     def __init__(self, out: sqlite3.Connection, table: str, reader: LineReader) -> None:
-        lines = out.execute(f"SELECT line, rowid FROM {table} ORDER BY line")
+        lines = out.execute(f"SELECT line, rowid FROM {table}")
         digests, keys = bytearray(), array("q")
         for digest, key in lines:
             digests += digest
             keys.append(key)
-        self.digests: Digests = np.frombuffer(bytes(digests), f"S{DIGEST_BYTES}")
-        self._keys = np.array(keys, np.int64)
+        own = np.frombuffer(bytes(digests), f"S{DIGEST_BYTES}")
+        order = np.argsort(own)
+        self.digests: Digests = own[order]
+        self._keys = np.array(keys, np.int64)[order]
         self._uses = np.zeros(len(keys), np.int32)
         self._reader = reader
 
