@@ -331,7 +331,7 @@ class FolderReading:
         Where `assemble` has reported the document's `extends` already, the schema's
         finding about it is left out.
         """
-        layer = document.layers[-1]
+        layer = document.own
         extends_reported = any(
             finding.pointer == ("extends",)
             for other, finding in assembly.findings

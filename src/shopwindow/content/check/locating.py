@@ -87,7 +87,7 @@ class Locator:
             if any(tree.follows(finding, flaw) for flaw in self.flaws_of(document)):
                 continue
             problem = self._problem(layer, in_file, finding, level)
-            users[problem] |= {document.layers[-1].path} - {path}
+            users[problem] |= {document.own.path} - {path}
         return [
             replace(problem, used_by=tuple(sorted(paths)))
             if paths

@@ -53,7 +53,7 @@ class Files:
 
     def line(self, document: Document) -> int:
         """Return the line at which a document begins in its own file, from 1."""
-        layer = document.layers[-1]
+        layer = document.own
         if layer.index is None:
             return 1
         place = self.place(layer, ())

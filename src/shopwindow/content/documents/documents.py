@@ -63,6 +63,11 @@ class Document(NamedTuple):
     value: dict[str, Any]
     layers: tuple[Layer, ...]
 
+    @property
+    def own(self) -> Layer:
+        """The layer of the file that the document stands in, which wins over bases."""
+        return self.layers[-1]
+
 
 @dataclass(slots=True)
 class Documents:

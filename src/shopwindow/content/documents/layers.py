@@ -279,7 +279,7 @@ def origin(document: Document, finding: Finding) -> tuple[Layer, Pointer]:
     It is the layer nearest to the document that says the value. No layer says what is
     ``missing`` after merging, so that is reported at `extends` of the document's own.
     """
-    top, pointer = document.layers[-1], finding.pointer
+    top, pointer = document.own, finding.pointer
     if finding.missing is not None and len(document.layers) > 1:
         return top, ("extends",)
     for layer in reversed(document.layers):

@@ -76,7 +76,7 @@ class _Ends:
 
 
 def _place(document: Document) -> tuple[str, int | None]:
-    layer = document.layers[-1]
+    layer = document.own
     return layer.path, layer.index
 
 
@@ -186,7 +186,7 @@ def _needs_a_person(
     plan: _Ends, case: Case, document: Document, finding: Finding
 ) -> str:
     """Return why a document cannot simply get the same end, or empty text."""
-    name, path = plan.names(document), document.layers[-1].path
+    name, path = plan.names(document), document.own.path
     if finding.rule != LIVE or _place(document) in plan.ends:
         return f"{path}: {name}: {finding.found}"
     window = case.window(document)

@@ -260,7 +260,7 @@ def _places(
 ) -> Iterator[Use]:
     stated = dict.fromkeys(stated_at(held.document, pointer) for pointer in pointers)
     for pointer in stated:
-        layer = next(layers_stating(held.document, pointer), held.document.layers[-1])
+        layer = next(layers_stating(held.document, pointer), held.document.own)
         place = files.place(layer, pointer)
         line = place.line if place else 1
         yield _use(kind, held.value, layer.path, line, pointer)

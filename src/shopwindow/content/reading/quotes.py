@@ -11,6 +11,7 @@ closed. That is done only for a text that was refused.
 import re
 from typing import Any
 
+from shopwindow.content.reading.syntax import place_of
 from shopwindow.problems import Place
 
 CLOSING_QUOTE = "a closing quote like the opening one"
@@ -68,7 +69,7 @@ def unclosed(
                 return _quote(start, end.line)
             if follows:
                 found = f"quoted text that begins here ends in line {end.line + 1}, and something follows it"
-                return found, _DOUBLED, _place(start)
+                return found, _DOUBLED, place_of(start)
         elif brackets and _opens(text, start.index, end.index):
             return _quote(start, start.line)
 
@@ -81,7 +82,7 @@ def _at_end(text: str, fault: Any, limit: int) -> OpenQuote | None:
     if text[start.index : start.index + 1] not in _STYLES:
         return None
     if str(fault.problem) in _ENDLESS or _holds_lines(text, start, here.index):
-        return "quoted text is not closed", CLOSING_QUOTE, _place(start)
+        return "quoted text is not closed", CLOSING_QUOTE, place_of(start)
     return None
 
 
@@ -89,7 +90,7 @@ def _quote(start: Any, last_line: int) -> OpenQuote:
     found = "quoted text is not closed"
     if last_line > start.line:
         found += f": the next quote is in line {last_line + 1}"
-    return found, CLOSING_QUOTE, _place(start)
+    return found, CLOSING_QUOTE, place_of(start)
 
 
 def _holds_lines(text: str, start: Any, end: int) -> bool:
@@ -114,7 +115,3 @@ def _opens(text: str, start: int, end: int) -> bool:
         _SEPARATOR_BEFORE_QUOTE.search(content) is not None
         and _ENDS_VALUE.match(text, end) is None
     )
-
-
-def _place(mark: Any) -> Place:
-    return Place(mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 2)

@@ -141,11 +141,11 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
         return _unclosed(message, text, here, beginning)
     if message in _MISFITS:
         if _begins_line(text, here):
-            return *_MISFITS[message], _place(here)
-        return *_FOLLOWS, _place(here)
+            return *_MISFITS[message], place_of(here)
+        return *_FOLLOWS, place_of(here)
 
     if message == _NO_KEY:
-        return *_words_without_key(text, beginning.index), _place(beginning)
+        return *_words_without_key(text, beginning.index), place_of(beginning)
 
     if message == _COLON:
         if (start := _line_without_key(text, here)) is not None:
@@ -157,17 +157,17 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
             return _in_halves(pair, here)
         found, allowed = _MESSAGES[message]
         shown = repr(char) if char.strip() else "the end of the line"
-        return found.format(char=shown), allowed.format(char=shown), _place(here)
+        return found.format(char=shown), allowed.format(char=shown), place_of(here)
 
     if message == "found character that cannot start any token" and char == "\t":
-        return *_TAB, _place(here)
+        return *_TAB, place_of(here)
     for character, mark in ((first, beginning), (char, here)):
         if character in _INDICATORS:
             found, allowed = f"a text that begins with {character}", _IN_QUOTES
             if character in "|>":
                 allowed = f"the text of a block on the lines below; {_IN_QUOTES}"
-            return found, allowed, _place(mark)
-    return f"YAML: {message}", "well-formed YAML", _place(here)
+            return found, allowed, place_of(mark)
+    return f"YAML: {message}", "well-formed YAML", place_of(here)
 
 
 def _words_without_key(text: str, start: int) -> tuple[str, str]:
@@ -210,7 +210,7 @@ def _in_halves(pair: re.Match[str], here: Any) -> tuple[str, str, Place]:
     high, low = int(pair[1], 16) - 0xD800, int(pair[2], 16) - 0xDC00
     code = 0x10000 + high * 0x400 + low
     found = "an escape in two halves, which only JSON has"
-    return found, f"the character itself, or \\U{code:08X}", _place(here)
+    return found, f"the character itself, or \\U{code:08X}", place_of(here)
 
 
 def _unclosed(
@@ -221,11 +221,11 @@ def _unclosed(
     char, before = _at(text, here), text[here.index - 1 : here.index]
     if char and char in "[{" and not before.isspace() and before not in "\"'}],:":
         found = f"a text with {char} in it, within brackets or braces"
-        return found, _IN_QUOTES, _place(here)
+        return found, _IN_QUOTES, place_of(here)
     if here.line == beginning.line:
         found = f"{value} goes on without a comma, or is not closed"
-        return found, allowed, _place(here)
-    return f"{value} is not closed", allowed, _place(beginning)
+        return found, allowed, place_of(here)
+    return f"{value} is not closed", allowed, place_of(beginning)
 
 
 def _at(text: str, mark: Any) -> str:
@@ -237,7 +237,8 @@ def _begins_line(text: str, mark: Any) -> bool:
     return not before.strip(" -?")
 
 
-def _place(mark: Any) -> Place:
+def place_of(mark: Any) -> Place:
+    """Return the place of the character at a mark of libyaml's."""
     return Place(mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 2)
 
 

@@ -206,7 +206,7 @@ class _Unsound:
 
 
 def _position(document: Document) -> tuple[str, int]:
-    layer = document.layers[-1]
+    layer = document.own
     return layer.path, layer.index or 0
 
 

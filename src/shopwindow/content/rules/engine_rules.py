@@ -114,7 +114,7 @@ def _file_names(case: Case) -> RuleFindings:
         if not kind.named_by_file or identity is None:
             continue
         for document in case.having(kind.name, (identity,)):
-            layer, name = document.layers[-1], str(document.value[identity])
+            layer, name = document.own, str(document.value[identity])
             file = PurePosixPath(layer.path)
             if layer.index is not None:
                 found = f"{name!r} stands in a file with other documents"

@@ -64,7 +64,7 @@ def once(
                     break
                 if _without_window(document) == _without_window(other):
                     case.twins.add(twins)
-                layer = other.layers[-1]
+                layer = other.own
                 found = f"the {name} {value} is also that of the {kind.name} in {layer.path}"
                 beside = (layer.path, layer.index, there)
                 finding = Finding("unique", pointer, found, allowed, beside=beside)
@@ -88,7 +88,7 @@ def _copied(findings: RuleFindings) -> RuleFindings:
     """
     shared: dict[tuple[str, str], list[tuple[Document, Finding]]] = defaultdict(list)
     for document, finding in findings:
-        path = document.layers[-1].path
+        path = document.own.path
         if finding.beside and finding.beside[0] != path:
             shared[path, finding.beside[0]].append((document, finding))
         else:
