@@ -135,8 +135,8 @@ def test_what_cannot_be_read_is_one_sentence_until_it_can_be_read_again(tmp_path
 def test_a_snapshot_leaves_memory_with_the_next_check(tmp_path: Path) -> None:
     shutil.copytree(SAMPLE, tmp_path / "content")
     workspace = Workspace(INTERFACE, tmp_path / "content", tmp_path / "dist", tmp_path / "cache")
-    assert workspace.content(workspace.snapshot, datetime(2026, 11, 22, tzinfo=UTC)) is not None
-    workspace.fixes(workspace.snapshot)
+    assert workspace.snapshot.content(datetime(2026, 11, 22, tzinfo=UTC)) is not None
+    assert workspace.snapshot.fixes == {}
     first = weakref.ref(workspace.snapshot)
     gc.disable()
     try:

@@ -226,7 +226,7 @@ class Visit:
         """The documents that are live at the chosen instant; None while there are none
         to show.
         """
-        return self.workspace.content(self.snapshot, self.moment)
+        return self.snapshot.content(self.moment)
 
     @cached_property
     def released(self) -> Released | None:

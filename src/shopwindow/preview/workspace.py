@@ -8,11 +8,10 @@ any, so that pages still show something.
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ from shopwindow.release.purging import Purge, urls_to_purge
 from shopwindow.release.releases import Releases
 
 CONTENTS_KEPT = 8
-"""Contents that stay in memory, one for an instant of a Snapshot: as many instants as a
+"""Contents of a Snapshot that stay in memory, one for an instant: as many instants as a
 person moves between.
 """
 
@@ -54,7 +53,8 @@ person moves between.
 class Snapshot:
     """The outcome of one check.
 
-    ``number`` counts the checks of this preview, from 1. ``declared``: the collections
+    ``number`` counts the checks of this preview, from 1. ``folder``: the content folder.
+    ``declared``: the collections
     of the folder. ``checked``: what this check found. ``documents``: those of the last
     check that found no problem, which ended at ``good_at``; both are None while every
     check has found some. ``seconds``: how long the check took. ``failure``: why the
@@ -62,6 +62,7 @@ class Snapshot:
     """
 
     number: int
+    folder: Path
     declared: Declared
     checked: Checked
     documents: Documents | None
@@ -90,6 +91,23 @@ class Snapshot:
             for kind in self.interface.kinds
             if self.documents is not None and kind.is_named and not kind.streamed
         }
+
+    @cached_property
+    def content(self) -> Callable[[datetime], Content | None]:
+        """Returns the documents that are live at an instant; None while no check has
+        been without problems. Those of a few instants stay in memory.
+        """
+        documents, interface = self.documents, self.interface
+        if documents is None:
+            return lambda moment: None
+        return lru_cache(CONTENTS_KEPT)(
+            lambda moment: live(documents, moment, interface.kinds, interface.clocks)
+        )
+
+    @cached_property
+    def fixes(self) -> Mapping[Problem, Fix]:
+        """The fixes of its problems that seem certain."""
+        return fixes_of(self.folder, self.checked)
 
     @cached_property
     def boundaries(self) -> list[datetime]:
@@ -174,9 +192,6 @@ class Workspace:
         self._memory = library.memory_of(interface, folder, cache)
         self._checking = threading.Lock()
         self._checked_at: dict[tuple[int, datetime], Checked] = {}
-        self._drawing = threading.Lock()  # pages are drawn in threads
-        self._contents: OrderedDict[tuple[int, datetime], Content] = OrderedDict()
-        self._fixes: tuple[int, Mapping[Problem, Fix]] = (0, {})
         self._released: Released | None = None
         self._revision: Revision | None = None
         self._exporting = threading.Lock()
@@ -258,6 +273,7 @@ class Workspace:
         seconds = time.perf_counter() - started
         return Snapshot(
             number=number,
+            folder=self.folder,
             declared=declared,
             checked=checked,
             documents=documents,
@@ -267,15 +283,6 @@ class Workspace:
         )
 
     # -- fixes -------------------------------------------------------------------------
-
-    def fixes(self, snapshot: Snapshot) -> Mapping[Problem, Fix]:
-        """Return the fixes of a snapshot's problems that seem certain."""
-        with self._drawing:
-            number, fixes = self._fixes
-            if number != snapshot.number:
-                fixes = fixes_of(self.folder, snapshot.checked)
-                self._fixes = snapshot.number, fixes
-            return fixes
 
     def repair(self, snapshot: Snapshot, only: Callable[[Problem], bool]) -> Repair:
         """Return the change that mends some problems of a snapshot.
@@ -347,7 +354,7 @@ class Workspace:
 
         None where there is no current release to compare with, or nothing to build.
         """
-        content = self.content(snapshot, moment)
+        content = snapshot.content(moment)
         releases = Releases(self.out)
         if snapshot.documents is None or content is None or not releases.current():
             return None
@@ -356,25 +363,6 @@ class Workspace:
             snapshot.interface, snapshot.documents, schemas, self.program
         )
         return urls_to_purge(inputs, content, releases)
-
-    def content(self, snapshot: Snapshot, moment: datetime) -> Content | None:
-        """Return the documents that are live at ``moment``.
-
-        None while no check has been without problems.
-        """
-        if snapshot.documents is None:
-            return None
-        key = (snapshot.number, moment)
-        with self._drawing:
-            if key not in self._contents:
-                interface = snapshot.interface
-                content = live(
-                    snapshot.documents, moment, interface.kinds, interface.clocks
-                )
-                self._contents[key] = content
-            if len(self._contents) > CONTENTS_KEPT:
-                self._contents.popitem(last=False)
-            return self._contents[key]
 
     @cached_property
     def program(self) -> str:

@@ -2,8 +2,7 @@
 
 import shlex
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.content.kinds import titled
+from shopwindow.content.kinds import SITE, titled
 from shopwindow.interface.answering.answer import (
     API_KEY_HEADER,
     cache_control,
@@ -221,21 +220,19 @@ def _curl(
     return f"curl {address} -H {header}{key if has_keys else ''}"
 
 
-def _sources(visit: Visit, named: Iterable[Named]) -> Iterator[SourceKind]:
+def _sources(visit: Visit, named: Collection[Named]) -> Iterator[SourceKind]:
     """Yield the documents of an answer by kind, in the order of the kinds."""
-    by_kind: dict[str, list[str]] = defaultdict(list)
-    for kind, id in sorted(named, key=lambda one: (len(one[1]), one[1])):
-        by_kind[kind].append(id)
     interface, documents = visit.snapshot.interface, visit.snapshot.documents
     assert documents is not None  # nosec B101 # as in `_answer`
-    order = [kind.name for kind in interface.kinds]
-    for kind in sorted(
-        by_kind, key=lambda kind: order.index(kind) if kind in order else -1
-    ):
-        shown = [(kind, id) for id in by_kind[kind][:MAX_SOURCES]]
-        read = places(interface, documents, visit.files, shown)
-        titles = [(one, _title(visit, one)) for one in read]
-        yield SourceKind(kind, len(by_kind[kind]), titles)
+    for name in (SITE.name, *interface.kind):
+        ids = sorted(
+            (id for kind, id in named if kind == name), key=lambda id: (len(id), id)
+        )
+        if ids:
+            shown = [(name, id) for id in ids[:MAX_SOURCES]]
+            read = places(interface, documents, visit.files, shown)
+            titles = [(one, _title(visit, one)) for one in read]
+            yield SourceKind(name, len(ids), titles)
 
 
 def _title(visit: Visit, read: DocumentRead) -> str:

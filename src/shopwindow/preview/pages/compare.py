@@ -173,7 +173,7 @@ def _instant(visit: Visit, text: str) -> Other:
     """Return the same files at another instant."""
     try:
         moment = schedule.instant(text.replace("T", " "), visit.zone)
-        content = visit.workspace.content(visit.snapshot, moment)
+        content = visit.snapshot.content(moment)
     except (ValueError, OverflowError):
         return Other(failure=f"{text} is no date and time in {visit.zone.key}.")
     return Other(content, "the same files at another instant", moment=moment)
