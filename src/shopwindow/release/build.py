@@ -84,9 +84,7 @@ def build(order: BuildOrder, releases: Releases, *, after: str | None = None) ->
     interface, checked = inputs.interface, inputs.documents
     live = documents.live(checked, order.moment, interface.kinds, interface.clocks)
     fresh = order.fresh and after is None
-    previous = previous_release(
-        releases, interface, inputs.built_by, after=after, fresh=fresh
-    )
+    previous = previous_release(releases, inputs, after=after, fresh=fresh)
     previous_note = releases.note(previous.id) if previous.id else {}
     hidden = list(waiting(checked, interface.kinds, order.moment))
 
@@ -98,9 +96,8 @@ def build(order: BuildOrder, releases: Releases, *, after: str | None = None) ->
             inputs, live, previous.indexes, stage, jobs=order.jobs, steps=order.steps
         )
         content = live.with_indexes(built_indexes.opened)
-        if order.accept is not None:
-            asking = Asking(interface, checked, content, built_indexes.open)
-            order.accept(asking, built_indexes.digests)
+        asking = Asking(interface, checked, content, built_indexes.open)
+        order.accept(asking, built_indexes.digests)
         unserved = stage_content(order, content, built_indexes, previous, stage)
         plan = planned(
             inputs,

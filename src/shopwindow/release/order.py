@@ -7,7 +7,7 @@ from typing import Any
 
 from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.reading.processes import processors
-from shopwindow.content.reading.steps import Steps, no_steps
+from shopwindow.content.reading.steps import Steps
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.declaring.index import HandedOut
 from shopwindow.interface.declaring.interface import Interface
@@ -84,23 +84,23 @@ class BuildInputs:
 class BuildOrder:
     """What to build, and how.
 
-    ``moment``: the instant at which documents must be live. ``edge`` returns the digest
-    of the edge's configuration. ``note``: what else build.json shall say. ``jobs``: how
-    many processes share the work; None: one a processor. ``fresh``: take nothing over
-    from the previous release. ``steps`` follows the build: "indexing" counts products,
-    "rendering" answers and reused files.
-    ``accept`` looks at what answers would be rendered from, and at the digests of its
-    indexes, before any is, and raises what ends the build.
+    ``moment``: the instant at which documents must be live. ``jobs``: how many processes
+    share the work; None: one a processor. ``steps`` follows the build: "indexing" counts
+    products, "rendering" answers and reused files. ``accept`` looks at what answers would
+    be rendered from, and at the digests of its indexes, before any is, and raises what
+    ends the build. ``edge`` returns the digest of the edge's configuration. ``note``:
+    what else build.json shall say. ``fresh``: take nothing over from the previous
+    release.
     """
 
     inputs: BuildInputs
     moment: datetime
+    jobs: int | None
+    steps: Steps
+    accept: Callable[[Asking, Mapping[str, str]], None]
     edge: Callable[[Content], str] = lambda live: ""
     note: Mapping[str, Any] = field(default_factory=dict)
-    jobs: int | None = None
     fresh: bool = False
-    steps: Steps = no_steps
-    accept: Callable[[Asking, Mapping[str, str]], None] | None = None
 
     @property
     def processes(self) -> int:

@@ -22,6 +22,7 @@ from shopwindow.problems import Failure
 from shopwindow.release import manifest, reads
 from shopwindow.release.chain import Chain
 from shopwindow.release.indexes import PreviousIndex
+from shopwindow.release.order import BuildInputs
 from shopwindow.release.prerender import PreviousFiles
 from shopwindow.release.reads import ReadRecord
 from shopwindow.release.releases import Releases, index_note
@@ -98,18 +99,18 @@ class Previous:
 
 def previous_release(
     releases: Releases,
-    interface: Interface,
-    built_by: tuple[str, str],
+    inputs: BuildInputs,
     *,
     after: str | None = None,
     fresh: bool = False,
 ) -> Previous:
     """Return the release ``after``, or else the current one, or else the newest.
 
-    ``built_by``: the digests of the program and of the schemas that build now. Nothing
-    may be taken over by a ``fresh`` build, or from a release of which only the manifest
-    is here; then the result serves only to compare documents and to count files.
+    ``inputs``: what is built from now. Nothing may be taken over by a ``fresh`` build, or
+    from a release of which only the manifest is here; then the result serves only to
+    compare documents and to count files.
     """
+    interface = inputs.interface
     release_id = after or releases.current() or next(iter(releases.ids()), None)
     if release_id is None:
         return Previous()
@@ -138,7 +139,7 @@ def previous_release(
         private=listed.private,
         read_content=read_content,
         files=folder / "files",
-        same_program=(note.get("program"), note.get("schemas")) == built_by,
+        same_program=(note.get("program"), note.get("schemas")) == inputs.built_by,
         indexes=indexes,
         record=record_path(releases, release_id),
         edge=listed.edge,

@@ -73,7 +73,7 @@ def urls_to_purge(
     the release answer instead, since a new one takes a while to build. More answers
     than ``most`` are not rendered.
     """
-    previous = previous_release(releases, inputs.interface, inputs.built_by)
+    previous = previous_release(releases, inputs)
     released = previous.read_content() if previous.same_program else None
     if released is None:
         return Purge(
