@@ -14,6 +14,7 @@ from prometheus_client import REGISTRY
 from catalog.test_catalog_content import FILES, SMALL
 from harness.content import DIGEST, edit, write_files
 from harness.program import Releases, Watch, built, called, point
+from harness.run import apart
 from harness.servers import Server, own_server
 from harness.waits import awaited
 from shopwindow.content.documents.documents import Content
@@ -108,6 +109,7 @@ def followed(releases: Releases, ids: list[str], name: str) -> Followed:
     return Followed(releases, path, intact, reports, Watch(releases.out, INTERFACE, report=reports.append))
 
 
+@apart
 def test_a_release_that_is_not_intact_is_not_served_until_it_is(
     built_twice: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
@@ -131,6 +133,7 @@ def test_a_release_that_is_not_intact_is_not_served_until_it_is(
     awaited(lambda: all(served(follow.watch) == second for _, follow in follows.values()))
 
 
+@apart
 def test_a_service_that_starts_with_a_release_that_is_not_intact_serves_the_last_good_one(
     two: tuple[Releases, list[str]],
 ) -> None:
@@ -160,6 +163,7 @@ def count_failures() -> float:
     return REGISTRY.get_sample_value("shopwindow_release_load_failures_total") or 0.0
 
 
+@apart
 def test_a_catalog_that_turns_out_to_be_damaged_is_a_503_until_it_is_mended(
     two: tuple[Releases, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,6 +199,7 @@ def test_a_catalog_that_turns_out_to_be_damaged_is_a_503_until_it_is_mended(
     assert (served(watch), 503 in statuses()) == (ids[1], False)
 
 
+@apart
 def test_damage_that_passes_is_counted_as_well(two: tuple[Releases, list[str]]) -> None:
     """Such as a disk that fails once: the release is loaded again, and served."""
     failures = count_failures()
@@ -204,6 +209,7 @@ def test_damage_that_passes_is_counted_as_well(two: tuple[Releases, list[str]]) 
     assert count_failures() - failures == 1
 
 
+@apart
 def test_each_release_that_cannot_be_loaded_counts_also_where_the_words_are_the_same(
     two: tuple[Releases, list[str]],
 ) -> None:

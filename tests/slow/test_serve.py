@@ -22,7 +22,7 @@ from harness.catalogs import CATALOG
 from harness.content import app, as_content, as_value, edit, small, write_files
 from harness.content import write as write_documents
 from harness.program import Answer, Releases, Watch, built, called, current, point, served, shopwindow
-from harness.run import made_by
+from harness.run import apart, made_by
 from harness.servers import (
     ADDRESS,
     AS_INSTALLED,
@@ -78,6 +78,7 @@ def test_a_key_is_withdrawn_by_a_release(tmp_path: Path) -> None:
         awaited(lambda: statuses() == [200, 200, 401])
 
 
+@apart
 def test_a_release_that_cannot_be_loaded_leaves_the_old_one(tmp_path: Path) -> None:
     content, out = write_documents(tmp_path / "content", small()), tmp_path / "dist"
     first = built(content, out)
@@ -139,6 +140,7 @@ def test_a_release_that_is_not_yet_whole_is_served_once_it_is_and_readiness_tell
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not list what a process has open")
+@apart
 def test_a_release_that_was_left_is_let_go(tmp_path: Path) -> None:
     content, out = write_files(tmp_path / "content", SMALL), tmp_path / "dist"
     ids = [built(content, out)]
@@ -530,6 +532,7 @@ def test_a_key_that_is_sent_twice_is_none(server: Server) -> None:
     assert (came.status, came.body) == (401, error("no_key", "", sent={}).body)
 
 
+@apart
 def test_a_missing_release_folder_is_no_reason_to_stop(tmp_path: Path) -> None:
     assert not os.path.exists(tmp_path / "dist")
     assert Watch(tmp_path / "dist", INTERFACE)() is None

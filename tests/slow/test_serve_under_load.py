@@ -23,6 +23,7 @@ from facts.conformance import PHONE, differing, documents, json_bytes, table
 from harness.content import app, small, store
 from harness.content import write as write_documents
 from harness.program import Watch, built, point, shopwindow
+from harness.run import apart
 from harness.servers import ADDRESS, ask, count_connections, own_server, uwsgi, waitress
 from harness.waits import PATIENCE, awaited
 from shopwindow.release.manifest import encode, release_id
@@ -146,6 +147,7 @@ NO_FAILURES = [
 @pytest.mark.parametrize(
     ("spoil", "told"), [(_dangling, "000000000000"), (_unreadable_catalog, "catalog.sqlite"), *NO_FAILURES]
 )
+@apart
 def test_whatever_cannot_be_loaded_the_next_release_is_followed(
     tmp_path: Path, spoil: Callable[[Path, Path], None], told: str
 ) -> None:
