@@ -93,9 +93,8 @@ def test_a_file_that_may_not_grow_is_a_clear_error_and_changes_nothing(content: 
     command = [sys.executable, "-m", "shopwindow", "build", "--content", str(SAMPLE), "--out", str(out), "--at", AT]
     ran = subprocess.run(command, capture_output=True, text=True, preexec_fn=limited)
     assert (ran.returncode, state(out)) == (4, before)
-    # SQLite, whose file may be the first that would be too large, names its own error
-    words = "(a file would be larger than this process may write|catalog.sqlite: disk I/O error); nothing was published"
-    assert re.search(words, ran.stderr), ran.stderr
+    words = "a file would be larger than this process may write; nothing was published"
+    assert words in ran.stderr, ran.stderr
 
 
 def test_a_read_only_file_system_is_a_clear_error(content: Path, disk: Path) -> None:

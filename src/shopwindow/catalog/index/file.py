@@ -86,10 +86,11 @@ def room_for(path: Path) -> Iterator[None]:
 def _errno(error: sqlite3.Error) -> int:
     """Return the system's number for what kept SQLite from writing.
 
-    SQLite says only that the file did not grow. If the process has a limit for the size
-    of files, that limit is taken for the reason, and a full disk otherwise.
+    SQLite says only that the file did not grow, or that a write came to nothing. If the
+    process has a limit for the size of files, that limit is taken for the reason.
     """
-    if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
-        return errno.EIO
-    limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
-    return errno.EFBIG if limited else errno.ENOSPC
+    code = error.sqlite_errorcode
+    is_limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
+    if is_limited and code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE):
+        return errno.EFBIG
+    return errno.ENOSPC if code == sqlite3.SQLITE_FULL else errno.EIO
