@@ -56,8 +56,8 @@ def check_example(folder: Path, page: RulePage, interface: Interface) -> None:
     assert rules_broken(folder, interface) == [page.name]
 
 
-@pytest.mark.parametrize("interface", [INTERFACE, LIBRARY], ids=["shop", "library"])
 @pytest.mark.parametrize("page", IN_NOTICES, ids=names)
+@pytest.mark.parametrize("interface", [INTERFACE, LIBRARY], ids=["shop", "library"])
 def test_a_mistake_in_a_notice_breaks_its_rule_alone_in_any_interface(
     tmp_path: Path, page: RulePage, interface: Interface
 ) -> None:
