@@ -1,8 +1,10 @@
 """The schemas of a program are compiled once a process, and again when one of their files changes."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 
 from harness.content import program_schemas
 from shopwindow.interface.declaring.collections import schemas_with
@@ -32,3 +34,17 @@ def test_a_changed_file_of_an_interface_and_a_file_of_a_content_folder_count_at_
     (own / "flyer.json").write_text(json.dumps({"description": "Of that shop."}))
     changed = after.under(own)
     assert (changed["flyer.json"]["description"], changed.digest == upper.digest) == ("Of that shop.", False)
+
+
+def test_threads_that_ask_at_once_get_whole_schemas(tmp_path: Path) -> None:
+    """A preview checks in several threads."""
+    together = Barrier(4)
+
+    def description(number: int) -> str:
+        together.wait()
+        return str(program_schemas(INTERFACE).under(tmp_path)["flyer.json"]["description"])
+
+    with ThreadPoolExecutor(4) as threads:
+        for number in range(10):
+            (tmp_path / "flyer.json").write_text(json.dumps({"description": f"Of shop {number}."}))
+            assert [*threads.map(description, range(4))] == [f"Of shop {number}."] * 4

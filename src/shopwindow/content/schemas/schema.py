@@ -132,13 +132,11 @@ class Schemas:
         problems = [file for file in read if isinstance(file, Problem)]
         texts = {name: own[name].text for name in own}
         state = repr((texts, problems)).encode()
-        if state in self._derived:
-            return self._derived[state]
+        if derived := self._derived.get(state):
+            return derived
         more = copy(self)  # with whatever is compiled
         more.digest = sha256(self.digest.encode() + state).hexdigest()
         more._derived = {}
-        self._derived = {state: more}
-
         shipped = frozenset(own_schemas.patterns_in(list(self._files.values())))
         for file in own.values():
             problems += own_schemas.faults(file, shipped)
@@ -156,6 +154,8 @@ class Schemas:
         if files and not problems:
             more._written = written
             more._own = schemas_of(files), schemas_of(_open(self._files))
+        # At last, since another thread takes what it finds here.
+        self._derived = {state: more}
         return more
 
     def with_files(self, files: Mapping[str, Any], state: bytes) -> "Schemas":
@@ -165,8 +165,8 @@ class Schemas:
         everything that they were derived from, for the digest. The same state again
         gives the same schemas, compiled as they are.
         """
-        if state in self._derived:
-            return self._derived[state]
+        if derived := self._derived.get(state):
+            return derived
         more = schemas_of({**self._files, **files})
         more._written = self._written | {name: more._files[name] for name in files}
         more._own = self._own

@@ -64,15 +64,15 @@ def program_schemas(interface: Interface) -> Schemas:
         for folder in (engine, *of_interface)
         for name in below(folder, ".json")
     ]
-    families = None if interface.families is None else tuple(interface.families)
-    states = tuple(
-        (path, path.stat().st_mtime_ns, path.stat().st_size) for path in files
+    key = (
+        interface.families,
+        *((path, path.stat().st_mtime_ns, path.stat().st_size) for path in files),
     )
-    key = (families, states)
-    if key not in _programs:
-        _programs.clear()
-        _programs[key] = Schemas(engine, of_interface, interface.families)
-    return _programs[key]
+    if schemas := _programs.get(key):
+        return schemas
+    _programs.clear()
+    schemas = _programs[key] = Schemas(engine, of_interface, interface.families)
+    return schemas
 
 
 _programs: dict[Hashable, Schemas] = {}
