@@ -1,6 +1,7 @@
 """Facts about "did you mean": what is suggested to a person, and what a program may take for a slip."""
 
 import random
+from difflib import get_close_matches
 
 import pytest
 
@@ -21,6 +22,9 @@ LETTERS = "abc"
         ("attributes", "attribute", True, 1),
         ("adresss", "address", True, 2),
         ("id", "sku", False, None),
+        ("ab", "ac", False, 1),
+        ("abcde", "abcxy", True, 2),
+        ("abcdef", "abcxyz", False, None),
         ("headline", "name", False, None),
     ],
 )
@@ -39,11 +43,18 @@ def test_case_does_not_count_for_a_suggestion() -> None:
     assert not is_slip("STOREID", "storeId", 2)
 
 
-def test_of_very_many_names_one_is_suggested_that_begins_like_the_word() -> None:
-    names = [f"{number:05}-store" for number in range(2 * MOST_COMPARED)]
-    assert nearest("01421store", names) == "01421-store"
-    assert nearest("91421-store", names) == ""
-    assert nearest("91421-store", names[-MOST_COMPARED:]) == "01421-store"
+def test_of_very_many_names_the_suggestion_is_that_of_a_comparison_with_each() -> None:
+    source = random.Random(7)
+    for _ in range(20):
+        word, *names = ("".join(source.choices("abcdE", k=source.randrange(3, 9))) for _ in range(4 * MOST_COMPARED))
+        folded = {name.casefold(): name for name in sorted(names)}
+        (expected,) = get_close_matches(word.casefold(), folded, n=1)
+        assert nearest(word, names) == nearest(word, reversed(names)) == folded[expected]
+
+
+def test_of_ten_thousand_ids_the_mistyped_one_is_suggested() -> None:
+    ids = [str(number) for number in range(100_000, 110_000)]
+    assert [nearest(word, ids) for word in ("1095556", "09556", "storeId")] == ["109556", "109556", ""]
 
 
 def edits_between(word: str, name: str) -> int:

@@ -270,6 +270,13 @@ def test_what_only_the_fast_validator_looks_at_is_said(minimal: Path) -> None:
     assert "5 is too small" in found
 
 
+def test_a_day_that_does_not_exist_is_named_as_that_whatever_else_the_schema_wants(minimal: Path) -> None:
+    schema = {"properties": {"shortDesc": {"format": "date", "pattern": "^2026"}}}
+    edit(minimal, ("events/one.yaml", "The doors open.", "'2026-02-30'"))
+    (problem,) = schema_problems(minimal, json.dumps(schema))
+    assert problem.found == "'2026-02-30' does not exist in the calendar"
+
+
 def test_many_allowed_values_are_shortened(minimal: Path) -> None:
     choices = [f"choice {number}" for number in range(200_000)]
     schema: dict[str, Any] = {

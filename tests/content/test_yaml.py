@@ -58,7 +58,7 @@ def test_only_what_json_has_is_no_text(text: str, value: Any) -> None:
     assert json.dumps(yaml.load(text)) == json.dumps(value)  # 1 is not true, nor 1.0
 
 
-COLON = "one `key: value` a line, indented like its neighbours; text that holds a colon and a space in quotes"
+COLON = "one `key: value` a line, indented like its neighbors; text that holds a colon and a space in quotes"
 ENTRY = "the first `- ` on a line of its own below its key; text that begins with a hyphen and a space in quotes"
 KEYS = "the same indentation for all keys of a block"
 AFTER = "nothing after a closing quote or bracket; a quote within single quotes twice: 'it''s'"

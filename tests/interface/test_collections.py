@@ -394,9 +394,13 @@ def test_declarations_that_cannot_be_read_are_a_problem_at_the_file(content: Pat
 def test_declarations_that_are_no_regular_file_are_a_problem_and_nobody_waits_for_them(content: Path) -> None:
     (content / "collections.yaml").unlink()
     os.mkfifo(content / "collections.yaml")
-    assert problems(content) == [
-        "collections.yaml:1:1: tree.unreadable: : cannot be read: it is no regular file",
-    ]
+    no_file = ["collections.yaml:1:1: tree.unreadable: : cannot be read: it is no regular file"]
+    assert problems(content) == no_file
+    held = os.open(content / "collections.yaml", os.O_RDWR)
+    assert problems(content) == no_file
+    os.write(held, b"banners: {}\n")
+    assert problems(content) == no_file
+    os.close(held)
 
 
 def test_two_declarations_may_not_take_the_same(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def show(
     """
     formats = {format.name: format for format in RESPONSE_FORMATS}
     if form not in formats:
-        raise Misuse("format", f"{form!r}: the formats are {', '.join(formats)}")
+        raise Misuse("form", f"{form!r}: the formats are {', '.join(formats)}")
     interface, documents = content.interface, content.documents
     published = live_at(interface, documents, at)
     names = interface.application_names(published)

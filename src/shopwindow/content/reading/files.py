@@ -61,9 +61,9 @@ def _bytes(path: str, size: int) -> bytes:
     # A pipe has nothing to read without O_NONBLOCK, and is waited for.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        data = os.read(descriptor, size + 1)
-        if not data and not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")
+        data = os.read(descriptor, size + 1)
         while (
             len(data) > size
             and len(data) <= MAX_FILE

@@ -25,7 +25,7 @@ _NO_KEY = "could not find expected ':'"
 _MESSAGES = {
     _COLON: (
         "a colon and a space stand within a text",
-        "one `key: value` a line, indented like its neighbours; text that holds a colon and a space in quotes",
+        "one `key: value` a line, indented like its neighbors; text that holds a colon and a space in quotes",
     ),
     "mapping keys are not allowed in this context": (
         "a text that begins with ?",

@@ -300,7 +300,7 @@ def _wrong_form(refused: _Refused) -> Iterator[Finding]:
 
     misfit, day = "does not have the right form", meant.day(text)
     is_no_day = _DAY_FORM.match(text) and meant.day(text[:10]) is None
-    if is_no_day and admits(f"2000-01-01{text[10:]}"):
+    if is_no_day and (wanted == "date" or admits(f"2000-01-01{text[10:]}")):
         misfit = "does not exist in the calendar"
     found = NOTHING if text == "" else f"{refused.seen} {misfit}"
     form = _FORMAT_WORDS.get(wanted, f"text of the form {cut(wanted, 200)}")
