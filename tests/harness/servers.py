@@ -202,12 +202,15 @@ def mute(said: bytes | None = None) -> Iterator[str]:
     """A service that says ``said`` and hangs up, or takes a connection and says nothing. Its address."""
     with closing(socket.create_server((ADDRESS, 0))) as server:
         held: list[socket.socket] = []
-        threading.Thread(target=_take, args=(server, said, held), daemon=True).start()
+        taking = threading.Thread(target=_take, args=(server, said, held), daemon=True)
+        taking.start()
         try:
             yield f"{ADDRESS}:{server.getsockname()[1]}"
         finally:
+            server.shutdown(socket.SHUT_RDWR)  # wakes the thread, which close() alone does not
             for connection in held:
                 connection.close()
+            taking.join()
 
 
 def _take(server: socket.socket, said: bytes | None, held: list[socket.socket]) -> None:

@@ -282,8 +282,13 @@ def between(port: int) -> Iterator[Between]:
     """A listener that hands all bytes on to ``port``, and counts."""
     with closing(socket.create_server((ADDRESS, 0))) as listener:
         counted = Between(listener.getsockname()[1])
-        threading.Thread(target=_accept, args=(listener, port, counted), daemon=True).start()
-        yield counted
+        accepting = threading.Thread(target=_accept, args=(listener, port, counted), daemon=True)
+        accepting.start()
+        try:
+            yield counted
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)  # wakes the thread, which close() alone does not
+            accepting.join()
 
 
 def _accept(listener: socket.socket, port: int, counted: Between) -> None:
