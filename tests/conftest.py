@@ -48,17 +48,17 @@ QUICK = {
 BOUND = 120
 """Seconds after which a test is taken for one that hangs: thirty times what the longest takes of a processor."""
 
-NIGHTLY = "nightly"
-"""A folder, and the profile of forty times as many examples: tests of both have its bound."""
-
-BOUNDS = {"servers": BOUND, "slow": 900, NIGHTLY: 7200}
+BOUNDS = {"servers": BOUND, "slow": 900, "nightly": 7200}
 """The folders that run only where they are named, and the bounds of their tests."""
+
+LEAST_BOUND = int(os.environ.get("SHOPWINDOW_BOUND", "0"))
+"""A night tries forty times as many examples, and a hundred times as many kills: it gives each test this long."""
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Every process that tests start would otherwise compile the program again, for 0.2 s of processor time."""
 
 settings.register_profile("usual", deadline=None, max_examples=USUAL // 4, derandomize=True)  # no run fails by chance
-settings.register_profile(NIGHTLY, deadline=None, max_examples=10 * USUAL, print_blob=True)  # each run tries others
+settings.register_profile("nightly", deadline=None, max_examples=10 * USUAL, print_blob=True)  # each run tries others
 settings.load_profile("usual")  # another one by `--hypothesis-profile`
 
 
@@ -130,11 +130,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     """Mark the tests of the modules in ``QUICK``, bound each, and put them in another order where that is asked for."""
-    usual = BOUNDS[NIGHTLY] if config.getoption("--hypothesis-profile") == NIGHTLY else BOUND
     for item in items:
         if item.path.stem in QUICK:
             item.add_marker(pytest.mark.quick)
-        item.add_marker(pytest.mark.timeout(BOUNDS.get(item.path.parent.name, usual)))
+        bound = BOUNDS.get(item.path.parent.name, BOUND)
+        item.add_marker(pytest.mark.timeout(max(bound, LEAST_BOUND)))
     if (seed := config.getoption("shuffled")) is not None:
         drawn = random.Random(seed)
         order = {item.path: drawn.random() for item in items}  # a module's tests together, for they share fixtures

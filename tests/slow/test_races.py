@@ -180,7 +180,7 @@ class Asked:
 
 
 def expected(lines: Lines, last: int, asked: Asked) -> tuple[int, Lines, int]:
-    """What a bag answers that holds these lines, by the words of the issue: status, its lines, its last number."""
+    """What a bag answers that holds these lines, by the words of the interface: status, its lines, its last number."""
     held = {sequence: (upc, quantity) for sequence, upc, quantity in lines}
     if asked.method == "GET":
         return 200, lines, last
