@@ -52,7 +52,7 @@ BOUNDS = {"servers": BOUND, "slow": 900, "nightly": 7200}
 """The folders that run only where they are named, and the bounds of their tests."""
 
 LEAST_BOUND = int(os.environ.get("SHOPWINDOW_BOUND", "0"))
-"""A night tries forty times as many examples, and a hundred times as many kills: it gives each test this long."""
+"""A night tries forty times as many examples, and ten times as many kills and races: it gives each test this long."""
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Every process that tests start would otherwise compile the program again, for 0.2 s of processor time."""

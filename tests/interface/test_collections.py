@@ -401,6 +401,9 @@ def test_declarations_that_are_no_regular_file_are_a_problem_and_nobody_waits_fo
     os.write(held, b"banners: {}\n")
     assert problems(content) == no_file
     os.close(held)
+    (content / "collections.yaml").unlink()
+    (content / "collections.yaml").symlink_to("/dev/zero")
+    assert problems(content)[1:] == no_file
 
 
 def test_two_declarations_may_not_take_the_same(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def places(
     for name, id in by_kind:
         document = by_name.get((name, id))
         if document is not None:
-            path, line = document.layers[-1].path, files.line(document)
+            path, line = document.own.path, files.line(document)
         elif name in interface.kind:
             path, line = files.streamed(interface.kind[name], id)
         else:

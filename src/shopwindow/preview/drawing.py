@@ -134,7 +134,7 @@ def sourced(
     stating = list(layers_stating(document, pointer))
     layer = stating[0] if stating else None
     is_own, base = False, ""
-    if layer is not None and layer is document.layers[-1] and len(document.layers) > 1:
+    if layer is not None and layer is document.own and len(document.layers) > 1:
         of_base = at(stating[1].value, pointer) if len(stating) > 1 else None
         is_own = at(layer.value, pointer) != of_base
         base = _listed(of_base) if is_own and of_base is not None else ""

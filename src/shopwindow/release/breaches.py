@@ -111,7 +111,7 @@ def _found(problem: Problem, group: Iterable[Breach], locator: Locator) -> str:
     """Return whom a problem breaks and how, with the other places in their contracts."""
     names, places = [], []
     for breach in group:
-        layer = breach.contract.layers[-1]
+        layer = breach.contract.own
         names.append(title_of(breach.contract.value))
         if layer.path != problem.path:
             spot = locator.files.spot(layer, breach.place)

@@ -81,7 +81,7 @@ def _frame(visit: Visit, app: Document) -> Frame:
         title, icon = value(*named, "appDisplayName"), value(*named, "appIcon")
         sections.append(Section(section, title, icon, features))
     groups = tuple((heading, _group(config, part, value)) for heading, part in GROUPS)
-    path = app.layers[-1].path
+    path = app.own.path
     return Frame(name, path, value("appLayout"), tuple(sections), groups)
 
 

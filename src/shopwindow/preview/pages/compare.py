@@ -220,7 +220,7 @@ def _document(visit: Visit, kind: str, id: str, leaves: Sequence[Leaf]) -> Chang
         causes = [value.cause for value in values]
     stated = [*dict.fromkeys(cause for cause in causes if cause)]
     if document and not stated:
-        stated = [StatedAt(document.layers[-1].path, visit.files.line(document))]
+        stated = [StatedAt(document.own.path, visit.files.line(document))]
     title = _title(visit, kind, id, old if new is None else new, document)
     has_card = kind != "site" and document is not None
     return Changed(

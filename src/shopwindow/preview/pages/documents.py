@@ -96,7 +96,7 @@ def _entries(visit: Visit, kind: Kind) -> Iterator[ListedDocument]:
             id=str(kind.named(document.value)) if kind.is_named else "",
             title=titled(kind, document.value),
             stay=visit.stay(document.value),
-            path=document.layers[-1].path,
+            path=document.own.path,
         )
 
 
@@ -127,7 +127,7 @@ def card(visit: Visit) -> Page | None:
         "rows": drawing.rows(
             document, kind, visit.files, released, visit.snapshot.declared.schemas
         ),
-        "path": document.layers[-1].path,
+        "path": document.own.path,
         "line": visit.files.line(document),
         "bases": [layer.path for layer in document.layers[:-1]],
         "users": list(_users(visit, kind, document)),
