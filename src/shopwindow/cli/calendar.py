@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 @format_option(
     ["text", "json", "ics"], "Lines, JSON, or iCalendar for a calendar program."
 )
-def calendar(content: str, start: str | None, end: str | None, form: str) -> None:
+def calendar(content: Path, start: str | None, end: str | None, form: str) -> None:
     """List what goes live, ends, starts and expires, and where nothing is live."""
     from shopwindow.cli.steps import opened
 

@@ -29,7 +29,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.argument("sql", metavar="SQL", type=_FILE)
 @click.argument("feeds", metavar="FILE...", type=_FILE, nargs=-1, required=True)
 @CONTENT_DIR
-def import_(sql: Path, feeds: tuple[Path, ...], content: str) -> None:
+def import_(sql: Path, feeds: tuple[Path, ...], content: Path) -> None:
     """Print the documents that an SQL file makes of foreign feeds, as JSON lines.
 
     SQL is a file whose name says what it makes, such as products.sql. Its last query is
@@ -49,7 +49,7 @@ def import_(sql: Path, feeds: tuple[Path, ...], content: str) -> None:
             f"{error.name} is not installed, and imports need it: in a checkout {install}"
         ) from None
     kind = importing.kind_of(sql, interface().kinds)
-    schemas = library.schemas(interface(), Path(content))
+    schemas = library.schemas(interface(), content)
     written = bad = 0
     # Documents are printed once all rows are known to be documents.
     progress = progress_bar("importing") or (lambda done, total: None)

@@ -30,7 +30,7 @@ UNBUILT = click.option(
 
 
 @contextmanager
-def catalog_content(out: str, content: str, unbuilt: bool) -> Iterator[Content]:
+def catalog_content(out: Path, content: Path, unbuilt: bool) -> Iterator[Content]:
     """Yield content that answers from a catalog: the current release's, or the content
     folder's as it is. Raises Failure for a file that is damaged.
     """
@@ -39,13 +39,13 @@ def catalog_content(out: str, content: str, unbuilt: bool) -> Iterator[Content]:
 
     if not unbuilt:
         try:
-            yield library.released_content(interface(), Path(out))
+            yield library.released_content(interface(), out)
         except sqlite3.Error as error:
             if not is_damaged(error):
                 raise
             raise Failure(
                 f"{out}: the catalog of the current release is damaged: {error}; "
-                f"{library.remedy(Path(out))}"
+                f"{library.remedy(out)}"
             ) from None
         return
     with library.indexed_content(opened(content), steps=progress_bar) as answering:
@@ -91,8 +91,8 @@ def explain(
     product: int | None,
     filters: list[tuple[str, str]],
     limit: int,
-    out: str,
-    content: str,
+    out: Path,
+    content: Path,
     unbuilt: bool,
 ) -> None:
     """Print why a search for PHRASE finds what it finds, as JSON; without it, what the

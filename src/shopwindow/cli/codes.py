@@ -18,6 +18,7 @@ from shopwindow.cli.options import DATABASE_URL, OUT, format_option, interface
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from shopwindow.service.database.database import Database
 
@@ -70,7 +71,7 @@ def add(
     promotion: int | None,
     count: int | None,
     database: str,
-    out: str,
+    out: Path,
 ) -> None:
     """Issue codes that nobody can guess, and print them, one a line; or import those of
     FILE, all of them or none.
@@ -91,7 +92,7 @@ def add(
         )
 
 
-def _issue(promotion: int, count: int, database: str, out: str) -> None:
+def _issue(promotion: int, count: int, database: str, out: Path) -> None:
     import secrets
 
     from shopwindow.retail.codes.issuing import keep
@@ -117,7 +118,7 @@ def _issue(promotion: int, count: int, database: str, out: str) -> None:
     )
 
 
-def _import(file: BinaryIO, promotion: int | None, database: str, out: str) -> None:
+def _import(file: BinaryIO, promotion: int | None, database: str, out: Path) -> None:
     from collections import defaultdict
 
     from shopwindow.retail.codes.issuing import CodesExist, keep, read_lines
@@ -236,17 +237,15 @@ def _warn_of_guessable(lines: Iterable[tuple[int, str]]) -> None:
             )
 
 
-def _promotions(ids: Sequence[int], out: str, chosen: int | None) -> dict[int, str]:
+def _promotions(ids: Sequence[int], out: Path, chosen: int | None) -> dict[int, str]:
     """Return what is wrong with those promotions that the current release has not.
 
     It warns of those that are there and have no single-use codes. Raises Failure where
     the promotion that the option says is not there.
     """
-    from pathlib import Path
-
     from shopwindow.problems import Failure
 
-    content = library.released_content(interface(), Path(out))
+    content = library.released_content(interface(), out)
     promotions = content.documents("promotion")
     single_use = [str(each["promoId"]) for each in promotions if each.get("singleUse")]
     there_are = "none has single-use codes"

@@ -59,7 +59,7 @@ from shopwindow.problems import Misuse
     help="Check again whenever a file is saved.",
 )
 def check(
-    content: str,
+    content: Path,
     jobs: int | None,
     against: str | None,
     at: str | None,
@@ -86,7 +86,6 @@ def check(
     from shopwindow.cli import fixes as mending
     from shopwindow.cli import steps
 
-    folder = Path(content)
     if against in ("current", "previous") and not Path(against).exists():
         from shopwindow.library.operating import folder_of_release
 
@@ -95,7 +94,7 @@ def check(
     checked_now = partial(
         library.check,
         interface(),
-        folder,
+        content,
         against=against,
         at=at,
         ahead=ahead,
@@ -111,20 +110,20 @@ def check(
         # Here, because the library that watches folders takes a tenth of a second.
         from shopwindow.cli.watching import watch
 
-        watch(interface(), folder, checked_now, strict)
+        watch(interface(), content, checked_now, strict)
         return
 
     gc.disable()  # for the reason that `build` names
     checked = checked_now(steps=steps.progress_bar)
     if diff or fixes:
-        repair = library.fixes(interface(), folder, checked, jobs=jobs, memory=memory)
+        repair = library.fixes(interface(), content, checked, jobs=jobs, memory=memory)
         if diff:
-            mending.print_diff(folder, repair)
+            mending.print_diff(content, repair)
             sys.exit(PROBLEMS if checked.problems else 0)
-        mending.write_fixes(folder, repair, form)
+        mending.write_fixes(content, repair, form)
         if repair.fixes:
             checked = checked_now(steps=steps.progress_bar)
-    steps.print_problems(checked, folder, form)
+    steps.print_problems(checked, content, form)
     if not steps.print_outcome(checked, content, form, strict):
         sys.exit(PROBLEMS)
 
@@ -140,7 +139,7 @@ def check(
 )
 @format_option(["json", "xml"], "The format of the response.")
 def show(
-    request: str, content: str, at: str | None, app: str | None, form: str
+    request: str, content: Path, at: str | None, app: str | None, form: str
 ) -> None:
     """Print what an app would get for REQUEST, from the content folder as it is now.
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shopwindow.cli import audit
-from shopwindow.cli.options import DATABASE_URL, interface
+from shopwindow.cli.options import DATABASE_URL, PATH, interface
 
 if TYPE_CHECKING:
     from shopwindow.interface.declaring.table import Table
@@ -93,17 +94,16 @@ def migrate(database: str) -> None:
 @click.option(
     "--from",
     "source",
+    type=PATH,
     required=True,
     metavar="FILE",
     help="A copy that `shopwindow maintain backup` wrote.",
 )
-def restore(database: str, source: str) -> None:
+def restore(database: str, source: Path) -> None:
     """Put a backup in a SQLite database's place, while no service has it open.
 
     The former database stays beside it, under another name.
     """
-    from pathlib import Path
-
     from shopwindow.problems import Failure
     from shopwindow.service.database.address import sqlite_path
     from shopwindow.service.database.sqlite_file import restore as put
@@ -112,8 +112,8 @@ def restore(database: str, source: str) -> None:
     path = sqlite_path(database)
     if path is None:
         raise Failure(RESTORE)
-    former = put(Path(source), path, declared(interface().tables))
+    former = put(source, path, declared(interface().tables))
     former_path = str(former) if former else None
-    audit.record("restore", database=str(path), source=source, kept=former_path)
+    audit.record("restore", database=str(path), source=str(source), kept=former_path)
     what_was_there = f"; what was there is {former}" if former else ""
     click.echo(f"{path}: restored from {source}{what_was_there}")

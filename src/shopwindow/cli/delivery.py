@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @REASON
 def publish(
-    target: str, out: str, force: bool, renew: bool, reason: str, **at: Any
+    target: str, out: Path, force: bool, renew: bool, reason: str, **at: Any
 ) -> None:
     """Send what TARGET lacks of the current release and of those that `build --ahead` has
     written after it, and make it current there. The others follow it at their instants.
@@ -52,7 +52,7 @@ def publish(
     place = target_of(target, **at)
     if renew:
         _renew(place, force=force)
-    elif not _published(place, Path(out), reason, force=force):
+    elif not _published(place, out, reason, force=force):
         sys.exit(NOT_ACTIVATED)
 
 

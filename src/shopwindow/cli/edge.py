@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from shopwindow import library
-from shopwindow.cli.options import CONTENT_DIR, OUT, interface
+from shopwindow.cli.options import CONTENT_DIR, OUT, PATH, interface
 from shopwindow.problems import Misuse
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @OUT
 @click.option(
     "--api-keys",
+    type=PATH,
     metavar="FILE",
     help="A file with a line `<application> <key>` for each API key; keep it out of git. "
     "Needed unless the interface asks for no keys.",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--templates",
+    type=PATH,
     metavar="DIR",
     help="A folder of yours whose template is used instead of the program's own: "
     "nginx.conf or worker.js. One in the content is never used.",
@@ -69,17 +71,18 @@ if TYPE_CHECKING:
 @click.option(
     "--write",
     "target",
+    type=PATH,
     metavar="FILE",
     help="Replace this file, which for nginx only its owner can read; without this option the "
     "configuration is printed.",
 )
 def edge(
     kind: str,
-    content: str,
-    out: str,
-    api_keys: str | None,
-    templates: str | None,
-    target: str | None,
+    content: Path,
+    out: Path,
+    api_keys: Path | None,
+    templates: Path | None,
+    target: Path | None,
     **options: Any,
 ) -> None:
     """Print nginx's configuration for the current release, or a JavaScript worker; or
@@ -94,11 +97,10 @@ def edge(
     from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
     from shopwindow.release.edge_notes import record_edge
 
-    folder = Path(templates) if templates else None
-    where = (interface(), Path(content), Path(out))
+    where = (interface(), content, out)
     if kind == "nginx":
         _warn_of_unused(content, templates)
-        text = _nginx(where, Path(api_keys) if api_keys else None, folder, **options)
+        text = _nginx(where, api_keys, templates, **options)
         mode, load = OWNERS_MODE, "nginx takes it with `nginx -t && nginx -s reload`"
     else:
         source_of = click.get_current_context().get_parameter_source
@@ -107,14 +109,14 @@ def edge(
                 raise Misuse(
                     name.replace("_", "-"), "is of nginx, and a worker has none"
                 )
-        text = library.worker_module(*where, templates=folder)
+        text = library.worker_module(*where, templates=templates)
         mode, load = PUBLIC_MODE, "Cloudflare takes it with `wrangler deploy`"
     if target is None:
         click.echo(text, nl=False)
     else:
-        write(Path(target), text, mode)
+        write(target, text, mode)
         click.echo(f"{target}: written; {load}")
-    record_edge(Path(out), kind, Path(target) if target else None)
+    record_edge(out, kind, target)
 
 
 def _nginx(
@@ -144,10 +146,10 @@ def _nginx(
     return text
 
 
-def _warn_of_unused(content: str, templates: str | None) -> None:
+def _warn_of_unused(content: Path, templates: Path | None) -> None:
     from shopwindow.edge.nginx import NGINX_TEMPLATE
 
-    own = Path(content) / "templates" / NGINX_TEMPLATE
+    own = content / "templates" / NGINX_TEMPLATE
     if own.exists() and not templates:
         from_option = "a template for nginx comes from --templates DIR alone"
         click.echo(f"shopwindow: {own} is not used: {from_option}", err=True)

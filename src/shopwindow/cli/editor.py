@@ -27,7 +27,7 @@ from shopwindow.problems import number_of
 )
 @CONTENT_DIR
 @OUT
-def schemas(editor: str | None, openapi: bool, content: str, out: str) -> None:
+def schemas(editor: str | None, openapi: bool, content: Path, out: Path) -> None:
     """Write schemas that a YAML language server understands; or the OpenAPI document
     that generators of clients take.
 
@@ -38,17 +38,17 @@ def schemas(editor: str | None, openapi: bool, content: str, out: str) -> None:
     if openapi == bool(editor):
         raise click.UsageError("say --editor vscode, --editor DIR, or --openapi")
     if not editor:
-        document = library.openapi_document(interface(), Path(content), Path(out))
+        document = library.openapi_document(interface(), content, out)
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
         return
     from shopwindow.editor.vscode import SETTINGS
 
-    written, problems = library.editor_schemas(interface(), Path(content), editor)
+    written, problems = library.editor_schemas(interface(), content, editor)
     if problems:
         from shopwindow.cli.steps import print_problems
         from shopwindow.content.check.folder import Checked
 
-        print_problems(Checked(None, problems), Path(content), "text")
+        print_problems(Checked(None, problems), content, "text")
         sys.exit(PROBLEMS)
     where = SETTINGS if editor == "vscode" else editor
     click.echo(f"{where}: {number_of(len(written), 'file')} written")

@@ -41,7 +41,7 @@ EXPLAINED_AS = format_option(["text", "json"], "Lines for people, or JSON.")
 @click.argument("names", metavar="[KIND] ID|REQUEST POINTER", nargs=-1, required=True)
 @CONTENT_DIR
 @EXPLAINED_AS
-def why(names: tuple[str, ...], content: str, form: str) -> None:
+def why(names: tuple[str, ...], content: Path, form: str) -> None:
     """Say which file sets a value, since which commit, and what that hides.
 
     `why iphone config/poorNetwork/poorWifiMaxSecsLatency` asks about an app. Before the
@@ -73,7 +73,7 @@ INDENTED = orjson.OPT_INDENT_2
 """How JSON is printed for people who read it before a program does."""
 
 
-def _lines(explanation: Explanation, content: str) -> Iterator[str]:
+def _lines(explanation: Explanation, content: Path) -> Iterator[str]:
     from shopwindow.content.lookup.shelf import value_text
 
     yield f"{_name(explanation)}: {value_text(explanation.value)}"
@@ -81,7 +81,7 @@ def _lines(explanation: Explanation, content: str) -> Iterator[str]:
 
 
 def _why_answered(
-    opened: OpenedContent, request: str, pointer: str, content: str, form: str
+    opened: OpenedContent, request: str, pointer: str, content: Path, form: str
 ) -> None:
     answered = library.why_answered(opened, request, pointer)
     if form == "json":
@@ -91,7 +91,7 @@ def _why_answered(
 
 
 def _of_answer(
-    answered: AnsweredValue, request: str, pointer: str, content: str
+    answered: AnsweredValue, request: str, pointer: str, content: Path
 ) -> Iterator[str]:
     from shopwindow.content.lookup.shelf import value_text
 
@@ -119,7 +119,7 @@ def _name(explanation: Explanation) -> str:
 
 
 def _stated_in(
-    explanation: Explanation, content: str, *, with_column: bool = False
+    explanation: Explanation, content: Path, *, with_column: bool = False
 ) -> Iterator[str]:
     first = "merged from" if explanation.is_merged else "set by"
     further = "merged from" if explanation.is_merged else "hides"
@@ -158,7 +158,7 @@ def _committed(commit: Commit) -> str:
 @click.argument("name", metavar="ID|NAME")
 @CONTENT_DIR
 @EXPLAINED_AS
-def uses(what: str, name: str, content: str, form: str) -> None:
+def uses(what: str, name: str, content: Path, form: str) -> None:
     """List every place that names a document, and count the lines of feeds that do.
 
     `uses store 403` takes any of the kind's ids. `uses setting NAME` lists the texts
@@ -174,7 +174,7 @@ def uses(what: str, name: str, content: str, form: str) -> None:
         click.echo("\n".join(_grouped(listed, content)))
 
 
-def _grouped(uses: Uses, content: str) -> Iterator[str]:
+def _grouped(uses: Uses, content: Path) -> Iterator[str]:
     if not uses.counts:
         yield one_line(f"nothing names {uses.name}")
         return
@@ -207,7 +207,7 @@ def _grouped(uses: Uses, content: str) -> Iterator[str]:
 )
 @click.option("--yes", is_flag=True, help="Write the change without asking.")
 @CONTENT_DIR
-def retire(kind: str, id: str, on: str, yes: bool, content: str) -> None:
+def retire(kind: str, id: str, on: str, yes: bool, content: Path) -> None:
     """End a document on a day: write its publish window, and those of what needs it.
 
     `retire store 403 --on 2026-12-31` shows the change as a diff, and asks before it is
@@ -217,12 +217,12 @@ def retire(kind: str, id: str, on: str, yes: bool, content: str) -> None:
     from shopwindow.cli.steps import opened
 
     retired = library.retire(opened(content), kind, id, on)
-    click.echo("".join(edit.diff(content) for edit in retired.edits), nl=False)
+    click.echo("".join(edit.diff(str(content)) for edit in retired.edits), nl=False)
     for note in retired.notes:
         click.echo(one_line(note), err=True)
     can_ask = sys.stdin.isatty() and sys.stdout.isatty()
     if not (yes or (can_ask and click.confirm("Write this?"))):
         click.echo("nothing was written; --yes writes it", err=True)
         return
-    for path in library.write_edits(Path(content), retired):
+    for path in library.write_edits(content, retired):
         click.echo(f"{path}: written", err=True)

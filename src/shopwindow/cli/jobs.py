@@ -50,8 +50,8 @@ BACKUP_PREFIX, BACKUP_ENDING = "shopwindow-", ".sqlite"
 class Plan:
     """The options of the jobs, as the command's help has them."""
 
-    content: str
-    out: str
+    content: Path
+    out: Path
     keep: int
     database: str
     log_dir: str
@@ -76,7 +76,7 @@ def _build(plan: Plan, now: datetime) -> str:
     In between, a pipeline or an editor builds. What was built ahead follows by itself,
     and a build would end it.
     """
-    releases = Releases(Path(plan.out))
+    releases = Releases(plan.out)
     links = releases.chain().links
     if links:
         id = links[-1].id
@@ -85,15 +85,14 @@ def _build(plan: Plan, now: datetime) -> str:
             words = f"release {id[:12]} changes by itself at {due.isoformat()}"
             raise _Skipped("not due", words)
     gc.disable()  # for the reason that `build` names
-    content = Path(plan.content)
     try:
         memory = memory_of(plan.content)
-        done = library.build(interface(), content, releases.out, memory=memory)
+        done = library.build(interface(), plan.content, releases.out, memory=memory)
     finally:
         gc.enable()
     if done.built is None:
         with redirect_stdout(sys.stderr):
-            print_problems(done.checked, content, "text")
+            print_problems(done.checked, plan.content, "text")
         raise Failure(first_problem(done.checked))
     return outcome(done, done.built)
 
@@ -137,10 +136,10 @@ def _backup(plan: Plan, now: datetime) -> str:
 
 
 def _prune(plan: Plan, now: datetime) -> str:
-    if not Path(plan.out, "releases").is_dir():
+    if not (plan.out / "releases").is_dir():
         raise _Skipped("not set up", f"{plan.out}: there is no release yet")
     deleted, words = place_of(plan.out, "", content=plan.content).prune(plan.keep)
-    audit.record("maintain prune", out=plan.out, deleted=list(deleted))
+    audit.record("maintain prune", out=str(plan.out), deleted=list(deleted))
     return words
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shopwindow.cli import PROBLEMS, audit
-from shopwindow.cli.options import CONTENT_DIR, DAYS
+from shopwindow.cli.options import CONTENT_DIR, DAYS, PATH
 from shopwindow.cli.places import require_delivery
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shopwindow.delivery.roots import KeyChange, RoleStatus
     from shopwindow.delivery.signing import Signing
 
-KEY_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+KEY_FOLDER = click.argument("folder", metavar="DIR", type=PATH)
 
 HELD = click.option(
     "--held",
@@ -162,7 +162,7 @@ def sign(folder: Path, held: Path | None, renew: bool) -> None:
 @KEY_FOLDER
 @click.argument("target", required=False)
 @CONTENT_DIR
-def status(folder: Path, target: str | None, content: str) -> None:
+def status(folder: Path, target: str | None, content: Path) -> None:
     """List roles, keys, thresholds and ends, and what is due; with TARGET also of what
     is signed there.
 
@@ -174,7 +174,7 @@ def status(folder: Path, target: str | None, content: str) -> None:
 
     ends: Mapping[str, tuple[int, datetime]] = {}
     if target:
-        bucket = opened(configured(target, Path(content)).place, os.environ)
+        bucket = opened(configured(target, content).place, os.environ)
         ends = signing.ends(bucket, roots.read(folder).signed)
     listed = roots.status(folder, ends, datetime.now(UTC))
     for role in listed:

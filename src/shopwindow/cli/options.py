@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,7 +17,9 @@ import click
 if TYPE_CHECKING:
     from shopwindow.interface.declaring.interface import Interface
 
-DEFAULT_CONTENT = "content"
+PATH = click.Path(readable=False, path_type=Path)
+"""A folder or a file, whose user reports what cannot be read."""
+
 DEFAULT_DATABASE = "sqlite:///store/shopwindow.sqlite"
 
 DAYS = click.IntRange(1, 3650)
@@ -62,13 +65,15 @@ def setting(
 
 CONTENT_DIR = click.option(
     "--content",
-    default=DEFAULT_CONTENT,
+    type=PATH,
+    default="content",
     metavar="DIR",
     help="The content folder.",
 )
 DEFAULT_OUT = "dist"
 OUT = click.option(
     "--out",
+    type=PATH,
     default=DEFAULT_OUT,
     metavar="DIR",
     help="The output directory, which holds the releases.",

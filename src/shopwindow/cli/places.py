@@ -202,15 +202,15 @@ def require_delivery(what: str, module: str = "targets") -> None:
         ) from None
 
 
-def place_of(out: str, target: str, **at: Any) -> Folder | Target:
+def place_of(out: Path, target: str, **at: Any) -> Folder | Target:
     """Return the place that `--target` means, or else the output directory.
 
     ``at`` are the arguments of `target_of`.
     """
-    return target_of(target, **at) if target else Folder(Path(out))
+    return target_of(target, **at) if target else Folder(out)
 
 
-def target_of(target: str, content: str, *, folder: str = "") -> Target:
+def target_of(target: str, content: Path, *, folder: str = "") -> Target:
     """Return the target that an argument means, as site.yaml has it.
 
     ``folder``: of the keys that sign at an address, of which site.yaml says nothing.
@@ -223,7 +223,7 @@ def target_of(target: str, content: str, *, folder: str = "") -> Target:
     from shopwindow.delivery.purging import purger_of
     from shopwindow.delivery.targets import configured, opened
 
-    settings = configured(target, Path(content))
+    settings = configured(target, content)
     bucket = opened(settings.place, os.environ)
     purgers = [purger_of(way, os.environ) for way in settings.purge]
     keys = folder or settings.keys

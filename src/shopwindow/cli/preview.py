@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from shopwindow.cli.options import CONTENT_DIR, OUT, interface
+from shopwindow.cli.options import CONTENT_DIR, OUT, PATH, interface
 from shopwindow.problems import Failure, Misuse
 
 
@@ -27,6 +27,7 @@ from shopwindow.problems import Failure, Misuse
 @click.option(
     "--export",
     "exported",
+    type=PATH,
     metavar="DIR",
     help="Only write Problems, Compare and Calendar into DIR, as files for a pull request.",
 )
@@ -38,11 +39,11 @@ from shopwindow.problems import Failure, Misuse
     help="Compare with this git revision instead of the current release.",
 )
 def preview(
-    content: str,
-    out: str,
+    content: Path,
+    out: Path,
     bind: str,
     forwarded: str | None,
-    exported: str | None,
+    exported: Path | None,
     against: str,
 ) -> None:
     """Show the content folder in a browser, and every change as soon as it is saved.
@@ -53,15 +54,14 @@ def preview(
     """
     from shopwindow.preview import server
 
-    folder = Path(content)
-    if not folder.is_dir():
+    if not content.is_dir():
         raise Misuse("content", f"{content}: there is no such folder")
 
     if forwarded and "/" in forwarded:
         wanted = "the name alone, as in a Host header, such as shop-4000.app.github.dev"
         raise Misuse("allow-host", f"{forwarded}: {wanted}")
     if exported is not None:
-        _export(folder, Path(out), Path(exported), against)
+        _export(content, out, exported, against)
         return
 
     def ready(address: str) -> None:
@@ -69,9 +69,9 @@ def preview(
 
     server.run(
         interface=interface(),
-        content=folder,
-        out=Path(out),
-        cache=_cache(folder),
+        content=content,
+        out=out,
+        cache=_cache(content),
         bind=_address(bind),
         ready=ready,
         against=against,

@@ -61,8 +61,8 @@ FLOOR = setting(
 @EVERY
 def pull(
     source: str,
-    out: str,
-    content: str,
+    out: Path,
+    content: Path,
     root: str,
     floor: int,
     keep: int,
@@ -81,8 +81,8 @@ def pull(
     """
     from shopwindow.release.releases import Releases
 
-    releases = Releases(Path(out))
-    place = opened_source(source, Path(content), releases, root, floor)
+    releases = Releases(out)
+    place = opened_source(source, content, releases, root, floor)
     if follow:
         _follow(place, releases, keep, every)
     else:

@@ -22,6 +22,7 @@ from shopwindow.cli.options import (
     DEFAULT_OUT,
     JOBS,
     OUT,
+    PATH,
     REASON,
     format_option,
     interface,
@@ -49,7 +50,7 @@ holds ten.
 @OUT
 @click.option(
     "--site",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Lay FILE over site.yaml, as for staging: what FILE says counts, and null takes an entry away.",
 )
@@ -68,8 +69,8 @@ holds ten.
 )
 @AHEAD
 def build(
-    content: str,
-    out: str,
+    content: Path,
+    out: Path,
     site: Path | None,
     at: str | None,
     ahead: timedelta,
@@ -97,8 +98,8 @@ def build(
     started = time.perf_counter()
     done = library.build(
         interface(),
-        Path(content),
-        Path(out),
+        content,
+        out,
         site=site,
         at=at,
         ahead=ahead,
@@ -108,11 +109,11 @@ def build(
         steps=steps.progress_bar,
     )
     if done.built is None:
-        steps.print_problems(done.checked, Path(content), "text")
+        steps.print_problems(done.checked, content, "text")
         sys.exit(PROBLEMS)
     _print_built(done, done.built)
     _print_next(done, done.built, out)
-    steps.print_warnings(done.checked, Path(content))
+    steps.print_warnings(done.checked, content)
     steps.print_placeholders(done.checked, content)
     click.echo(f"{time.perf_counter() - started:.2f} s")
     if done.current != done.built.id:
@@ -161,11 +162,11 @@ def _plural(kind: str) -> str:
     return f"{kind[:-1]}ies" if is_with_ies else f"{kind}s"
 
 
-def _print_next(done: Build, built: Built, out: str) -> None:
+def _print_next(done: Build, built: Built, out: Path) -> None:
     """Print where the files are, and what a person does next, and when."""
     release = "current" if done.current == built.id else f"releases/{built.id}"
-    click.echo(f"  files: {Path(out) / release / 'files'}")
-    where = "" if out == DEFAULT_OUT else f" --out {quote(out)}"
+    click.echo(f"  files: {out / release / 'files'}")
+    where = "" if out == Path(DEFAULT_OUT) else f" --out {quote(str(out))}"
     if done.previous is None:
         click.echo(f"  next: `shopwindow serve{where}` answers from it")
     elif done.previous != built.id:
@@ -201,7 +202,7 @@ def _print_waiting(waiting: Sequence[Waiting], zone: ZoneInfo) -> None:
         click.echo(f"  and {number_of(len(waiting) - LISTED_IDS, 'other document')}")
 
 
-def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
+def _list_operations(content: Path, at: str | None, jobs: int | None) -> None:
     from shopwindow.cli.steps import opened
 
     for operation, files in library.counted(opened(content), at=at, jobs=jobs):
@@ -227,7 +228,7 @@ def _why_dynamic(operation: Operation) -> str:
 @OUT
 @CONTENT_DIR
 @TARGET_OPTION
-def releases(out: str, content: str, target: str) -> None:
+def releases(out: Path, content: Path, target: str) -> None:
     """List the releases, the newest first: id, when it was built, files, size.
 
     Marks say which one is current, which is pinned and which is damaged, and from when
@@ -242,7 +243,7 @@ def releases(out: str, content: str, target: str) -> None:
         click.echo(f"{place.where}: there is no release; {makes}", err=True)
     for release in listed:
         print_release(release)
-    if not target and (cut := Releases(Path(out)).cut()):
+    if not target and (cut := Releases(out).cut()):
         click.echo(f"the releases ahead end there: {cut}", err=True)
 
 
@@ -308,7 +309,7 @@ def activate(
             raise click.UsageError(
                 "--follow takes what was built ahead, and no release"
             )
-        _follow(Path(at["out"]))
+        _follow(at["out"])
         return
     if (id is None) != latest:
         raise click.UsageError("name a release, or say --latest")
@@ -344,7 +345,7 @@ def _follow(out: Path) -> None:
     ["text", "markdown", "html", "json"],
     "For people, for a pull request's comment, as a page, or as JSON.",
 )
-def diff(a: str, b: str, out: str, only_urls: bool, form: str) -> None:
+def diff(a: str, b: str, out: Path, only_urls: bool, form: str) -> None:
     """Print what changes from release A to release B, and the URLs to purge from
     caches.
 
@@ -354,10 +355,10 @@ def diff(a: str, b: str, out: str, only_urls: bool, form: str) -> None:
     from shopwindow.cli.differences import DIFFERENCE_FORMATS
 
     if only_urls:
-        for url in library.urls_to_purge(Path(out), a, b):
+        for url in library.urls_to_purge(out, a, b):
             click.echo(url)
         return
-    differing = library.difference(interface(), Path(out), a, b)
+    differing = library.difference(interface(), out, a, b)
     for line in DIFFERENCE_FORMATS[form](differing):
         click.echo(line)
 
@@ -373,7 +374,7 @@ def diff(a: str, b: str, out: str, only_urls: bool, form: str) -> None:
     metavar="N",
     help="How many of the newest releases stay.",
 )
-def prune(out: str, content: str, target: str, keep: int) -> None:
+def prune(out: Path, content: Path, target: str, keep: int) -> None:
     """Delete old releases.
 
     The current one stays, and so does one that was current in the last hour; at a
@@ -391,7 +392,7 @@ def prune(out: str, content: str, target: str, keep: int) -> None:
 @CONTENT_DIR
 @TARGET_OPTION
 @SIGNING_KEYS
-def verify(id: str, out: str, content: str, target: str, folder: str) -> None:
+def verify(id: str, out: Path, content: Path, target: str, folder: str) -> None:
     """Compare every file of release ID with what was built; default: the current one.
 
     At a target every object is read back, of the current release also those of what

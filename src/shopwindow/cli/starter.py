@@ -7,7 +7,7 @@ import click
 
 from shopwindow import library
 from shopwindow.cli import audit
-from shopwindow.cli.options import AT, CONTENT_DIR, interface
+from shopwindow.cli.options import AT, CONTENT_DIR, PATH, interface
 from shopwindow.problems import number_of
 
 CONTRACT, API_KEY = "contract", "key"
@@ -15,7 +15,7 @@ CONTRACT, API_KEY = "contract", "key"
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=PATH)
 @click.option(
     "--from",
     "start",
@@ -86,7 +86,7 @@ def new(
     kind: str,
     name: str | None,
     requests: tuple[str, ...],
-    content: str,
+    content: Path,
     version: str | None,
     at: str | None,
 ) -> None:
@@ -124,11 +124,11 @@ def new(
         _print_new_key(name, content)
     else:
         memory = memory_of(content)
-        click.echo(library.new(interface(), Path(content), kind, name, memory=memory))
+        click.echo(library.new(interface(), content, kind, name, memory=memory))
 
 
-def _print_new_key(app: str, content: str) -> None:
-    made = library.new_key(interface(), Path(content), app)
+def _print_new_key(app: str, content: Path) -> None:
+    made = library.new_key(interface(), content, app)
     if not made.application_checked:
         not_looked_up = f"{app!r} was not looked up among the applications"
         problems = "the content has problems (`shopwindow check`)"

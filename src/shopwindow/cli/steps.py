@@ -43,26 +43,24 @@ checks each change in a folder of its own would fill the disk.
 """
 
 
-def opened(content: str) -> OpenedContent:
+def opened(content: Path) -> OpenedContent:
     """Return a content folder to look into, or print every problem and end."""
     gc.disable()  # for the reason that `build` names
-    folder = Path(content)
     try:
         return library.opened(
-            interface(), folder, memory=memory_of(content), steps=progress_bar
+            interface(), content, memory=memory_of(content), steps=progress_bar
         )
     except ContentAtFault as fault:
-        print_problems(fault.checked, folder, "text")
+        print_problems(fault.checked, content, "text")
         sys.exit(PROBLEMS)
 
 
-def memory_of(content: str) -> Memory:
+def memory_of(content: Path) -> Memory:
     """Return the memory of a content folder, in the user's cache where there is one."""
-    folder = Path(content)
-    cache = cache_of(folder)
+    cache = cache_of(content)
     if cache and not cache.exists():
         _make_room(cache.parent)
-    return library.memory_of(interface(), folder, cache)
+    return library.memory_of(interface(), content, cache)
 
 
 def _make_room(caches: Path) -> None:
@@ -113,7 +111,7 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
         click.echo(report.summary(checked), err=True)
 
 
-def print_outcome(checked: Checked, content: str, form: str, strict: bool) -> bool:
+def print_outcome(checked: Checked, content: Path, form: str, strict: bool) -> bool:
     """Print what follows the list of problems and warnings, and return whether nothing
     stops: no problem, and where ``strict`` no warning either.
     """
@@ -147,7 +145,7 @@ def _print_rules(checked: Checked) -> None:
     click.echo(f"`shopwindow rule NAME` explains {names}", err=True)
 
 
-def _print_soundness(checked: Checked, content: str) -> None:
+def _print_soundness(checked: Checked, content: Path) -> None:
     """Print that a content folder has no problem, in how many files."""
     outcome = report.summary(checked) if checked.warnings else "nothing wrong"
     click.echo(f"{content}: {number_of(len(checked.sources), 'file')}, {outcome}")
@@ -165,7 +163,7 @@ def print_warnings(checked: Checked, root: Path) -> None:
         click.echo(f"and {more:,} {noun}; `shopwindow check` lists them")
 
 
-def print_placeholders(checked: Checked, content: str) -> None:
+def print_placeholders(checked: Checked, content: Path) -> None:
     """Print where values still say TBD, if any do."""
     count = len(checked.placeholders)
     if not count:

@@ -67,7 +67,7 @@ def watch(
 def _print_state(content: Path, checked: Checked, strict: bool) -> None:
     _begin()
     print_problems(checked, content, "text")
-    print_outcome(checked, str(content), "text", strict)
+    print_outcome(checked, content, "text", strict)
     if sys.stdout.isatty():
         click.echo("Ctrl-C ends this; a saved file is checked at once", err=True)
 
