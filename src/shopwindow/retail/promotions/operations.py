@@ -5,7 +5,7 @@ both spellings. A view selects with that table, and renders each promotion with 
 without its coupon.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from shopwindow.content.documents.documents import Content
@@ -66,28 +66,38 @@ def _selected(content: Content, call: Call) -> list[Json]:
     return [
         promotion
         for promotion in content.documents("promotion")
-        if all(satisfies(promotion, value) for satisfies, value in filters)
+        if all(_satisfies(promotion, *wanted) for wanted in filters)
     ]
 
 
-# Parameter → whether a promotion satisfies an argument of it.
-_PROMOTION_FILTERS: dict[str, Callable[[Json, Any], bool]] = {
-    "promoid": lambda promotion, ids: promotion["promoId"] in ids,
-    "global": lambda promotion, flag: promotion["global"] == (flag == "Y"),
-    "sourcecode": lambda promotion, code: promotion["promotionSourceCode"] == code,
-    "type": lambda promotion, text: promotion["promotionType"] == text,
-    "promo_code": lambda promotion, text: promotion.get("promotionCode") == text,
-    "channel": lambda promotion, channel: channel in promotion["channels"],
-    "coupontype": lambda promotion, text: (
-        promotion.get("coupon", {}).get("couponType") == text
-    ),
-    "couponnumber": lambda promotion, text: (
-        promotion.get("coupon", {}).get("couponNumber") == text
-    ),
+_PROMOTION_FILTERS = {
+    "promoid": "promoId",
+    "global": "global",
+    "channel": "channels",
+    "sourcecode": "promotionSourceCode",
+    "promotionsourcecode": "promotionSourceCode",
+    "type": "promotionType",
+    "promotype": "promotionType",
+    "promo_code": "promotionCode",
+    "promocode": "promotionCode",
+    "coupontype": "couponType",
+    "couponnumber": "couponNumber",
 }
-_PROMOTION_FILTERS["promotionsourcecode"] = _PROMOTION_FILTERS["sourcecode"]
-_PROMOTION_FILTERS["promotype"] = _PROMOTION_FILTERS["type"]
-_PROMOTION_FILTERS["promocode"] = _PROMOTION_FILTERS["promo_code"]
+"""The property, of the promotion or of its coupon, that a parameter filters by."""
+
+
+def _satisfies(promotion: Json, property: str, wanted: Any) -> bool:
+    is_of_coupon = property.startswith("coupon")
+    source = promotion.get("coupon", {}) if is_of_coupon else promotion
+    value = source.get(property)
+    match property:
+        case "promoId":
+            return value in wanted
+        case "channels":
+            return wanted in value
+        case "global":
+            return value is (wanted == "Y")
+    return bool(value == wanted)
 
 
 # -- the response ----------------------------------------------------------------------
@@ -158,19 +168,35 @@ def _day(name: str, text: str | None) -> dict[str, int]:
 
 # -- operations ------------------------------------------------------------------------
 
-_PROMOTION_IDS = Parameter(
-    "promoid",
-    Ids(),
-    "Only the promotions with these ids, comma-separated.",
-    example="880103",
-)
-_GLOBAL = Parameter(
-    "global",
-    Word(("Y", "N")),
-    "Only promotions that are global (Y), or that are not (N).",
-)
 _CHANNEL = Parameter("channel", Word(CHANNELS), "Only promotions of this channel.")
-_SOURCE, _TYPE, _CODE = Word(("B", "Z", "D")), Text(), Text()
+
+
+def _both_versions(source: str, type: str, code: str) -> tuple[Parameter, ...]:
+    """Return the filters that both versions have, three of them by these names."""
+    return (
+        Parameter(
+            "promoid",
+            Ids(),
+            "Only the promotions with these ids, comma-separated.",
+            example="880103",
+        ),
+        Parameter(
+            "global",
+            Word(("Y", "N")),
+            "Only promotions that are global (Y), or that are not (N).",
+        ),
+        Parameter(
+            source,
+            Word(("B", "Z", "D")),
+            "Only promotions from this source.",
+            example="D",
+        ),
+        Parameter(
+            type, Text(), "Only promotions of this type.", example="FREE_SHIPPING"
+        ),
+        Parameter(code, Text(), "Only the promotion with this code.", example="SLEIGH"),
+    )
+
 
 OPERATIONS = (
     Operation(
@@ -180,20 +206,7 @@ OPERATIONS = (
         "promotions_v2",
         "Promotions.",
         (
-            _PROMOTION_IDS,
-            _GLOBAL,
-            Parameter(
-                "sourcecode", _SOURCE, "Only promotions from this source.", example="D"
-            ),
-            Parameter(
-                "type", _TYPE, "Only promotions of this type.", example="FREE_SHIPPING"
-            ),
-            Parameter(
-                "promo_code",
-                _CODE,
-                "Only the promotion with this code.",
-                example="SLEIGH",
-            ),
+            *_both_versions("sourcecode", "type", "promo_code"),
             CALLBACK,
         ),
     ),
@@ -217,26 +230,7 @@ OPERATIONS = (
                 default=PROMOTION_PARTS,
                 always=True,
             ),
-            _PROMOTION_IDS,
-            _GLOBAL,
-            Parameter(
-                "promotionsourcecode",
-                _SOURCE,
-                "Only promotions from this source.",
-                example="D",
-            ),
-            Parameter(
-                "promotype",
-                _TYPE,
-                "Only promotions of this type.",
-                example="FREE_SHIPPING",
-            ),
-            Parameter(
-                "promocode",
-                _CODE,
-                "Only the promotion with this code.",
-                example="SLEIGH",
-            ),
+            *_both_versions("promotionsourcecode", "promotype", "promocode"),
             _CHANNEL,
             Parameter(
                 "coupontype",
