@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -36,7 +36,6 @@ from shopwindow.interface.requests.bind import bind
 from shopwindow.interface.requests.body import Bodies
 from shopwindow.release.releases import OutputBusy, Releases
 from shopwindow.release.verify import verify
-from shopwindow.retail.mobilelog.line import LogEntry
 from shopwindow.service.database.database import Database
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
@@ -383,6 +382,18 @@ LOG_LINE = re.compile(
     r"\|svcUid=(?P<svc_uid>[^|]*)\|logLevel=(?P<log_level>[^|]*)\|logMessage=(?P<log_message>[^|]*)",
     re.ASCII,
 )
+
+
+class LogEntry(NamedTuple):
+    """An entry of the mobile log: when it was written, whose it is, and what its client sent."""
+
+    timestamp: str
+    client_app: str
+    platform: str
+    device_id: str
+    svc_uid: str
+    log_level: str
+    log_message: str
 
 
 def entry_of(line: str) -> LogEntry:

@@ -23,6 +23,7 @@ from harness.program import (
     SILENT,
     TABLET,
     XML,
+    LogEntry,
     LogFile,
     Service,
     entry_of,
@@ -33,8 +34,7 @@ from harness.program import (
     shopwindow,
 )
 from shopwindow.interface.declaring.running import LogKeeping
-from shopwindow.retail.mobilelog import line as logline
-from shopwindow.retail.mobilelog.line import LogEntry
+from shopwindow.retail.mobilelog.line import log_line
 from shopwindow.service.logfile import prune
 
 Json = Any
@@ -70,6 +70,13 @@ LINES = [  # entry, line
     ),
 ]
 
+
+def line_of(entry: LogEntry) -> str:
+    """The line that the program writes of an entry."""
+    names = ("platform", "deviceId", "svcUid", "logLevel", "logMessage")
+    return log_line(*entry[:2], dict(zip(names, entry[2:], strict=True)))
+
+
 texts = st.text(st.characters() | st.sampled_from('|\\"\n\r\u2028\u202e \t=\x00\ud800'), max_size=30)
 stamps = st.datetimes().map(lambda moment: moment.isoformat(timespec="milliseconds") + "Z")
 entries = st.builds(LogEntry, stamps, texts, texts, texts, texts, texts, texts)
@@ -77,12 +84,12 @@ entries = st.builds(LogEntry, stamps, texts, texts, texts, texts, texts, texts)
 
 @pytest.mark.parametrize(("entry", "line"), LINES)
 def test_a_line_is_written_and_read(entry: LogEntry, line: str) -> None:
-    assert (logline.write(entry), entry_of(line)) == (line, entry)
+    assert (line_of(entry), entry_of(line)) == (line, entry)
 
 
 @given(entries)
 def test_whatever_the_values_hold_a_line_is_one_line_of_six_parts_and_reads_back(entry: LogEntry) -> None:
-    line = logline.write(entry)
+    line = line_of(entry)
     assert entry_of(line) == entry
     assert (line.isprintable(), line.splitlines(), line.encode().decode()) == (True, [line], line)
     parts = line.split("|")
@@ -272,11 +279,11 @@ def test_the_line_of_awk_in_the_page_prints_every_entry_with_its_values_as_they_
     (shown,) = re.findall(r"^```\n(2026-.*)\n```$", page, re.MULTILINE)
     ((command, printed),) = re.findall(r"^```console\n\$ (awk .*)\n(.*)\n```$", page, re.MULTILINE)
     longest = LogEntry(LINES[0][0].timestamp, "phone", "x", "y", "", "INFO", "\u202e" * 4000)
-    lines = [shown, *(line for _, line in LINES), logline.write(longest)]
+    lines = [shown, *(line for _, line in LINES), line_of(longest)]
     (tmp_path / "mobile.log").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     ran = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)
     names = ("timestamp", "clientApp", "platform", "deviceId", "svcUid", "logLevel", "logMessage")
-    expected = [dict(zip(names, vars(entry).values(), strict=True)) for entry in (*(one for one, _ in LINES), longest)]
+    expected = [dict(zip(names, entry, strict=True)) for entry in (*(one for one, _ in LINES), longest)]
     first, *others = ran.stdout.splitlines()
     assert (ran.stderr, first, [json.loads(line) for line in others]) == ("", printed, expected)
 

@@ -7,39 +7,27 @@ platform and device id the space is escaped too, because it stands between them.
 """
 
 import json
-from dataclasses import dataclass
+
+from shopwindow.content.reading.yaml import Json
 
 _LINE_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-@dataclass(frozen=True)
-class LogEntry:
-    """One entry of the log.
+def log_line(timestamp: str, application: str, entry: Json) -> str:
+    """Return the line of an entry, without a line end.
 
-    ``timestamp`` is UTC, ISO 8601 with milliseconds. ``svc_uid`` is empty if there is
-    no user.
+    ``timestamp`` is UTC, ISO 8601 with milliseconds. ``entry`` is as clients send it;
+    its `svcUid` may be missing, and is empty then.
     """
-
-    timestamp: str
-    client_app: str
-    platform: str
-    device_id: str
-    svc_uid: str
-    log_level: str
-    log_message: str
-
-
-def write(entry: LogEntry) -> str:
-    """Return the line of an entry, without a line end."""
-    platform = _escaped(entry.platform).replace(" ", "\\u0020")
-    device = _escaped(entry.device_id).replace(" ", "\\u0020")
+    platform = _escaped(entry["platform"]).replace(" ", "\\u0020")
+    device = _escaped(entry["deviceId"]).replace(" ", "\\u0020")
     return (
-        f"{entry.timestamp}"
-        f"|clientApp={_escaped(entry.client_app)}"
+        f"{timestamp}"
+        f"|clientApp={_escaped(application)}"
         f"|deviceId {platform} {device}"
-        f"|svcUid={_escaped(entry.svc_uid)}"
-        f"|logLevel={_escaped(entry.log_level)}"
-        f"|logMessage={_escaped(entry.log_message)}"
+        f"|svcUid={_escaped(entry.get('svcUid', ''))}"
+        f"|logLevel={_escaped(entry['logLevel'])}"
+        f"|logMessage={_escaped(entry['logMessage'])}"
     )
 
 

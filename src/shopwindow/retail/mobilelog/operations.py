@@ -1,6 +1,6 @@
 """The mobile log: entries that an application's loggingInfo admits become lines.
 
-Both operations lead to `_log`, which writes all entries of a request or none.
+Both operations have one view, which writes all entries of a request or none.
 Timestamps are parsed first, because a malformed one is the client's fault whether or
 not the log is enabled. An entry that loggingInfo does not admit is no fault: it is
 counted, and the response says success false (interface 2.3, 4.6).
@@ -27,7 +27,7 @@ from shopwindow.interface.declaring.running import LogKeeping
 from shopwindow.interface.declaring.table import written
 from shopwindow.interface.declaring.time_kinds import Instant
 from shopwindow.problems import Fault, Refusal
-from shopwindow.retail.mobilelog import line as logline
+from shopwindow.retail.mobilelog.line import log_line
 
 LEVELS = ("ERROR", "INFO", "DEBUG", "WARN")
 
@@ -38,34 +38,27 @@ reckoned.
 """
 
 
-def write_one(content: Content, call: Call, moment: Moment) -> Outcome:
-    """Log the entry that the query holds."""
-    entry = {name: call[name] for name in call.operation.named}
-    return _log(content, call, moment, [entry])
-
-
-def write_batch(content: Content, call: Call, moment: Moment) -> Outcome:
-    """Log the entries of the body."""
-    return _log(content, call, moment, call.body["entry"])
-
-
-def _log(
-    content: Content, call: Call, moment: Moment, entries: Sequence[Json]
-) -> Outcome:
-    """Write all of the entries, or none, so that one `success` is true of each of them."""
-    name = str(call.application)
+def write(content: Content, call: Call, moment: Moment) -> Outcome:
+    """Log all entries of a Call, or none, so that one `success` is true of each of them."""
+    name, entries = str(call.application), _entries(call)
     application = content.document("app", "name", name)
     if application is None:
         raise Refusal("no_key")
-    settings = content.setting("mobile_log") or {}
-    trusts_phones = settings.get("clientTimestamps", False)
-    lines = _lines(name, entries, moment, trusts_phones=trusts_phones)
+    lines = _lines(content, name, entries, moment)
     refused_for = _not_admitted(application["config"]["loggingInfo"], entries)
     if refused_for:
         moment.log().count_refused(name, refused_for, len(entries))
     else:
         moment.log().write(lines, keeping(content))
     return Outcome({"logPostResponse": {"success": not refused_for}})
+
+
+def _entries(call: Call) -> Sequence[Json]:
+    """Return the entries of a Call's body, or the one that its query holds."""
+    if call.body:
+        entries: Sequence[Json] = call.body["entry"]
+        return entries
+    return [{name: call[name] for name in call.operation.named}]
 
 
 def _not_admitted(info: Json, entries: Sequence[Json]) -> str:
@@ -93,33 +86,27 @@ def keeping(content: Content) -> LogKeeping:
 
 
 def _lines(
-    application: str, entries: Sequence[Json], moment: Moment, *, trusts_phones: bool
+    content: Content, application: str, entries: Sequence[Json], moment: Moment
 ) -> list[str]:
     """Return the lines of entries. Raises Refusal for a timestamp that is no instant.
 
-    With ``trusts_phones`` an entry's own timestamp counts, if it has one; else its
-    arrival does.
+    Where site.yaml trusts phones, an entry's own timestamp counts, if it has one; else
+    its arrival does.
     """
+    settings = content.setting("mobile_log") or {}
+    trusts_phones = settings.get("clientTimestamps", False)
     arrival = written(moment.now)
     lines, faults = [], []
     for number, entry in enumerate(entries):
+        timestamp = arrival
         try:
-            own = (
-                Instant().parse(entry["timestamp"]) if entry.get("timestamp") else None
-            )
+            if entry.get("timestamp"):
+                own = Instant().parse(entry["timestamp"])
+                timestamp = own if trusts_phones else arrival
         except ValueError as error:
             faults.append(Fault(f"entry/{number}/timestamp", str(error)))
             continue
-        log_entry = logline.LogEntry(
-            timestamp=own if own and trusts_phones else arrival,
-            client_app=application,
-            platform=entry["platform"],
-            device_id=entry["deviceId"],
-            svc_uid=entry.get("svcUid", ""),
-            log_level=entry["logLevel"],
-            log_message=entry["logMessage"],
-        )
-        lines.append(logline.write(log_entry))
+        lines.append(log_line(timestamp, application, entry))
     if faults:
         raise Refusal("invalid", tuple(faults))
     return lines
@@ -135,9 +122,9 @@ def _cost(call: Call, keeps_answer: bool) -> int:
 
     The allowance protects a disk, so long lines count for more.
     """
-    entries = call.body["entry"] if call.body else [{"logMessage": call["logMessage"]}]
     sizes = [
-        len(entry["logMessage"].encode("utf-8", "surrogatepass")) for entry in entries
+        len(entry["logMessage"].encode("utf-8", "surrogatepass"))
+        for entry in _entries(call)
     ]
     return sum(1 + size // KIBIBYTE for size in sizes)
 
@@ -162,7 +149,7 @@ _REQUIRED = ("deviceId", "platform", "logLevel", "logMessage")
 
 def logging_device(call: Call) -> Sender:
     """Return the device that all entries name, if it is one device."""
-    devices = {entry["deviceId"] for entry in call.body["entry"]}
+    devices = {entry["deviceId"] for entry in _entries(call)}
     return Sender(device=devices.pop()) if len(devices) == 1 else Sender()
 
 
@@ -170,7 +157,7 @@ OPERATIONS = (
     Operation(
         "mobilelog",
         "v2/utility/mobilelog",
-        FromRunning(write_one),
+        FromRunning(write),
         "mobilelog",
         "Write one entry to the mobile log.",
         (
@@ -215,7 +202,7 @@ OPERATIONS = (
     Operation(
         "mobilelog_batch",
         "v2/utility/mobilelog",
-        FromRunning(write_batch),
+        FromRunning(write),
         "mobilelog",
         "Write entries to the mobile log: all of them, or none.",
         by_application=True,
