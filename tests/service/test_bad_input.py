@@ -39,7 +39,7 @@ TABLES = [
     name
     for table in declared(INTERFACE.tables).values()
     for step in table.steps
-    for name in re.findall(r"CREATE TABLE (\w+)", step.sql)
+    for name in re.findall(r"CREATE TABLE (\w+)", step)
 ]
 
 

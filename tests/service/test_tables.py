@@ -24,7 +24,7 @@ from harness.databases import (
     statements,
 )
 from harness.program import Database, shopwindow
-from shopwindow.interface.declaring.table import Aging, Personal, Session, Step, Table, Tables
+from shopwindow.interface.declaring.table import Aging, Personal, Session, Table, Tables
 from shopwindow.problems import Failure
 from shopwindow.retail.bags.table import BAGS
 from shopwindow.shop import INTERFACE
@@ -46,7 +46,7 @@ def columns() -> dict[str, dict[str, str]]:
     found = {}
     for table in ALL.values():
         for step in table.steps:
-            for statement in statements(step.sql):
+            for statement in statements(step):
                 if match := re.match(r"CREATE TABLE (\w+) \((.*)\)", statement, re.DOTALL):
                     names = re.findall(r"(?:^|,)\s*([a-z_]+) (TEXT|INTEGER|BIGINT)\b", match[2])
                     found[match[1]] = dict(names)
@@ -173,7 +173,7 @@ class Loans:
         self.session.run("INSERT INTO loans (book, reader) VALUES (?, ?)", book, reader)
 
 
-LOANS = Table("loans", (Step("CREATE TABLE loans (book TEXT NOT NULL PRIMARY KEY, reader TEXT NOT NULL)"),), Loans)
+LOANS = Table("loans", ("CREATE TABLE loans (book TEXT NOT NULL PRIMARY KEY, reader TEXT NOT NULL)",), Loans)
 
 
 def open_with(engine: Engine, *tables: Table[Any]) -> Database:
@@ -236,7 +236,7 @@ def test_a_table_that_the_interface_lacks_is_left_alone_and_named(engine: Engine
 
 
 def test_the_steps_of_one_migration_are_taken_all_or_none(engine: Engine) -> None:
-    broken = Table("broken", (Step("CREATE TABLE whole (id INTEGER)"), Step("CREATE TABLE (")), Loans)
+    broken = Table("broken", ("CREATE TABLE whole (id INTEGER)", "CREATE TABLE ("), Loans)
     database = open_with(engine, LOANS, broken)
     with pytest.raises(Failure):
         database.migrate()
@@ -252,7 +252,7 @@ def test_the_steps_of_one_migration_are_taken_all_or_none(engine: Engine) -> Non
 
 def test_a_table_takes_the_steps_that_it_lacks(engine: Engine, library: Database) -> None:
     library.write(lambda tables: tables[LOANS].add("Emma", "r1"))
-    more = Step("ALTER TABLE loans ADD COLUMN due TEXT; UPDATE loans SET due = 'never'; -- a comment; with a semicolon")
+    more = "ALTER TABLE loans ADD COLUMN due TEXT; UPDATE loans SET due = 'never'; -- a comment; with a semicolon"
     grown = open_with(engine, Table("loans", (*LOANS.steps, more), Loans))
     assert [grown.migrate(), grown.migrate()] == [["loans 2"], []]
     assert grown.read(lambda tables: tables.session.run("SELECT * FROM loans")) == [("Emma", "r1", "never")]

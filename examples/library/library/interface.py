@@ -29,7 +29,6 @@ from shopwindow.interface.declaring.table import (
     Column,
     Personal,
     Session,
-    Step,
     Table,
     Tables,
     written,
@@ -127,19 +126,17 @@ class Registrations:
 REGISTRATIONS = Table(
     name="registrations",
     steps=(
-        Step(
-            """
-            CREATE TABLE registrations (
-                id TEXT PRIMARY KEY,
-                reading BIGINT NOT NULL,
-                email TEXT NOT NULL,
-                seats BIGINT NOT NULL,
-                at TEXT NOT NULL
-            );
-            CREATE INDEX registrations_reading ON registrations (reading);
-            CREATE INDEX registrations_email ON registrations (email)
-            """
-        ),
+        """
+        CREATE TABLE registrations (
+            id TEXT PRIMARY KEY,
+            reading BIGINT NOT NULL,
+            email TEXT NOT NULL,
+            seats BIGINT NOT NULL,
+            at TEXT NOT NULL
+        );
+        CREATE INDEX registrations_reading ON registrations (reading);
+        CREATE INDEX registrations_email ON registrations (email)
+        """,
     ),
     verbs=Registrations,
     personal=(Personal("registrations", user=Column("email"), called="registrations"),),

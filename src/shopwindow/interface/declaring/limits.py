@@ -14,7 +14,6 @@ from math import ceil
 from shopwindow.interface.declaring.table import (
     Aging,
     Session,
-    Step,
     Table,
     microseconds,
     written,
@@ -114,31 +113,27 @@ def _milliseconds(at: datetime) -> int:
 LIMITS = Table(
     name="limits",
     steps=(
-        Step(
-            """
-            -- What is admitted so many times in so many seconds. `times`: when it was admitted
-            -- last, as milliseconds since 1970.
-            CREATE TABLE limits (
-                name TEXT NOT NULL PRIMARY KEY,
-                times TEXT NOT NULL,
-                at TEXT NOT NULL
-            );
-            CREATE INDEX limits_at ON limits (at);
-            """,
-        ),
-        Step(
-            """
-            -- The key of digests for services that have no secret of their own: one row at most.
-            CREATE TABLE digest_keys (
-                id INTEGER NOT NULL PRIMARY KEY,
-                value TEXT NOT NULL
-            );
-            -- Before this step attempts were counted under digests without a key, on which
-            -- anybody could try mail addresses, and under network addresses as they are. Counting
-            -- begins again.
-            DELETE FROM limits;
-            """,
-        ),
+        """
+        -- What is admitted so many times in so many seconds. `times`: when it was admitted
+        -- last, as milliseconds since 1970.
+        CREATE TABLE limits (
+            name TEXT NOT NULL PRIMARY KEY,
+            times TEXT NOT NULL,
+            at TEXT NOT NULL
+        );
+        CREATE INDEX limits_at ON limits (at);
+        """,
+        """
+        -- The key of digests for services that have no secret of their own: one row at most.
+        CREATE TABLE digest_keys (
+            id INTEGER NOT NULL PRIMARY KEY,
+            value TEXT NOT NULL
+        );
+        -- Before this step attempts were counted under digests without a key, on which
+        -- anybody could try mail addresses, and under network addresses as they are. Counting
+        -- begins again.
+        DELETE FROM limits;
+        """,
     ),
     verbs=Limits,
     aging=(Aging("limits", ("name",), "at", COUNTED_FOR, called="counted attempts"),),

@@ -52,18 +52,6 @@ def microseconds(moment: datetime) -> int:
 
 
 @dataclass(frozen=True)
-class Step:
-    """One step on the way to a table's form.
-
-    Steps go forward only, and never take away what an older program uses. ``sql`` holds
-    statements in the spelling that SQLite and PostgreSQL share; none has a semicolon,
-    `?` or `%` within. Only SQLite heeds WITHOUT ROWID.
-    """
-
-    sql: str
-
-
-@dataclass(frozen=True)
 class Column:
     """A column that names a person.
 
@@ -122,8 +110,11 @@ class Table(Generic[Verbs]):
     """What actions write, as one value.
 
     ``name`` is unique among the tables of a database. ``steps`` bring a database to
-    this form; the first has number 1. ``verbs`` makes the object whose methods run the
-    table's statements in an open transaction.
+    this form; the first has number 1. They go forward only, and never take away what an
+    older program uses. Each is SQL in the spelling that SQLite and PostgreSQL share; no
+    statement has a semicolon, `?` or `%` within. Only SQLite heeds WITHOUT ROWID.
+    ``verbs`` makes the object whose methods run the table's statements in an open
+    transaction.
 
     One Table may have several SQL tables. One that holds a person's rows stands in
     ``personal``, unless its rows go with such a row by ON DELETE CASCADE; one whose
@@ -131,7 +122,7 @@ class Table(Generic[Verbs]):
     """
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[str, ...]
     verbs: Callable[[Session], Verbs]
     personal: tuple[Personal, ...] = ()
     aging: tuple[Aging, ...] = ()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from shopwindow.interface.declaring.table import Session, Step, Table, written
+from shopwindow.interface.declaring.table import Session, Table, written
 
 CODES_IN_A_STATEMENT = 500
 """Rows that one INSERT writes, with three parameters each. SQLite takes 32,766
@@ -113,26 +113,24 @@ class Codes:
 SINGLE_USE_CODES = Table(
     name="codes",
     steps=(
-        Step(
-            """
-            -- Single-use codes: digests, never the codes; the order that has won one.
-            CREATE TABLE codes (
-                digest TEXT NOT NULL PRIMARY KEY,
-                promotion BIGINT NOT NULL,
-                issued TEXT NOT NULL,
-                order_number TEXT,
-                reservation TEXT,
-                application TEXT,
-                used TEXT
-            );
-            CREATE INDEX codes_promotion ON codes (promotion, issued);
-            -- Which secret the digests are made with: there is one row at most.
-            CREATE TABLE code_secrets (
-                id INTEGER NOT NULL PRIMARY KEY,
-                mark TEXT NOT NULL
-            );
-            """,
-        ),
+        """
+        -- Single-use codes: digests, never the codes; the order that has won one.
+        CREATE TABLE codes (
+            digest TEXT NOT NULL PRIMARY KEY,
+            promotion BIGINT NOT NULL,
+            issued TEXT NOT NULL,
+            order_number TEXT,
+            reservation TEXT,
+            application TEXT,
+            used TEXT
+        );
+        CREATE INDEX codes_promotion ON codes (promotion, issued);
+        -- Which secret the digests are made with: there is one row at most.
+        CREATE TABLE code_secrets (
+            id INTEGER NOT NULL PRIMARY KEY,
+            mark TEXT NOT NULL
+        );
+        """,
     ),
     verbs=Codes,
 )

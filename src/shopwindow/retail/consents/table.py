@@ -11,7 +11,6 @@ from shopwindow.interface.declaring.table import (
     Column,
     Personal,
     Session,
-    Step,
     Table,
     written,
 )
@@ -109,29 +108,27 @@ _DEVICE, _USER = Column("device"), Column("user_id")
 CONSENTS = Table(
     name="consents",
     steps=(
-        Step(
-            """
-            -- Who opted in or out: now, and every choice before. The columns of a primary key stand first: where they
-            -- do not, SQLite 3.40's integrity_check takes other columns of a table WITHOUT ROWID for NULL.
-            CREATE TABLE consents (
-                application TEXT NOT NULL,
-                device TEXT NOT NULL,
-                choice TEXT NOT NULL,
-                user_id TEXT,
-                at TEXT NOT NULL,
-                PRIMARY KEY (application, device)
-            ) WITHOUT ROWID;
-            CREATE TABLE consent_history (
-                at TEXT NOT NULL,
-                id TEXT NOT NULL,
-                application TEXT NOT NULL,
-                device TEXT NOT NULL,
-                choice TEXT NOT NULL,
-                user_id TEXT,
-                PRIMARY KEY (at, id)
-            ) WITHOUT ROWID;
-            """,
-        ),
+        """
+        -- Who opted in or out: now, and every choice before. The columns of a primary key stand first: where they
+        -- do not, SQLite 3.40's integrity_check takes other columns of a table WITHOUT ROWID for NULL.
+        CREATE TABLE consents (
+            application TEXT NOT NULL,
+            device TEXT NOT NULL,
+            choice TEXT NOT NULL,
+            user_id TEXT,
+            at TEXT NOT NULL,
+            PRIMARY KEY (application, device)
+        ) WITHOUT ROWID;
+        CREATE TABLE consent_history (
+            at TEXT NOT NULL,
+            id TEXT NOT NULL,
+            application TEXT NOT NULL,
+            device TEXT NOT NULL,
+            choice TEXT NOT NULL,
+            user_id TEXT,
+            PRIMARY KEY (at, id)
+        ) WITHOUT ROWID;
+        """,
     ),
     verbs=Consents,
     personal=(

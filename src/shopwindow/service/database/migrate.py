@@ -35,7 +35,7 @@ def migrate(session: Session, tables: TablesByName) -> list[str]:
     for table in tables.values():
         last = last_steps.get(table.name, 0)
         for number, step in enumerate(table.steps[last:], last + 1):
-            for statement in statements(step.sql):
+            for statement in statements(step):
                 session.run(statement)
             session.run(note, table.name, number)
             lines.append(f"{table.name} {number}")

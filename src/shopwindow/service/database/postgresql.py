@@ -279,7 +279,7 @@ def _gives_rows(sql: str) -> bool:
 def _translated(sql: str) -> bytes:
     """Return a table's statement in PostgreSQL's form, with psycopg's placeholders.
 
-    No statement of a table holds `?` or `%` for anything else (interface.declaring.table.Step).
+    No statement of a table holds `?` or `%` for anything else (interface.declaring.table.Table).
     WITHOUT ROWID says how SQLite stores the rows; PostgreSQL has no such clause.
     """
     return sql.replace("?", "%s").removesuffix(" WITHOUT ROWID").encode()

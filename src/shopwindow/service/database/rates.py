@@ -23,7 +23,6 @@ from shopwindow.interface.declaring.operation import Rate
 from shopwindow.interface.declaring.table import (
     Aging,
     Session,
-    Step,
     Table,
     microseconds,
 )
@@ -125,18 +124,16 @@ class Rates:
 RATES = Table(
     name="rates",
     steps=(
-        Step(
-            """
-            -- How much of a rate is used up: at `full_at` (microseconds since 1970) all of it is
-            -- available again. A row whose time has come says nothing any more, and is pruned.
-            -- `name` is a keyed digest.
-            CREATE TABLE rates (
-                name TEXT NOT NULL PRIMARY KEY,
-                full_at BIGINT NOT NULL
-            );
-            CREATE INDEX rates_full_at ON rates (full_at);
-            """,
-        ),
+        """
+        -- How much of a rate is used up: at `full_at` (microseconds since 1970) all of it is
+        -- available again. A row whose time has come says nothing any more, and is pruned.
+        -- `name` is a keyed digest.
+        CREATE TABLE rates (
+            name TEXT NOT NULL PRIMARY KEY,
+            full_at BIGINT NOT NULL
+        );
+        CREATE INDEX rates_full_at ON rates (full_at);
+        """,
     ),
     verbs=Rates,
     aging=(

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import orjson
 
-from shopwindow.interface.declaring.table import Session, Step, Table, written
+from shopwindow.interface.declaring.table import Session, Table, written
 
 
 class Removals:
@@ -33,33 +33,29 @@ class Removals:
 REMOVALS = Table(
     name="removals",
     steps=(
-        Step(
-            """
-            CREATE TABLE forgotten (
-                id TEXT NOT NULL PRIMARY KEY,
-                known_by TEXT NOT NULL,
-                choices INTEGER NOT NULL,
-                answers INTEGER NOT NULL,
-                at TEXT NOT NULL
-            );
-            """,
-        ),
-        Step(
-            """
-            -- `removed` holds a JSON object, so that it can name the rows of any table. The first
-            -- table has a column for each of two.
-            CREATE TABLE removals (
-                id TEXT NOT NULL PRIMARY KEY,
-                known_by TEXT NOT NULL,
-                removed TEXT NOT NULL,
-                at TEXT NOT NULL
-            );
-            INSERT INTO removals (id, known_by, removed, at)
-                SELECT id, known_by,
-                    '{"choices":' || choices || ',"kept answers":' || answers || '}', at
-                FROM forgotten;
-            """
-        ),
+        """
+        CREATE TABLE forgotten (
+            id TEXT NOT NULL PRIMARY KEY,
+            known_by TEXT NOT NULL,
+            choices INTEGER NOT NULL,
+            answers INTEGER NOT NULL,
+            at TEXT NOT NULL
+        );
+        """,
+        """
+        -- `removed` holds a JSON object, so that it can name the rows of any table. The first
+        -- table has a column for each of two.
+        CREATE TABLE removals (
+            id TEXT NOT NULL PRIMARY KEY,
+            known_by TEXT NOT NULL,
+            removed TEXT NOT NULL,
+            at TEXT NOT NULL
+        );
+        INSERT INTO removals (id, known_by, removed, at)
+            SELECT id, known_by,
+                '{"choices":' || choices || ',"kept answers":' || answers || '}', at
+            FROM forgotten;
+        """,
     ),
     verbs=Removals,
 )

@@ -22,7 +22,6 @@ from shopwindow.interface.declaring.table import (
     Column,
     Personal,
     Session,
-    Step,
     Table,
     written,
 )
@@ -135,24 +134,22 @@ class Retries:
 STORED_RESPONSES = Table(
     name="retries",
     steps=(
-        Step(
-            """
-            -- First answers to requests with an Idempotency-Key, and whose requests they were.
-            CREATE TABLE retries (
-                application TEXT NOT NULL,
-                method TEXT NOT NULL,
-                path TEXT NOT NULL,
-                idempotency_key TEXT NOT NULL,
-                digest TEXT NOT NULL,
-                outcome TEXT NOT NULL,
-                device TEXT,
-                user_id TEXT,
-                at TEXT NOT NULL,
-                PRIMARY KEY (application, method, path, idempotency_key)
-            );
-            CREATE INDEX retries_at ON retries (at);
-            """,
-        ),
+        """
+        -- First answers to requests with an Idempotency-Key, and whose requests they were.
+        CREATE TABLE retries (
+            application TEXT NOT NULL,
+            method TEXT NOT NULL,
+            path TEXT NOT NULL,
+            idempotency_key TEXT NOT NULL,
+            digest TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            device TEXT,
+            user_id TEXT,
+            at TEXT NOT NULL,
+            PRIMARY KEY (application, method, path, idempotency_key)
+        );
+        CREATE INDEX retries_at ON retries (at);
+        """,
     ),
     verbs=Retries,
     personal=(
