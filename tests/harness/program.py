@@ -451,6 +451,15 @@ def release_of_codes(folder: Path, **settings: Json) -> Path:
     return folder / "dist"
 
 
+def moment_of(at: datetime) -> Moment:
+    """What an action knows at a time, in a service with a secret and without a mobile log."""
+
+    def log() -> LogFile:
+        raise AssertionError("there is no mobile log")
+
+    return Moment(at, os.urandom, log, dict, secret=SECRET)
+
+
 @dataclass(frozen=True)
 class Shopping:
     """A shop on a store, without a server: its actions at any time, and the callable of the service."""

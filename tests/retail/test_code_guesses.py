@@ -19,12 +19,12 @@ from harness.program import (
     TABLET,
     Database,
     Shopping,
+    moment_of,
     release_of_codes,
     shopping,
     shopwindow,
 )
-from shopwindow.interface.declaring.digests import keyed
-from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.limits import LIMITS, Limit
 from shopwindow.problems import Refusal
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.operations import MAX_WRONG_CODES, WRONG_CODES_SECONDS
@@ -81,10 +81,8 @@ def test_all_guesses_of_an_application_slow_down_together(shop: Shopping) -> Non
 
 def fill(shop: Shopping, number: int) -> None:
     """Count so many wrong codes of the application, as if each came from an address of its own."""
-    name = keyed("wrong codes of phone", SECRET)
-    shop.database.write(
-        lambda verbs: [verbs[LIMITS].count(name, MAX_WRONG_CODES, WRONG_CODES_SECONDS, NOW) for _ in range(number)]
-    )
+    limit, now = Limit("wrong codes of phone", MAX_WRONG_CODES, WRONG_CODES_SECONDS), moment_of(NOW)
+    shop.database.write(lambda verbs: [verbs[LIMITS].count(limit, now) for _ in range(number)])
 
 
 def test_beyond_the_last_limit_no_address_is_answered_but_the_shops_own_server(shop: Shopping) -> None:

@@ -22,11 +22,12 @@ from harness.program import (
     XML,
     Database,
     Shopping,
+    moment_of,
     release_of_codes,
     shopping,
     shopwindow,
 )
-from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.limits import LIMITS, Limit
 from shopwindow.interface.declaring.secret import read_secret
 from shopwindow.problems import Failure, Refusal
 from shopwindow.retail.codes.issuing import CodesExist, keep, read_lines
@@ -434,7 +435,7 @@ def test_a_store_keeps_to_one_secret(database: Database) -> None:
 
 def test_limits_of_different_names_and_sizes_do_not_meet(database: Database) -> None:
     def counted(name: str, limit: int, seconds: int, at: datetime) -> int:
-        return database.write(lambda shop: shop[LIMITS].count(name, limit, seconds, at))
+        return database.write(lambda shop: shop[LIMITS].count(Limit(name, limit, seconds), moment_of(at)))
 
     assert [counted("a", 2, 10, NOW) for _ in range(3)] == [0, 0, 10]
     longest = 43_200 * 60  # of schemas/site.json, 30 days
@@ -443,12 +444,13 @@ def test_limits_of_different_names_and_sizes_do_not_meet(database: Database) -> 
     assert counted("a", 2, 10, NOW + timedelta(seconds=10)) == 0
     assert [counted("d", 3, 10, NOW + timedelta(seconds=second)) for second in (0, 2, 4)] == [0, 0, 0]
     assert counted("d", 2, 10, NOW + timedelta(seconds=5)) == 7  # it was lowered: the second of three must go, too
-    waits = database.read(lambda shop: [shop[LIMITS].wait(name, 1, longest, NOW) for name in ("a", "b", "c")])
+    now = moment_of(NOW)
+    waits = database.read(lambda shop: [shop[LIMITS].wait(Limit(name, 1, longest), now) for name in ("a", "b", "c")])
     assert waits == [longest + 10, longest, 0]
     kept = NOW + timedelta(seconds=longest)
     instants = (kept, kept + timedelta(days=1, seconds=5))
     gone = [dict(prune(database, at))["counted attempts"] for at in instants]
-    assert (gone, database.read(lambda shop: shop[LIMITS].wait("b", 1, longest, NOW))) == ([0, 2], 0)
+    assert (gone, database.read(lambda shop: shop[LIMITS].wait(Limit("b", 1, longest), now))) == ([0, 2], 0)
 
 
 # -- the commands ------------------------------------------------------------------------------------------------

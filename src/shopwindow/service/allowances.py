@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from shopwindow.content.documents.documents import Content
+from shopwindow.interface.declaring.limits import origins
 from shopwindow.interface.declaring.operation import Allowance, Call, Rate
-from shopwindow.interface.declaring.origins import origins
 from shopwindow.problems import Refusal
 from shopwindow.service.database.rates import Charge
 

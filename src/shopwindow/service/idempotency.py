@@ -10,8 +10,8 @@ The stored responses are a table of the database (service.database.retries).
 
 from hashlib import sha256
 
+from shopwindow.interface.declaring.limits import origins
 from shopwindow.interface.declaring.operation import Call, Sender
-from shopwindow.interface.declaring.origins import origins
 from shopwindow.interface.request import Request
 from shopwindow.interface.requests.body import encoded
 from shopwindow.problems import Fault, Refusal

@@ -25,8 +25,7 @@ from functools import partial
 from typing import Any
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.declaring.digests import keyed
-from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.limits import LIMITS, keyed
 from shopwindow.interface.declaring.operation import (
     Call,
     FromContent,

@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.schedule import zone
-from shopwindow.interface.declaring.digests import counted
-from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.limits import LIMITS, Limit, origins
 from shopwindow.interface.declaring.operation import (
     Call,
     Cookie,
@@ -30,7 +29,6 @@ from shopwindow.interface.declaring.operation import (
     Operation,
     Outcome,
 )
-from shopwindow.interface.declaring.origins import origins
 from shopwindow.interface.declaring.secret import SECRET
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Failure, Fault, Refusal
@@ -82,16 +80,6 @@ EXPIRED = Outcome({"success": True})
 """The response to the order that has the code."""
 
 
-class _Counter(NamedTuple):
-    """What a wrong code is counted under, and how many may be counted in how many
-    seconds.
-    """
-
-    name: str
-    most: int
-    seconds: int
-
-
 def supc(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
     """Give a code to the first order that sends it.
 
@@ -101,18 +89,18 @@ def supc(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcom
     """
     body = call.body
     application = str(call.application)
-    of_application = _application_counter(tables, application, moment)
-    counters = _sender_counters(
-        tables, application, str(body["reservationId"]), of_application, moment
+    of_application = Limit(
+        f"wrong codes of {application}", MAX_WRONG_CODES, WRONG_CODES_SECONDS
     )
-    for counter in counters if moment.is_trusted else (*counters, of_application):
-        if wait := tables[LIMITS].wait(*counter, moment.now):
+    limits = _sender_limits(tables, of_application, str(body["reservationId"]), moment)
+    for limit in limits if moment.is_trusted else (*limits, of_application):
+        if wait := tables[LIMITS].wait(limit, moment):
             raise _too_many(wait)
 
     code_digest = digest(body["promoCode"], moment.secret)
     code = tables[SINGLE_USE_CODES].find(code_digest) if moment.secret else None
     if code is None:
-        return _wrong_code(tables, counters, of_application, moment)
+        return _wrong_code(tables, limits, of_application, moment)
 
     order = body["orderNumber"], body["reservationId"]
     if code.order is None:
@@ -127,48 +115,33 @@ def supc(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcom
     return EXPIRED
 
 
-def _application_counter(tables: Tables, application: str, moment: Moment) -> _Counter:
-    """Return what all wrong codes of an application are counted under."""
-    name = counted(f"wrong codes of {application}", tables, moment)
-    return _Counter(name, MAX_WRONG_CODES, WRONG_CODES_SECONDS)
-
-
-def _sender_counters(
-    tables: Tables,
-    application: str,
-    reservation: str,
-    of_application: _Counter,
-    moment: Moment,
-) -> Sequence[_Counter]:
-    """Return what a wrong code of this request's sender is counted under.
+def _sender_limits(
+    tables: Tables, of_application: Limit, reservation: str, moment: Moment
+) -> Sequence[Limit]:
+    """Return the limits of this request's sender.
 
     The sender is the reservation at a trusted server, else the address and its network.
     """
-    number = tables[LIMITS].number(
-        of_application.name, of_application.seconds, moment.now
-    )
-    limit = next(guesses for guesses in _GUESSES if number >= guesses.of_application)
+    number = tables[LIMITS].number(of_application, moment)
+    guesses = next(each for each in _GUESSES if number >= each.of_application)
 
-    def counter(sender: str, times: int = 1) -> _Counter:
-        name = counted(f"wrong codes of {application} from {sender}", tables, moment)
-        return _Counter(name, limit.most * times, limit.seconds)
+    def limit(sender: str, times: int = 1) -> Limit:
+        counted = f"{of_application.counted} from {sender}"
+        return Limit(counted, guesses.most * times, guesses.seconds)
 
     if moment.is_trusted:
-        return (counter(f"reservation {reservation}"),)
-    return [counter(name, times) for name, times in origins(moment.address)]
+        return (limit(f"reservation {reservation}"),)
+    return [limit(*origin) for origin in origins(moment.address)]
 
 
 def _wrong_code(
-    tables: Tables,
-    counters: Sequence[_Counter],
-    of_application: _Counter,
-    moment: Moment,
+    tables: Tables, limits: Sequence[Limit], of_application: Limit, moment: Moment
 ) -> Outcome:
     """Count a wrong code and refuse it.
 
     The service may itself be wrong: without the secret of the stored codes every code
     looks wrong. That is a Failure, and the customer's attempt is not counted. The
-    counters are always raised in the same order, or two requests could wait for each
+    limits are always counted in the same order, or two requests could wait for each
     other for ever.
     """
     database_mark = tables[SINGLE_USE_CODES].mark()
@@ -177,10 +150,10 @@ def _wrong_code(
         raise Failure(
             f"{SECRET} is missing, or not the one that the database's single-use codes were issued under"
         )
-    for counter in counters:
-        if wait := tables[LIMITS].count(*counter, moment.now):
+    for limit in limits:
+        if wait := tables[LIMITS].count(limit, moment):
             raise _too_many(wait)
-    wait = tables[LIMITS].count(*of_application, moment.now)
+    wait = tables[LIMITS].count(of_application, moment)
     if wait and not moment.is_trusted:
         raise _too_many(wait)
     return Outcome(refusal=_refused("INVALID_CODE"))

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.schedule import zone
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.declaring.digests import counted
-from shopwindow.interface.declaring.limits import LIMITS
+from shopwindow.interface.declaring.limits import LIMITS, Limit, origins
 from shopwindow.interface.declaring.operation import (
     Call,
     CountedByAction,
@@ -23,34 +22,26 @@ from shopwindow.interface.declaring.operation import (
     Moment,
     Operation,
     Outcome,
+    Rate,
     Sender,
 )
-from shopwindow.interface.declaring.origins import origins
 from shopwindow.interface.declaring.outbox import OUTBOX
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.sharing.addresses import address, addresses
 from shopwindow.retail.sharing.mail import SHARED_PROMOTION, outbox_document
 
-
-class Limit(NamedTuple):
-    """So many mails in so many minutes."""
-
-    most: int
-    minutes: int
-
-
 MAIL_LIMITS = {
     # A person shares with a few friends. A network address is all that an abuser has to
     # pay for.
-    "address": Limit(10, 60),
+    "address": Rate(10, 60),
     # Anybody may name any sender, from any network address: this protects the one who
     # is named.
-    "sender": Limit(20, 60),
+    "sender": Rate(20, 60),
     # More would be a nuisance to whoever gets them, whoever sends them.
-    "recipient": Limit(10, 24 * 60),
+    "recipient": Rate(10, 24 * 60),
     # So many a mail server sends for a shop without taking it for an open relay.
-    "application": Limit(1000, 60),
+    "application": Rate(1000, 60),
 }
 """How many mails in how many minutes, unless site.yaml sets other limits; counted in
 this order.
@@ -81,19 +72,17 @@ def share(tables: Tables, content: Content, call: Call, moment: Moment) -> Outco
     """Put a mail for each recipient into the outbox: for all of them, or for none."""
     body = {name: text for name, text in call.body.items() if text.strip()}
     settings = content.setting("share") or {}
-    own_limits = {
-        kind: Limit(**limit) for kind, limit in settings.get("limits", {}).items()
+    own_rates = {
+        kind: Rate(**rate) for kind, rate in settings.get("limits", {}).items()
     }
-    limits = MAIL_LIMITS | own_limits
+    rates = MAIL_LIMITS | own_rates
     # a request with more recipients than a limit would be refused at any time
-    most = min(
-        limits["application"].most, limits["sender"].most, limits["address"].most
-    )
+    most = min(rates[kind].most for kind in ("application", "sender", "address"))
     people = _people(body, min(most, settings.get("maxRecipients", MAX_RECIPIENTS)))
 
     today = moment.now.astimezone(zone(content.setting("time_zone"))).date().isoformat()
     promotion, coupon = _shared(content, body, today)
-    _count_mails(tables, limits, str(call.application), people, moment)
+    _count_mails(tables, rates, str(call.application), people, moment)
 
     sent_by = _sent_by(content, settings)
     promised = outbox_document(
@@ -170,7 +159,7 @@ class _CountedMail(NamedTuple):
 
 def _count_mails(
     tables: Tables,
-    limits: Mapping[str, Limit],
+    rates: Mapping[str, Rate],
     application: str,
     people: _People,
     moment: Moment,
@@ -195,9 +184,9 @@ def _count_mails(
     counts += [_CountedMail("application", application, "rate")] * number
 
     for kind, who, where, times in counts:
-        most, minutes = limits[kind].most * times, limits[kind].minutes
-        name = counted(f"share {kind} {who}", tables, moment)
-        if wait := tables[LIMITS].count(name, most, minutes * 60, moment.now):
+        most, minutes = rates[kind].most * times, rates[kind].minutes
+        limit = Limit(f"share {kind} {who}", most, minutes * 60)
+        if wait := tables[LIMITS].count(limit, moment):
             limited = kind if times == 1 else "network"
             message = f"at most {most} mails in {minutes} minutes for one {limited}"
             raise Refusal(
