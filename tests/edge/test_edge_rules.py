@@ -19,7 +19,6 @@ from shopwindow.interface.declaring.operation import Call, FromContent
 from shopwindow.interface.formats import RESPONSE_FORMATS, accepted_formats
 from shopwindow.interface.request import Request
 from shopwindow.interface.requests.bind import bind
-from shopwindow.interface.requests.call import make
 from shopwindow.release.stored import interface_of
 from shopwindow.service.requestid import ACCEPTED_ID
 from shopwindow.shop import INTERFACE
@@ -60,7 +59,7 @@ def prerendered_calls(content: Content) -> Iterator[Call]:
         for arguments in operation.entries(content):
             for application in INTERFACE.application_names(content) if operation.by_application else [None]:
                 for format in RESPONSE_FORMATS:
-                    yield make(operation, format, arguments, application)
+                    yield operation.call(format, arguments, application)
 
 
 def file_of(rules: Rules, target: str, format: str, application: str | None) -> str | None:

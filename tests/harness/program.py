@@ -33,7 +33,6 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.operation import FromStore, Moment, Outcome
 from shopwindow.interface.request import Request as Sent
 from shopwindow.interface.requests.bind import bind
-from shopwindow.interface.requests.body import Bodies
 from shopwindow.release.releases import OutputBusy, Releases
 from shopwindow.release.verify import verify
 from shopwindow.service.database.database import Database
@@ -491,7 +490,7 @@ class Shopping:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         sent |= {"content-type": JSON} if data else {}
         request = Sent(path, query, sent, method, len(data), data, address)
-        call = bind(request, application, INTERFACE, bodies=Bodies(program_schemas(), self.content))
+        call = bind(request, application, INTERFACE, content=self.content, schemas=program_schemas())
         source = call.operation.source
         assert isinstance(source, FromStore)
         run = self.database.write if source.writes else self.database.read

@@ -18,7 +18,7 @@ from harness.program import program_schemas, release_of_writes
 from harness.servers import ADDRESS, Server, count_connections, own_server
 from harness.waits import PATIENCE, awaited
 from shopwindow.interface.request import Request
-from shopwindow.interface.requests.body import Bodies, read
+from shopwindow.interface.requests.body import read
 from shopwindow.problems import Fault
 from shopwindow.shop import INTERFACE
 
@@ -364,7 +364,7 @@ def test_a_body_of_a_mebibyte_is_refused_in_little_more_than_it_takes_to_read_it
         started = time.thread_time()
         json.loads(data)
         read_at = time.thread_time()
-        read(request, operation, Bodies(schemas, None), faults)  # type: ignore[arg-type]
+        read(request, operation, schemas, None, faults)
         taken.append((time.thread_time() - read_at) / (read_at - started))
         numbers.add(len(faults))
     assert (numbers <= set(range(1, 52)), min(taken) < READING.get(wanted, 5)) == (True, True)
@@ -377,7 +377,7 @@ def test_a_wrong_item_is_named_at_its_own_place() -> None:
     lines[399] = {"deviceId": "a"}
     data = json.dumps({"entry": lines}).encode()
     faults: list[Fault] = []
-    read(Request("", "", TYPE, "POST", len(data), data), operation, Bodies(program_schemas(), None), faults)  # type: ignore[arg-type]
+    read(Request("", "", TYPE, "POST", len(data), data), operation, program_schemas(), None, faults)
     assert sorted(str(fault) for fault in faults) == [
         "entry/399/logLevel: is missing",
         "entry/399/logMessage: is missing",

@@ -41,7 +41,6 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.kinds import MAX_ID, Words
 from shopwindow.interface.declaring.operation import Arguments, Call, Operation
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, accepted_formats
-from shopwindow.interface.requests.call import make
 from shopwindow.problems import Fault, Refusal
 
 APPLICATION = "{application}"
@@ -263,7 +262,7 @@ def _targets(operation: Operation, content: Content) -> Iterator[FileTarget]:
     """Yield the spellings of an operation's pre-rendered Calls."""
     stems: dict[str, str] = {}
     for arguments, ids in _shapes(operation, content):
-        call = make(operation, JSON, arguments, _STAND_IN)
+        call = operation.call(JSON, arguments, _STAND_IN)
         name = call.filename()
         if not name:  # no file name can hold these arguments
             continue
@@ -321,11 +320,9 @@ def _spellings(call: Call) -> Iterator[tuple[str, str]]:
             if written in re.escape(target):
                 yield target, re.escape(target).replace(written, f"(?:{orders})")
 
-    optional = tuple(
-        replace(parameter, always=False) for parameter in call.operation.parameters
-    )
-    shorter_call = replace(call, operation=replace(call.operation, parameters=optional))
-    shorter = shorter_call.request().target
+    unneeded = call.operation.always.items()
+    needed = tuple(pair for pair in call.arguments if pair not in unneeded)
+    shorter = replace(call, arguments=needed).request().target
     if shorter != target:
         yield shorter, re.escape(shorter)
 

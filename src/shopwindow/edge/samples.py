@@ -23,7 +23,6 @@ from shopwindow.interface.declaring.parameter_rules import AnyOf, Together
 from shopwindow.interface.formats import JSON
 from shopwindow.interface.request import SAFE, Request, quoted
 from shopwindow.interface.requests.bind import bind
-from shopwindow.interface.requests.body import Bodies
 from shopwindow.problems import Refusal
 
 SHOWN_ITEMS = 2
@@ -141,11 +140,11 @@ def refusal(
 
     ``code``: `invalid` or `no_data`. None: nothing that was tried is refused so.
     """
-    bodies = Bodies(schemas, content) if operation.body else None
+    described = schemas if operation.body else None
     tried = _with_a_wrong_text if code == "invalid" else _with_unknown_ids
     for texts in tried(operation):
         try:
-            _value(interface, operation, content, texts, bodies)
+            _value(interface, operation, content, texts, described)
         except Refusal as refusal:
             if refusal.code == code:
                 return refusal
@@ -178,11 +177,11 @@ def _value(
     operation: Operation,
     content: Content,
     texts: Mapping[str, str],
-    bodies: Bodies | None = None,
+    schemas: Schemas | None = None,
 ) -> Json:
     """Return the answer to a request as a JSON value; None where it is another's.
 
-    A body is an empty object. Raises Refusal.
+    A body is an empty object, where there are ``schemas``. Raises Refusal.
     """
     path = operation.path
     for name in operation.in_path:
@@ -193,11 +192,11 @@ def _value(
         if name not in operation.in_path
     )
     request = Request(path, query, method=operation.method)
-    if bodies:
+    if schemas:
         headers = {"content-type": JSON.media_type}
         request = request._replace(headers=headers, length=2, body=b"{}")
     application = next(iter(interface.application_names(content)), None)
-    call = bind(request, application, interface, bodies=bodies)
+    call = bind(request, application, interface, content=content, schemas=schemas)
     if call.operation != operation:  # the path of the list, where an id is empty
         return None
     is_read = isinstance(operation.source, FromContent)

@@ -24,7 +24,6 @@ from shopwindow.interface.declaring.index import BROUGHT_BACK, Index
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.operation import FromContent
 from shopwindow.interface.formats import JSON
-from shopwindow.interface.requests.call import make
 from shopwindow.problems import Failure, Pointer
 from shopwindow.release import manifest
 from shopwindow.release.documents_read import (
@@ -314,6 +313,6 @@ class _Readers:
             name: operation.named[name].kind.parse(text)
             for name, text in entry["arguments"].items()
         }
-        call = make(operation, JSON, arguments, entry.get("application"))
+        call = operation.call(JSON, arguments, entry.get("application"))
         value_of(call, self._recorded)
         return self._documents.take()

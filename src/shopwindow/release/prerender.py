@@ -26,7 +26,6 @@ from shopwindow.interface.answering.answer import respond, value_of
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.operation import Arguments, Call, Operation
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format
-from shopwindow.interface.requests.call import make
 from shopwindow.problems import Failure, Refusal
 from shopwindow.release.manifest import ManifestEntry
 
@@ -62,7 +61,7 @@ class PlannedAnswer(NamedTuple):
     def calls(self, format: Format) -> list[Call]:
         """Return its Calls in one format. They all have the same response."""
         return [
-            make(self.operation, format, arguments, self.application)
+            self.operation.call(format, arguments, self.application)
             for arguments in self.spellings
         ]
 
@@ -294,7 +293,7 @@ def _entry(call: Call, base: str, lifetime: int) -> ManifestEntry:
     }
     if call.application is not None:
         entry["application"] = call.application
-    entry["arguments"] = call.texts()
+    entry["arguments"] = call.texts
     entry["lifetime"] = lifetime
     return entry
 

@@ -58,7 +58,6 @@ from shopwindow.interface.declaring.routes import (
 from shopwindow.interface.formats import JSON, AcceptedFormats, Format, accepted_formats
 from shopwindow.interface.request import Request
 from shopwindow.interface.requests.bind import admit, bind, callback_of
-from shopwindow.interface.requests.body import Bodies
 from shopwindow.problems import SERVICE, Failure, Fault, Refusal
 from shopwindow.release.damage import is_damaged
 from shopwindow.service import journal
@@ -259,8 +258,8 @@ def _answered(arrival: Arrival, request: Request, backstage: Backstage) -> Excha
         arrival.application,
         serving.interface,
         arrival.routed,
-        Bodies(serving.schemas, serving.content),
         serving.content,
+        serving.schemas,
         arrival.format,
     )
     is_from_content = isinstance(call.operation.source, FromContent)

@@ -38,8 +38,9 @@ class ParameterKind(Protocol):
     def parse(self, text: str) -> Any: ...
 
     def format(self, value: Any) -> str:
-        """Return the value's one canonical text."""
-        return str(value)
+        """Return the value's one canonical text; commas join the items of a list."""
+        items = value if isinstance(value, tuple) else (value,)
+        return ",".join(map(str, items))
 
     def schema(self) -> Schema: ...
 
@@ -164,9 +165,6 @@ class Ids(ParameterKind):
             raise ValueError(f"must be at most {self.limit} numbers, not {len(ids)}")
         return tuple(sorted(ids))
 
-    def format(self, value: tuple[int, ...]) -> str:
-        return ",".join(map(str, value))
-
     def schema(self) -> Schema:
         return _list_of(Count().schema(), self.limit)
 
@@ -198,9 +196,6 @@ class Texts(ParameterKind):
             raise ValueError(f"must be at most {self.limit} texts, not {len(parts)}")
         return tuple(sorted(parts, key=list_order))
 
-    def format(self, value: tuple[str, ...]) -> str:
-        return ",".join(value)
-
     def schema(self) -> Schema:
         return _list_of(Text(self.maximum).schema(), self.limit)
 
@@ -222,9 +217,6 @@ class Words(ParameterKind):
     def parse(self, text: str) -> tuple[str, ...]:
         chosen = {_choice(part.strip(), self.choices) for part in list_items(text)}
         return tuple(word for word in self.choices if word in chosen)
-
-    def format(self, value: tuple[str, ...]) -> str:
-        return ",".join(value)
 
     def schema(self) -> Schema:
         return {

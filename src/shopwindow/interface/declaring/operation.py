@@ -355,6 +355,37 @@ class Operation:
         """The values of the parameters where they are absent, by name."""
         return {parameter.name: parameter.default for parameter in self.parameters}
 
+    @cached_property
+    def always(self) -> Mapping[str, Any]:
+        """Of these, the ones that are always written."""
+        return {
+            parameter.name: parameter.default
+            for parameter in self.parameters
+            if parameter.always
+        }
+
+    def call(
+        self,
+        format: Format,
+        arguments: Arguments,
+        application: str | None = None,
+        body: Json = None,
+        if_match: str | None = None,
+    ) -> "Call":
+        """Return a Call of parsed arguments, which it brings into order; those at their
+        default are left out, unless they are always written.
+        """
+        values = {**self.always, **arguments}
+        written = [
+            (name, values[name])
+            for name in self.ordered(values)
+            if name in self.always or values[name] != self.defaults.get(name)
+        ]
+        asking = application if self.by_application else None
+        # If-Match concerns only operations whose responses have an ETag
+        guard = if_match if self.tagged else None
+        return Call(self, format, tuple(written), asking, body, guard)
+
 
 def in_family(heading: str, operations: Iterable[Operation]) -> tuple[Operation, ...]:
     """Return operations with the heading below which documents list them."""
@@ -365,8 +396,8 @@ def in_family(heading: str, operations: Iterable[Operation]) -> tuple[Operation,
 class Call:
     """One call of an operation.
 
-    ``arguments``: those that differ from their defaults, in the declared order; then
-    others, by name. So two Calls that mean the same are equal. ``application``: whose
+    ``arguments``: those that the canonical spelling has (`Operation.call`), in the
+    declared order; then others, by name. So two Calls that mean the same are equal. ``application``: whose
     API key was sent, where the response depends on it. ``body``: checked, every value
     of its schema's one type. ``if_match``: that header (RFC 9110 §13.1.1).
     ``ignored``: names in the request that look like `Operation.others` and are none; the
@@ -396,33 +427,17 @@ class Call:
             if name not in self.operation.named
         }
 
-    def texts(self) -> dict[str, str]:
-        """Return parameter name → text of what the canonical spelling has.
-
-        That is every parameter of the path, every one that differs from its default,
-        and every one that is ``always`` written.
-        """
-        return dict(self._texts)
-
     @cached_property
-    def _texts(self) -> dict[str, str]:
-        values = dict(self.arguments)
-        texts = {}
-        for parameter in self.operation.parameters:
-            if parameter.name in values or parameter.always:
-                value = values.get(parameter.name, parameter.default)
-                texts[parameter.name] = parameter.kind.format(value)
-        if self.operation.others:
-            texts |= {
-                name: self.operation.others.kind.format(value)
-                for name, value in self.others().items()
-            }
-        return texts
+    def texts(self) -> Mapping[str, str]:
+        """Parameter name → text of what the canonical spelling has."""
+        return {
+            name: self.operation.kind(name).format(value)
+            for name, value in self.arguments
+        }
 
     def request(self) -> Request:
         """Return the request in its canonical spelling, without an API key."""
-        texts = self.texts()
-        path = self._path(texts)
+        path, texts = self._path()
         query = "&".join(
             [f"{quoted(name, '')}={quoted(text, SAFE)}" for name, text in texts.items()]
         )
@@ -454,21 +469,19 @@ class Call:
         return names if all(map(_FILE_NAME.fullmatch, names)) else []
 
     def _stem(self) -> str:
-        texts = self.texts()
-        name = self._path(texts)
+        name, texts = self._path()
         if self.operation.by_application:
             name += f"/{self.application}"
         return name + "".join([f";{key}={text}" for key, text in texts.items()])
 
-    def _path(self, texts: dict[str, str]) -> str:
-        """Return the path with its parameters in it, and remove these from ``texts``.
-
-        What is left in ``texts`` belongs into the query, or after the file's stem.
+    def _path(self) -> tuple[str, dict[str, str]]:
+        """Return the path with its parameters in it, and the texts of all others, which
+        belong into the query, or after the file's stem.
         """
-        path = self.operation.path
+        path, texts = self.operation.path, dict(self.texts)
         for name in self.operation.in_path:
             path = path.replace(f"{{{name}}}", texts.pop(name))
-        return path
+        return path, texts
 
 
 CALLBACK = Parameter(

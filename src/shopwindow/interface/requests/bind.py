@@ -15,6 +15,7 @@ from dataclasses import replace
 from urllib.parse import parse_qsl
 
 from shopwindow.content.documents.documents import Content
+from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.kinds import check_size, is_list
 from shopwindow.interface.declaring.operation import CALLBACK, Call, Operation
@@ -27,8 +28,7 @@ from shopwindow.interface.formats import (
     accepted_formats,
 )
 from shopwindow.interface.request import Request, unreadable
-from shopwindow.interface.requests.body import Bodies, body_format, read
-from shopwindow.interface.requests.call import make
+from shopwindow.interface.requests.body import body_format, read
 from shopwindow.problems import Fault, Refusal
 
 
@@ -37,18 +37,18 @@ def bind(
     application: str | None,
     interface: Interface,
     routed: Routed | None = None,
-    bodies: Bodies | None = None,
     content: Content | None = None,
+    schemas: Schemas | None = None,
     format: Format | None = None,
 ) -> Call:
     """Return the one Call that a request asks for, whichever way it is spelled.
 
     Binding the canonical request of a Call (``call.request()``) returns an equal Call.
     ``application``: whose API key was sent. ``routed``: the result of ``route``, where
-    it was called already. ``bodies``: what is needed to read a body; without it, no
-    body is read. ``content``: knows which of `Operation.others` exist; without it, all
-    of them do. ``format``: the result of `admit`, where it was called already. Raises
-    Refusal, with every fault.
+    it was called already. ``content``: knows which of `Operation.others` exist, and
+    what a cookie is called; without it, all exist, and no cookie is read. ``schemas``:
+    say what a body is; without them, none is read. ``format``: the result of `admit`,
+    where it was called already. Raises Refusal, with every fault.
     """
     operation, texts = routed or interface.routes.route(request)
     if format is None:
@@ -81,13 +81,12 @@ def bind(
         )
 
     body = None
-    if operation.body and bodies:
-        body = read(request, operation, bodies, faults)
+    if operation.body and schemas:
+        body = read(request, operation, schemas, content, faults)
     if faults:
         raise Refusal("invalid", tuple(faults))
-    call = make(
-        operation, format, arguments, application, body, request.headers.get("if-match")
-    )
+    if_match = request.headers.get("if-match")
+    call = operation.call(format, arguments, application, body, if_match)
     return replace(call, ignored=ignored) if ignored else call
 
 
@@ -150,9 +149,8 @@ def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, s
     if fault:
         faults.append(fault)
     texts: dict[str, str] = {}
-    listed = operation.in_query
     for name, text in _pairs(query):
-        if not text or (name not in listed and not operation.knows(name)):
+        if not text or not operation.knows(name):
             continue
         if name in texts and is_list(operation.kind(name)):
             text = f"{texts[name]},{text}"

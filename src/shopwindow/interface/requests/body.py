@@ -13,10 +13,8 @@ returned together, up to MAX_BODY_FAULTS.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
 
 import orjson
 
@@ -60,20 +58,16 @@ Such a body is refused in any case; up to so many of them that is explained.
 """
 
 
-class Bodies(NamedTuple):
-    """What reading a body needs beside the request.
-
-    ``content``: its site.yaml names the cookies.
-    """
-
-    schemas: Schemas
-    content: Content
-
-
 def read(
-    request: Request, operation: Operation, bodies: Bodies, faults: list[Fault]
+    request: Request,
+    operation: Operation,
+    schemas: Schemas,
+    content: Content | None,
+    faults: list[Fault],
 ) -> Json:
     """Return the body of a request for an operation that has one.
+
+    ``content``: its site.yaml names the cookies; without it, none is read.
 
     Returns None where it is missing and may be, or cannot be read. What is wrong with
     it is added to ``faults``. Raises Refusal for a Content-Type that is neither JSON
@@ -81,11 +75,11 @@ def read(
     """
     if not request.body and operation.body_optional:
         return None
-    shape = bodies.schemas.shape(operation.request_schema)
+    shape = schemas.shape(operation.request_schema)
     format = JSON
     if request.body or "content-type" in request.headers:
         format = body_format(request.headers.get("content-type"))
-    by_cookie = _cookie(operation.cookie, request, bodies.content)
+    by_cookie = _cookie(operation.cookie, request, content)
     if not request.body and not by_cookie:
         names = ", ".join(shape.properties)
         faults.append(Fault("body", f"is missing; it holds {names}"))
@@ -96,7 +90,7 @@ def read(
     except Unreadable as error:
         faults.append(error.fault)
         return None
-    findings = _findings(value, operation.request_schema, shape, bodies.schemas)
+    findings = _findings(value, operation.request_schema, shape, schemas)
     barred = islice(_barred(value, shape), MAX_BODY_FAULTS)
     body_faults = [*map(_fault, findings), *barred]
     faults += body_faults[:MAX_BODY_FAULTS]
@@ -231,27 +225,18 @@ def _findings(
     """Return at most MAX_BODY_FAULTS findings of the schema ``name`` in a body.
 
     Whoever explains, explains all that is wrong: a second for 16,000 wrong entries of
-    the mobile log. So of a long list only the first wrong items are explained, and
-    the findings are moved to the places that these have in the body.
+    the mobile log. So a long list ends for it at the last item that is explained.
     """
-    shorter, numbers = dict(value), {}
-    for key, items in () if schemas.valid(name, value) else value.items():
+    if schemas.valid(name, value):
+        return []
+    shorter = dict(value)
+    for key, items in value.items():
         place = shape.at((key, 0))
-        if place and isinstance(items, list) and len(items) > MAX_BODY_FAULTS:
-            wrong = (
-                number for number, item in enumerate(items) if not place.admits(item)
-            )
-            if first := list(islice(wrong, MAX_BODY_FAULTS)):
-                shorter[key], numbers[key] = [items[each] for each in first], first
-
-    findings = []
-    for finding in schemas.findings(name, shorter, MAX_BODY_FAULTS):
-        match finding.pointer:
-            case (str(key), int(index), *rest) if key in numbers:
-                pointer = (key, numbers[key][index], *rest)
-                finding = replace(finding, pointer=pointer)
-        findings.append(finding)
-    return findings
+        if place and isinstance(items, list):
+            wrong = (end for end, item in enumerate(items, 1) if not place.admits(item))
+            last = next(islice(wrong, MAX_BODY_FAULTS - 1, None), len(items))
+            shorter[key] = items[:last]
+    return schemas.findings(name, shorter, MAX_BODY_FAULTS)
 
 
 def _barred(value: Json, shape: Shape) -> Iterator[Fault]:
@@ -317,7 +302,7 @@ def _exact(text: str) -> int:
 
 
 def _cookie(
-    cookie: Cookie | None, request: Request, content: Content
+    cookie: Cookie | None, request: Request, content: Content | None
 ) -> dict[str, Json]:
     """Return the property of the body that a cookie holds; empty without the cookie.
 
@@ -325,7 +310,7 @@ def _cookie(
     The header is split here, because the standard library's reader gives up at the
     first malformed cookie, whoever has set it.
     """
-    if cookie is None:
+    if cookie is None or content is None:
         return {}
     name = content.setting(cookie.setting)
     for part in request.headers.get("cookie", "").split(";"):
