@@ -148,11 +148,11 @@ def test_a_bag_is_visible_to_the_application_that_made_it_alone(shop: Shopping) 
         ("DELETE", f"{BAGS}/{guid}/items/1", None),
     )
     codes = [refused(shop, *each, application="tablet")[0] for each in asked]
-    assert codes == ["not_found"] * 8
+    assert codes == ["no_data"] * 8
     unknown = [
         refused(shop, each[0], each[1].replace(guid, str(uuid4())), each[2])[0] for each in asked if guid in each[1]
     ]
-    assert unknown == ["not_found"] * 4
+    assert unknown == ["no_data"] * 4
     assert state(shop, bag) == bag
 
 
@@ -205,11 +205,11 @@ def test_an_item_is_taken_out_by_its_number(shop: Shopping) -> None:
     path = f"{BAGS}/{bag['bagGUID']}/items"
     assert lines(shop.act("DELETE", f"{path}/1").value["bag"]) == [(2, 7, 1)]
     assert refused(shop, "DELETE", f"{path}/1") == (
-        "not_found",
+        "no_data",
         ["sequenceNumber: 1 is not in the bag; it holds 2"],
     )
     assert lines(shop.act("DELETE", f"{path}/2", {"deleteitemsrequest": {"upcid": 7}}).value["bag"]) == []
-    assert refused(shop, "DELETE", f"{path}/2") == ("not_found", ["sequenceNumber: 2 is not in the bag; it is empty"])
+    assert refused(shop, "DELETE", f"{path}/2") == ("no_data", ["sequenceNumber: 2 is not in the bag; it is empty"])
 
 
 def test_a_sequence_number_is_never_used_again(shop: Shopping) -> None:
@@ -382,7 +382,7 @@ def test_a_bag_that_is_not_there_yet_matches_nothing(shop: Shopping) -> None:
     for tag in ("*", '"x"'):
         said = refused(shop, "POST", BAGS, items((5, 1)), if_match=tag)
         assert said == ("precondition", [f"If-Match: is {tag}, but there is no bag yet"])
-    assert refused(shop, "GET", f"{BAGS}?bagId=1", if_match="*")[0] == "not_found"
+    assert refused(shop, "GET", f"{BAGS}?bagId=1", if_match="*")[0] == "no_data"
 
 
 def test_a_precondition_comes_before_what_is_wrong_with_the_change(shop: Shopping) -> None:
@@ -431,7 +431,7 @@ def test_bags_that_nobody_has_changed_for_long_are_forgotten_with_their_items(sh
     shop.act("POST", f"{BAGS}?bagGuid={kept['bagGUID']}", items((5, 1)), at=NOW)
     gone = [dict(prune(shop.database, NOW, {"bags": timedelta(days=30)}))["bags"] for _ in range(2)]
     assert gone == [2, 0]
-    assert [refused(shop, "GET", f"{BAGS}?bagId={bag['bagId']}")[0] for bag in old] == ["not_found"] * 2
+    assert [refused(shop, "GET", f"{BAGS}?bagId={bag['bagId']}")[0] for bag in old] == ["no_data"] * 2
     assert [len(lines(state(shop, bag))) for bag in (kept, fresh)] == [2, 1]
     left = shop.database.read(lambda verbs: verbs.session.run("SELECT count(*), count(DISTINCT bag) FROM bag_lines"))
     assert left == [(3, 2)]

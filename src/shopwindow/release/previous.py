@@ -16,7 +16,6 @@ import orjson
 
 from shopwindow.content.documents import documents
 from shopwindow.content.documents.documents import Content
-from shopwindow.interface.declaring.collections import without_collections
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import manifest, reads
@@ -155,7 +154,7 @@ def _content(folder: Path, interface: Interface) -> Content | None:
     """
     try:
         value = orjson.loads((folder / manifest.CONTENT_FILE).read_bytes())
-        its_interface = interface_of(folder, without_collections(interface))
+        its_interface = interface_of(folder, interface)
         return documents.decode(value, its_interface.kinds)
     except (Failure, OSError, ValueError, KeyError, TypeError):
         return None

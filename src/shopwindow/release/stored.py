@@ -19,8 +19,8 @@ collections has no such file.
 def interface_of(release: Path, interface: Interface) -> Interface:
     """Return an Interface with the collections of a release.
 
-    ``interface`` must have no collections yet. Raises Failure where the file cannot be
-    read.
+    ``interface``: its own collections are left out where the release has any. Raises
+    Failure where the file cannot be read.
     """
     if not (release / COLLECTIONS_FILE).exists():
         return interface

@@ -35,17 +35,14 @@ class Articles(Protocol):
 
     def product(self, id: int) -> Json | None:
         """Return a product's document, or None."""
-        ...
 
     def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
         """Return the product ids of the UPCs that exist."""
-        ...
 
     def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
         """Return (product, its UPC entry) by the entry's sku, the upcId of a bag; or
         None.
         """
-        ...
 
     def availability(
         self, upcs: Sequence[str], locations: Sequence[int]
@@ -53,7 +50,6 @@ class Articles(Protocol):
         """Return what stores have, by (UPC, location). A pair that is left out is
         UNAVAILABLE.
         """
-        ...
 
 
 def articles_of(content: Content) -> Articles:

@@ -49,7 +49,6 @@ ERROR_CODES = {
     "too_large": Code(413, 104, "The body is too large"),
     "media_type": Code(415, 106, "The body's Content-Type is missing or not supported"),
     "uri_too_long": Code(414, 105, "The address is too long"),
-    "not_found": Code(404, 409, "No data for search criteria"),
     "slow": Code(408, 408, "The request took too long to arrive"),
     "precondition": Code(412, 412, "It was changed meanwhile"),
     "repeated_otherwise": Code(
@@ -105,12 +104,9 @@ def respond(call: Call, value: Json, content: Content, schemas: Schemas) -> Resp
     """Encode a value for a Call: the fields of its mask, in its format and JSONP
     callback.
     """
-    return _respond(
-        call,
-        value,
-        schemas,
-        content.lifetime(call.operation.name, call.operation.lifetime),
-    )
+    operation = call.operation
+    lifetime = content.lifetime(operation.name, operation.lifetime)
+    return _respond(call, value, schemas, lifetime)
 
 
 def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Response:
@@ -120,12 +116,12 @@ def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Respons
     if outcome.refusal:
         raise outcome.refusal
     response = _respond(call, outcome.value, schemas, None)
-    headers = list(response.headers)
+    headers = response.headers
     if outcome.etag is not None:
-        headers.append(("ETag", outcome.etag))
+        headers += (("ETag", outcome.etag),)
     if outcome.is_replayed:
-        headers.append((REPLAYED_HEADER, "true"))
-    return response._replace(headers=tuple(headers))
+        headers += ((REPLAYED_HEADER, "true"),)
+    return response._replace(headers=headers)
 
 
 def selected(call: Call, value: Json) -> Json:
@@ -204,40 +200,34 @@ def refuse(
     faults = refusal.faults or (Fault(SERVICE, code.message),)
     details = [sayable(str(fault)) for fault in faults]
     if operation is not None and operation.own_failures:
-        return _refuse_in_own_form(code, details, format, schemas, refusal.headers)
-    value = {
-        "errorCode": code.error_code,
-        "message": code.message,
-        "errorDetail": details,
-        "success": False,
-    }
-    body = format.encode(value, schemas.shape(ERROR_SCHEMA))
+        status, schema = min(code.status, 500), FAILURE_SCHEMA
+        value = _own_failure(status, details)
+    else:
+        status, schema = code.status, ERROR_SCHEMA
+        value = {
+            "errorCode": code.error_code,
+            "message": code.message,
+            "errorDetail": details,
+            "success": False,
+        }
+    body = format.encode(value, schemas.shape(schema))
     if callback:
         return _script(callback, body, None, refusal.headers)
-    return Response(code.status, format.media_type, body, headers=refusal.headers)
+    return Response(status, format.media_type, body, headers=refusal.headers)
 
 
-def _refuse_in_own_form(
-    code: Code,
-    details: Sequence[str],
-    format: Format,
-    schemas: Schemas,
-    headers: tuple[tuple[str, str], ...],
-) -> Response:
-    """Encode a Refusal in the form of single-use codes (interface W5.1).
+def _own_failure(status: int, details: Sequence[str]) -> Json:
+    """Return a refusal in the form of single-use codes (interface W5.1).
 
     Its errorCode is the HTTP status. It knows no status above 500, and says nothing
     about the reasons of a 500.
     """
-    status = min(code.status, 500)
     reason = "SYSTEM_ERROR" if status == 500 else "; ".join(details)
-    value = {
+    return {
         "success": False,
         "errorMessage": f"Error processing request: {reason}",
         "errorCode": status,
     }
-    body = format.encode(value, schemas.shape(FAILURE_SCHEMA))
-    return Response(status, format.media_type, body, headers=headers)
 
 
 def no_key() -> Refusal:

@@ -8,6 +8,7 @@ declared in a file.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -48,31 +49,27 @@ Ten thousand values, each with a file in every format, would be most of a releas
 SITE_SCHEMA = "site.json"
 
 
-@dataclass(frozen=True, eq=False)
-class _List:
+def _listed(collection: Collection, content: Content, call: Call) -> Json:
     """The view of `GET <path>`: the live documents that all filters admit, in order."""
+    documents = content.documents(collection.name)
+    for name, wanted in call.arguments:
+        if name in collection.filters:
+            documents = [
+                document
+                for document in documents
+                if not set(texts_of(document.get(name))).isdisjoint(wanted)
+            ]
+    return {collection.key: list(documents)}
 
-    collection: Collection
 
-    def __call__(self, content: Content, call: Call) -> Json:
-        documents = content.documents(self.collection.name)
-        for name, wanted in call.arguments:
-            if name in self.collection.filters:
-                documents = [
-                    document
-                    for document in documents
-                    if not set(texts_of(document.get(name))).isdisjoint(wanted)
-                ]
-        return {self.collection.key: list(documents)}
-
-    def entries(self, content: Content) -> Iterator[Arguments]:
-        """Yield the whole list, then the first FILTER_VALUES values of each filter."""
-        yield {}
-        documents = content.documents(self.collection.name)
-        for name in self.collection.filters:
-            choices = filter(_is_one_text, self.collection.choices(documents, name))
-            for text in islice(choices, FILTER_VALUES):
-                yield {name: (text,)}
+def _lists(collection: Collection, content: Content) -> Iterator[Arguments]:
+    """Yield the whole list, then the first FILTER_VALUES values of each filter."""
+    yield {}
+    documents = content.documents(collection.name)
+    for name in collection.filters:
+        choices = filter(_is_one_text, collection.choices(documents, name))
+        for text in islice(choices, FILTER_VALUES):
+            yield {name: (text,)}
 
 
 def _is_one_text(text: str) -> bool:
@@ -86,29 +83,24 @@ def _is_one_text(text: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, eq=False)
-class _Single:
+def _single(collection: Collection, content: Content, call: Call) -> Json:
     """The view of `GET <path>/{ids}`: live documents, in the order of these ids."""
+    name, id = collection.name, collection.id
+    by_ids = (content.document(name, id, value) for value in call[id])
+    documents = [document for document in by_ids if document is not None]
+    if not documents:
+        raise Refusal("no_data", (Fault(id, f"there is no {name} with this {id}"),))
+    return {collection.key: documents}
 
-    collection: Collection
 
-    def __call__(self, content: Content, call: Call) -> Json:
-        name, id = self.collection.name, self.collection.id
-        by_ids = (content.document(name, id, value) for value in call[id])
-        documents = [document for document in by_ids if document is not None]
-        if not documents:
-            raise Refusal("no_data", (Fault(id, f"there is no {name} with this {id}"),))
-        return {self.collection.key: documents}
-
-    def entries(self, content: Content) -> Iterator[Arguments]:
-        """Yield each document."""
-        for value in content.identities(self.collection.name):
-            yield {self.collection.id: (value,)}
+def _singles(collection: Collection, content: Content) -> Iterator[Arguments]:
+    """Yield each document."""
+    for value in content.identities(collection.name):
+        yield {collection.id: (value,)}
 
 
 def operations(collection: Collection) -> tuple[Operation, Operation]:
     """Return the two operations of a collection: the list, and single documents."""
-    list_view, single_view = _List(collection), _Single(collection)
     name, id = collection.name, collection.id
     filters = tuple(_filter(collection, property) for property in collection.filters)
 
@@ -120,7 +112,7 @@ def operations(collection: Collection) -> tuple[Operation, Operation]:
         Operation(
             name,
             collection.path,
-            FromContent(list_view, list_view.entries),
+            FromContent(partial(_listed, collection), partial(_lists, collection)),
             _response(collection),
             f"Every {name} that is live now.",
             (*filters, FIELDS, CALLBACK),
@@ -131,7 +123,7 @@ def operations(collection: Collection) -> tuple[Operation, Operation]:
         Operation(
             by_id(name),
             f"{collection.path}/{{{id}}}",
-            FromContent(single_view, single_view.entries),
+            FromContent(partial(_single, collection), partial(_singles, collection)),
             _response(collection),
             f"One {name} or several, by {id}.",
             (
@@ -182,32 +174,18 @@ def _answer(collection: Collection) -> Mapping[str, Any]:
 
 
 def with_collections(interface: Interface, declared: Iterable[Collection]) -> Interface:
-    """Return an Interface that serves these collections, too."""
-    more = tuple(declared)
-    if not more:
-        return interface
-    kinds = [collection.kind for collection in more]
-    pairs = [operations(collection) for collection in more]
+    """Return an Interface that serves these collections and no others, too."""
+    base, collections = interface.base or interface, tuple(declared)
+    if not collections:
+        return base
+    kinds = [collection.kind for collection in collections]
+    pairs = [operations(collection) for collection in collections]
     return replace(
-        interface,
-        kinds=(*interface.kinds, *kinds),
-        operations=(*interface.operations, *chain.from_iterable(pairs)),
-        collections=(*interface.collections, *more),
-    )
-
-
-def without_collections(interface: Interface) -> Interface:
-    """Return an Interface without its collections: undo `with_collections`."""
-    if not interface.collections:
-        return interface
-    names = {collection.name for collection in interface.collections}
-    added = names | {by_id(name) for name in names}
-    kinds = [kind for kind in interface.kinds if kind.name not in names]
-    operations = [
-        operation for operation in interface.operations if operation.name not in added
-    ]
-    return replace(
-        interface, kinds=tuple(kinds), operations=tuple(operations), collections=()
+        base,
+        kinds=(*base.kinds, *kinds),
+        operations=(*base.operations, *chain.from_iterable(pairs)),
+        collections=collections,
+        base=base,
     )
 
 

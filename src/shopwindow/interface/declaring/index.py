@@ -42,7 +42,6 @@ class OpenedByParts(Protocol):
         It calls ``report`` with the name of each part that it returns something of,
         whether that exists or not; with an empty name where it is the whole index.
         """
-        ...
 
     def part_digest(self, part: str) -> str:
         """Return a digest of the part with this name.
@@ -50,7 +49,6 @@ class OpenedByParts(Protocol):
         Equal ones in two indexes of one program mean equal answers. Raises KeyError
         where it is the name of no part.
         """
-        ...
 
 
 class Index(Feeds, Protocol):
@@ -63,7 +61,6 @@ class Index(Feeds, Protocol):
     @property
     def file(self) -> str:
         """The name of its file in a release: ``name`` with an extension."""
-        ...
 
     @property
     def format(self) -> int:
@@ -71,20 +68,17 @@ class Index(Feeds, Protocol):
 
         A file of another format is not opened, and none is built from it.
         """
-        ...
 
     def digest(self, feeds: Any) -> str:
         """Return a digest of what documents follow from, the same on any machine: of the
         contents of the files, and of the names where expressions may use them.
         """
-        ...
 
     def beside(self, content: Content) -> Json:
         """Return what the index is built from beside the documents of its kinds.
 
         These are settings and documents of other kinds.
         """
-        ...
 
     def build(
         self,
@@ -99,7 +93,6 @@ class Index(Feeds, Protocol):
         The release id covers that digest. ``jobs``: how many processes share the work;
         None: one for each processor. Raises Failure, or OSError for a full disk.
         """
-        ...
 
     def rows(self, path: Path) -> str:
         """Return the digest of a file's rows, computed from the file alone.
@@ -108,29 +101,24 @@ class Index(Feeds, Protocol):
         compared with the release id. The file is of this format. Raises Failure where
         it cannot be read, or its documents are not those that its rows name.
         """
-        ...
 
     def open(self, path: Path, handed_out: HandedOut | None = None) -> Any:
         """Return what `content.index(name)` returns to views.
 
         Raises Failure where the file is not one of this index.
         """
-        ...
 
     def probe(self, opened: Any) -> None:
         """Read a little from an opened index, to see whether it can be read.
 
         Raises what reading raises.
         """
-        ...
 
     def differences(self, old: Any, new: Any) -> Iterator[tuple[str, str]]:
         """Yield kind and identity of the documents that differ between two indexes.
 
         ``old`` and ``new`` are opened indexes; None: a release has no such file.
         """
-        ...
 
     def document(self, opened: Any, kind: str, identity: str) -> Json | None:
         """Return a document as the index holds it, or None."""
-        ...

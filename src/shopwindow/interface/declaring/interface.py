@@ -33,7 +33,8 @@ class Interface:
     them. ``rules`` look at documents of several kinds at once. ``clocks`` are values
     that follow from the instant of the build. ``indexes`` are files built from streamed
     kinds. ``collections`` are those that a content folder or a release declares; their
-    kinds and operations are among ``kinds`` and ``operations``.
+    kinds and operations are among ``kinds`` and ``operations``. ``base`` is what it was
+    before these were added; None: it has none.
 
     What is written: ``tables`` are those of the actions. ``mails`` are what actions
     send people by way of the outbox (interface.declaring.mail).
@@ -70,6 +71,7 @@ class Interface:
     schemas: Traversable | None = None
     templates: Traversable | None = None
     collections: tuple[Collection, ...] = ()
+    base: "Interface | None" = None
     pages: tuple[Path, ...] = ()
 
     def prepare_process(self) -> None:
@@ -92,10 +94,9 @@ class Interface:
         """Return the digests of API keys (SHA-256, hex) by the application's name."""
         if self.applications is None:
             return {}
-        names = self.application_names(content)
         documents = content.documents(self.applications)
-        digests = (application["apiKeys"] for application in documents)
-        return dict(zip(names, digests, strict=True))
+        digests = [application["apiKeys"] for application in documents]
+        return dict(zip(self.application_names(content), digests, strict=True))
 
     @cached_property
     def cached(self) -> tuple[str, ...]:

@@ -64,23 +64,21 @@ def methods(operations: Iterable[Routed]) -> list[str]:
 class Routes:
     """Operations by their paths.
 
-    Paths without parameters are looked up in a table. Those with parameters are
-    patterns: a path is compared with the patterns that have as many segments. Where
-    several match, those with the fewest parameters win, so that a literal segment takes
-    precedence over a parameter.
+    Paths without parameters are looked up as they are. A path that is none of these is
+    compared with the patterns that have as many segments. Where several match, those
+    with the fewest parameters win, so that a literal segment takes precedence over a
+    parameter.
     """
 
     def __init__(self, operations: Iterable[Operation]) -> None:
-        self._literal: dict[tuple[bool, str], list[Routed]] = {}
-        self._patterns: dict[tuple[bool, int], list[tuple[Operation, list[str]]]] = {}
+        self._patterns: dict[
+            tuple[bool, str | int], list[tuple[Operation, list[str]]]
+        ] = {}
         for operation in operations:
-            if operation.in_path:
-                segments = operation.path.split("/")
-                key = operation.order_host, len(segments)
-                self._patterns.setdefault(key, []).append((operation, segments))
-            else:
-                place = operation.order_host, operation.path
-                self._literal.setdefault(place, []).append((operation, {}))
+            segments = operation.path.split("/")
+            place = len(segments) if operation.in_path else operation.path
+            key = operation.order_host, place
+            self._patterns.setdefault(key, []).append((operation, segments))
 
     def of(self, path: str, order_host: bool | None) -> list[Routed]:
         """Return the operations of a path, whatever their methods.
@@ -90,15 +88,14 @@ class Routes:
         """
         if order_host is None:
             return self.of(path, False) or self.of(path, True)
-        literal = self._literal.get((order_host, path))
-        return literal or self._with_parameters(path.split("/"), order_host)
-
-    def _with_parameters(self, segments: list[str], order_host: bool) -> list[Routed]:
-        matching: list[Routed] = []
-        for operation, pattern in self._patterns.get((order_host, len(segments)), ()):
-            texts = _match(pattern, segments)
-            if texts is not None:
-                matching.append((operation, texts))
+        segments = path.split("/")
+        by_length = self._patterns.get((order_host, len(segments)), [])
+        patterns = self._patterns.get((order_host, path), by_length)
+        matching = [
+            (operation, texts)
+            for operation, pattern in patterns
+            if (texts := _match(pattern, segments)) is not None
+        ]
         fewest = min((len(texts) for _, texts in matching), default=0)
         return [
             (operation, texts) for operation, texts in matching if len(texts) == fewest

@@ -31,11 +31,9 @@ class LogWriter(Protocol):
 
         Raises Refusal where they cannot be stored.
         """
-        ...
 
     def count_refused(self, application: str, reason: str, number: int) -> None:
         """Count lines that an operation refused.
 
         ``reason`` is a word that the operation chooses, for metrics.
         """
-        ...

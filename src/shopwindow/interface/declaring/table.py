@@ -26,7 +26,6 @@ class Session(Protocol):
         """Run one statement and return its rows. ``?`` stands for each of the values,
         on either engine.
         """
-        ...
 
 
 def written(moment: datetime) -> str:
@@ -173,4 +172,3 @@ class Writer(Protocol):
 
         What it raises rolls them back, and is raised here.
         """
-        ...

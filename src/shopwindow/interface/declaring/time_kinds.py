@@ -19,8 +19,8 @@ class Day(ParameterKind):
 
     def parse(self, text: str) -> str:
         try:
-            if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text, re.ASCII):
-                return date.fromisoformat(text).isoformat()
+            if date.fromisoformat(text).isoformat() == text:  # not 20260131, 2026-W05
+                return text
         except ValueError:
             pass
         raise refused("must be a day that exists, as YYYY-MM-DD", text)

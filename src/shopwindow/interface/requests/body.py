@@ -227,10 +227,8 @@ def _findings(
     Whoever explains, explains all that is wrong: a second for 16,000 wrong entries of
     the mobile log. So a long list ends for it at the last item that is explained.
     """
-    if schemas.valid(name, value):
-        return []
     shorter = dict(value)
-    for key, items in value.items():
+    for key, items in () if schemas.valid(name, value) else value.items():
         place = shape.at((key, 0))
         if place and isinstance(items, list):
             wrong = (end for end, item in enumerate(items, 1) if not place.admits(item))

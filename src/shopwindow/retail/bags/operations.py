@@ -102,7 +102,7 @@ def remove(tables: Tables, content: Content, call: Call, moment: Moment) -> Outc
     line = lines.pop(call["sequenceNumber"], None)
     if line is None:
         message = f"{call['sequenceNumber']} is not in the bag; {_holds(lines)}"
-        raise Refusal("not_found", (Fault("sequenceNumber", message),))
+        raise Refusal("no_data", (Fault("sequenceNumber", message),))
     upc = call.body["deleteitemsrequest"]["upcid"] if call.body else line.upc
     if upc != line.upc:
         message = f"item {line.sequence} of the bag is {line.upc}, not {upc}"
@@ -145,7 +145,7 @@ def _take(tables: Tables, call: Call, moment: Moment) -> Bag:
 
 def _no_bag(name: str, value: Any) -> Refusal:
     return Refusal(
-        "not_found", (Fault(name, f"there is no bag {value} of this application"),)
+        "no_data", (Fault(name, f"there is no bag {value} of this application"),)
     )
 
 

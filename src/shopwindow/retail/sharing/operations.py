@@ -254,7 +254,7 @@ def _check_days(document: Json, where: str, today: str) -> None:
 
 
 def _not_found(where: str, words: str) -> Refusal:
-    return Refusal("not_found", (Fault(where, words),))
+    return Refusal("no_data", (Fault(where, words),))
 
 
 def sharing_customer(call: Call) -> Sender:
