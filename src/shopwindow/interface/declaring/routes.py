@@ -88,12 +88,15 @@ class Routes:
         """
         if order_host is None:
             return self.of(path, False) or self.of(path, True)
+        literal = self._patterns.get((order_host, path))
+        if literal:
+            return [(operation, {}) for operation, _ in literal]
         segments = path.split("/")
-        by_length = self._patterns.get((order_host, len(segments)), [])
-        patterns = self._patterns.get((order_host, path), by_length)
         matching = [
             (operation, texts)
-            for operation, pattern in patterns
+            for operation, pattern in self._patterns.get(
+                (order_host, len(segments)), ()
+            )
             if (texts := _match(pattern, segments)) is not None
         ]
         fewest = min((len(texts) for _, texts in matching), default=0)

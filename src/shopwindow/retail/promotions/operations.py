@@ -87,17 +87,16 @@ _PROMOTION_FILTERS = {
 
 
 def _satisfies(promotion: Json, property: str, wanted: Any) -> bool:
-    is_of_coupon = property.startswith("coupon")
-    source = promotion.get("coupon", {}) if is_of_coupon else promotion
-    value = source.get(property)
     match property:
         case "promoId":
-            return value in wanted
+            return promotion[property] in wanted
         case "channels":
-            return wanted in value
+            return wanted in promotion[property]
         case "global":
-            return value is (wanted == "Y")
-    return bool(value == wanted)
+            return bool(promotion[property] == (wanted == "Y"))
+        case "couponType" | "couponNumber":
+            promotion = promotion.get("coupon", {})
+    return bool(promotion.get(property) == wanted)
 
 
 # -- the response ----------------------------------------------------------------------
