@@ -87,9 +87,7 @@ def check(
     from shopwindow.cli import steps
 
     if against in ("current", "previous") and not Path(against).exists():
-        from shopwindow.library.operating import folder_of_release
-
-        against = str(folder_of_release(Path(DEFAULT_OUT), against))
+        against = str(library.folder_of_release(Path(DEFAULT_OUT), against))
     memory = steps.memory_of(content)
     checked_now = partial(
         library.check,
@@ -107,7 +105,6 @@ def check(
         other = "--fix" if fixes else "--diff" if diff else f"--format {form}"
         raise Misuse("watch", f"it does not go with {other}: run that by itself")
     if watches:
-        # Here, because the library that watches folders takes a tenth of a second.
         from shopwindow.cli.watching import watch
 
         watch(interface(), content, checked_now, strict)

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from shopwindow.content.lookup.history import Commit
     from shopwindow.content.lookup.uses import Uses
     from shopwindow.content.lookup.why import Explanation, Statement
-    from shopwindow.library import OpenedContent
-    from shopwindow.library.answering import AnsweredValue
+    from shopwindow.library import AnsweredValue, OpenedContent
 
 COMMIT_DIGITS = 10
 """Digits of a commit's id: git prints 7 to 10, and finds it by these in any

@@ -30,7 +30,6 @@ from shopwindow.cli.places import place_of
 from shopwindow.cli.releases import outcome
 from shopwindow.cli.steps import memory_of, print_problems
 from shopwindow.interface.declaring.outbox import OUTBOX
-from shopwindow.library.opening import first_problem
 from shopwindow.problems import Failure, Misuse
 from shopwindow.release.releases import OutputBusy, Releases
 from shopwindow.service import logfile
@@ -93,7 +92,7 @@ def _build(plan: Plan, now: datetime) -> str:
     if done.built is None:
         with redirect_stdout(sys.stderr):
             print_problems(done.checked, plan.content, "text")
-        raise Failure(first_problem(done.checked))
+        raise library.ContentAtFault(done.checked)
     return outcome(done, done.built)
 
 

@@ -12,9 +12,7 @@ from shopwindow import library
 from shopwindow.cli import terminal
 from shopwindow.cli.steps import print_outcome, print_problems
 from shopwindow.content.check.folder import Checked
-from shopwindow.content.reading.listing import is_outdated, is_readable_again
 from shopwindow.interface.declaring.interface import Interface
-from shopwindow.library.following import follow
 from shopwindow.problems import Failure, Misuse
 
 
@@ -31,35 +29,23 @@ def watch(
     it is said where warnings would end a check with problems. Raises Misuse where the
     folder is not there in the beginning.
     """
-    checked: Checked | None = None
+    checked: Checked
 
     def check_again() -> None:
         nonlocal checked
         try:
             checked = check()
         except (Failure, Misuse, OSError) as error:
-            if checked is None:
-                raise
             _begin()
             click.echo(f"shopwindow: {error}", err=True)
         else:
             _print_state(content, checked, strict)
 
-    def is_other() -> bool:
-        try:
-            declared = library.declared(interface, content)
-        except (Failure, Misuse, OSError):
-            return True
-        kinds, unread = declared.interface.kinds, declared.unread
-        sources = checked.sources if checked else ()
-        return is_outdated(content, kinds, unread, sources)
-
-    def is_readable() -> bool:
-        return checked is not None and is_readable_again(content, checked.problems)
-
     try:
-        check_again()
-        follow(content, check_again, is_other, threading.Event(), is_readable)
+        checked = check()
+        _print_state(content, checked, strict)
+        ended = threading.Event()
+        library.follow(interface, content, check_again, lambda: checked, ended)
     except KeyboardInterrupt:
         click.echo()
 

@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 # ruff: noqa: F401 (imported for the type checker alone: `__getattr__` returns the names)
 if TYPE_CHECKING:
-    from shopwindow.library.answering import why_answered
+    from shopwindow.library.answering import (
+        AnsweredValue,
+        DocumentRead,
+        documents_read,
+        why_answered,
+    )
     from shopwindow.library.building import (
         Build,
         build,
@@ -41,6 +46,7 @@ if TYPE_CHECKING:
         why,
         write_edits,
     )
+    from shopwindow.library.following import follow
     from shopwindow.library.opening import (
         ContentAtFault,
         OpenedContent,
@@ -54,6 +60,7 @@ if TYPE_CHECKING:
         ReleaseDifference,
         activate,
         difference,
+        folder_of_release,
         prune,
         released_content,
         releases,
@@ -75,7 +82,12 @@ if TYPE_CHECKING:
     )
 
 _CHAPTERS = {
-    "answering": ("why_answered",),
+    "answering": (
+        "AnsweredValue",
+        "DocumentRead",
+        "documents_read",
+        "why_answered",
+    ),
     "building": (
         "Build",
         "build",
@@ -97,6 +109,7 @@ _CHAPTERS = {
         "why",
         "write_edits",
     ),
+    "following": ("follow",),
     "opening": (
         "ContentAtFault",
         "OpenedContent",
@@ -110,6 +123,7 @@ _CHAPTERS = {
         "ReleaseDifference",
         "activate",
         "difference",
+        "folder_of_release",
         "prune",
         "released_content",
         "releases",

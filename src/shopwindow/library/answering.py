@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from shopwindow.content.check.places import Files
-from shopwindow.content.documents.documents import Document, Documents
+from shopwindow.content.documents.documents import Document
 from shopwindow.content.kinds import SITE
 from shopwindow.content.lookup.shelf import Held, pointer_in
 from shopwindow.content.lookup.why import Explanation, explanation
@@ -13,7 +13,7 @@ from shopwindow.interface.answering.answer import refused
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library.opening import OpenedContent, live_at
 from shopwindow.problems import Misuse, Refusal
-from shopwindow.release.answer_origins import answer_origins
+from shopwindow.release.answer_origins import AnswerOrigins, answer_origins
 from shopwindow.release.documents_read import Named
 from shopwindow.release.indexes import on_demand
 from shopwindow.release.show import below_base_url
@@ -67,7 +67,7 @@ def why_answered(content: OpenedContent, request: str, pointer: str) -> Answered
         raise Misuse("", f"the JSON answer to {request}: {misuse}") from None
     value, origin = at(answer, steps), origins.origin(steps)
     if origin is None:
-        read = places(interface, shelf.documents, shelf.files, origins.read)
+        read = documents_read(interface, origins, origins.read, shelf.files)
         return AnsweredValue(value, None, tuple(read))
     document = origin.document
     kind = interface.kind.get(document.kind, SITE)
@@ -76,24 +76,18 @@ def why_answered(content: OpenedContent, request: str, pointer: str) -> Answered
     return AnsweredValue(value, set_by, ())
 
 
-def places(
-    interface: Interface, documents: Documents, files: Files, read: Iterable[Named]
+def documents_read(
+    interface: Interface, origins: AnswerOrigins, read: Iterable[Named], files: Files
 ) -> Iterator[DocumentRead]:
-    """Yield where documents stand, by kind, and by their identities in each."""
-    by_kind = sorted(read, key=lambda named: (named[0], len(named[1]), named))
-    names = {name for name, _ in by_kind}
-    by_name = {
-        (kind.name, str(kind.named(document.value))): document
-        for kind in interface.kinds
-        if kind.name in names
-        for document in documents.of(kind.name)
-    }
-    for name, id in by_kind:
+    """Yield where documents stand that an answer reads, by kind, and by their identities
+    in each.
+    """
+    by_name = dict(origins.sources)
+    for name, id in sorted(read, key=lambda named: (named[0], len(named[1]), named)):
         document = by_name.get((name, id))
-        if document is not None:
-            path, line = document.own.path, files.line(document)
-        elif name in interface.kind:
-            path, line = files.streamed(interface.kind[name], id)
-        else:
-            path, line = id, 1  # of site.yaml
-        yield DocumentRead(name, id, path, line)
+        place = (
+            (document.own.path, files.line(document))
+            if document
+            else files.streamed(interface.kind[name], id)
+        )
+        yield DocumentRead(name, id, *place)

@@ -16,7 +16,7 @@ from shopwindow.interface.declaring.collections import schemas_with
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.loading import template_folders
 from shopwindow.library.checking import check
-from shopwindow.library.opening import schemas
+from shopwindow.library.opening import live_at, schemas
 from shopwindow.library.operating import opened_release
 from shopwindow.library.showing import require_application
 from shopwindow.problems import (
@@ -45,13 +45,10 @@ def new_key(interface: Interface, content: Path, application: str) -> NewKey:
     the problems may be that this application lacks its first key, so a key is generated
     all the same. Raises Misuse where the content has no such application.
     """
-    documents, names = check(interface, content).documents, list[str]()
-    if documents and interface.applications is not None:
-        identity = str(interface.kind[interface.applications].identity)
-        kind_documents = documents.of(interface.applications)
-        names = [str(document.value[identity]) for document in kind_documents]
+    documents = check(interface, content).documents
     if documents:
-        require_application(application, names)
+        published = live_at(interface, documents, None)
+        require_application(application, interface.application_names(published))
     return NewKey(*api_keys.new_key(), application_checked=documents is not None)
 
 
@@ -136,9 +133,7 @@ def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str
 
     Raises Failure.
     """
-    current = _current_release(interface, content, out)
-    document: dict[str, Any] = openapi.document(*current)
-    return document
+    return dict(openapi.document(*_current_release(interface, content, out)))
 
 
 def _current_release(

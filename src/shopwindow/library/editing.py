@@ -37,13 +37,6 @@ that a problem is gone shows only where all of its file are listed.
 """
 
 
-SETTING = "setting"
-
-
-ATTRIBUTE = "attribute"
-"""What `uses` looks for beside documents, which a kind's name says."""
-
-
 def why(content: OpenedContent, *names: str) -> list[Explanation]:
     """Return why a value of a document is what it is.
 
@@ -73,9 +66,9 @@ def uses(content: OpenedContent, what: str, name: str) -> Uses:
     exist.
     """
     kinds, shelf = content.interface.kinds, content.shelf
-    if what == SETTING:
+    if what == "setting":
         return uses_of_setting(shelf, name)
-    if what == ATTRIBUTE:
+    if what == "attribute":
         return uses_of_attribute(shelf, kinds, name)
     kind = document.kind_named(content.interface, what)
     return uses_of_document(shelf, kinds, kind, name)

@@ -7,6 +7,12 @@ from pathlib import Path
 
 from watchfiles import watch
 
+from shopwindow.content.check.folder import Checked
+from shopwindow.content.reading.listing import is_outdated, is_readable_again
+from shopwindow.interface.declaring.interface import Interface
+from shopwindow.library.opening import declared
+from shopwindow.problems import Failure, Misuse
+
 SETTLE_MILLISECONDS = 50
 """Without a change, before the folder is looked at: editors write a file in several
 steps.
@@ -20,32 +26,32 @@ AWAY_SECONDS = 1.0
 
 
 def follow(
-    folder: Path,
+    interface: Interface,
+    content: Path,
     changed: Callable[[], object],
-    is_outdated: Callable[[], bool],
+    checked: Callable[[], Checked],
     ended: threading.Event,
-    is_readable_again: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Call ``changed`` whenever something in a folder changes, until ``ended``.
+    """Call ``changed`` whenever something in a content folder changes, until ``ended``.
 
-    ``is_outdated`` is asked when a watch has begun: something may have been saved
-    before. ``is_readable_again`` is asked twice a second: no watch reports that a file
-    may be read now. A folder that is removed, or cannot be read, is looked for again once a
-    second, and ``changed`` is called when it goes, when it cannot be read for another
-    reason, and when it comes. What ``changed`` raises ends all of it, and so does an
-    interrupt.
+    ``checked`` returns what the last check of the folder returned. So ``changed`` is
+    also called for what was saved after that and before the watch began, and where a
+    file may be read now that the check could not read: no watch reports that. A folder
+    that is removed, or cannot be read, is looked for again once a second, and
+    ``changed`` is called when it goes, when it cannot be read for another reason, and
+    when it comes. What ``changed`` raises ends all of it, and so does an interrupt.
     """
     reason: type[OSError] | None = None
     while not ended.is_set():
         try:
             # The system watches a folder, not its name: it is followed while it is the
             # one that was watched from the beginning.
-            watched, is_first = _identity(folder), True
+            watched, is_first = _identity(content), True
             if reason is not None:
                 reason = None
                 changed()
             for changes in watch(
-                folder,
+                content,
                 stop_event=ended,
                 debounce=10 * SETTLE_MILLISECONDS,
                 step=SETTLE_MILLISECONDS,
@@ -55,9 +61,12 @@ def follow(
                 # of folders in it: what is checked names them
                 ignore_permission_denied=True,
             ):
-                if _identity(folder) != watched:
-                    raise FileNotFoundError(folder)
-                if changes or (is_first and is_outdated()) or is_readable_again():
+                if _identity(content) != watched:
+                    raise FileNotFoundError(content)
+                is_other = changes or (
+                    is_first and _is_outdated(interface, content, checked())
+                )
+                if is_other or is_readable_again(content, checked().problems):
                     changed()
                 is_first = False
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
@@ -65,6 +74,16 @@ def follow(
                 reason = type(error)
                 changed()
             ended.wait(AWAY_SECONDS)
+
+
+def _is_outdated(interface: Interface, content: Path, checked: Checked) -> bool:
+    """Return whether the files are others than those that were checked."""
+    try:
+        prepared = declared(interface, content)
+    except (Failure, Misuse, OSError):
+        return True
+    kinds = prepared.interface.kinds
+    return is_outdated(content, kinds, prepared.unread, checked.sources)
 
 
 def _identity(folder: Path) -> tuple[int, int]:

@@ -57,8 +57,9 @@ def show(
         require_application(app, names, "app")
     application = app or next(iter(names), None)
     with on_demand(interface, documents, published) as asking:
-        schemas, format = content.shelf.schemas, formats[form]
-        return show_unbuilt(asking, schemas, request, application, format)
+        return show_unbuilt(
+            asking, content.shelf.schemas, request, application, formats[form]
+        )
 
 
 def record_contract(

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import uvicorn
 
+from shopwindow import library
 from shopwindow.interface.declaring.interface import Interface
-from shopwindow.library.following import AWAY_SECONDS, follow
 from shopwindow.preview.application import application
 from shopwindow.preview.guard import SECRET_PARAMETER, Guard
 from shopwindow.preview.workspace import Workspace
@@ -24,6 +24,9 @@ OUTSIDE = ("192.0.2.1", 9)
 CLOSE_SECONDS = 1
 """For open pages when the preview ends: they wait for changes and have nothing to lose.
 """
+
+RETRY_SECONDS = 1.0
+"""Before the folder is followed again after a fault of ours."""
 
 
 def run(
@@ -127,13 +130,13 @@ def _follow(workspace: Workspace, ended: threading.Event) -> None:
 
     while not ended.is_set():
         try:
-            follow(
+            library.follow(
+                workspace.interface,
                 workspace.folder,
                 refresh,
-                workspace.is_outdated,
+                lambda: workspace.snapshot.checked,
                 ended,
-                workspace.is_readable_again,
             )
         except Exception:
             traceback.print_exc()
-            ended.wait(AWAY_SECONDS)
+            ended.wait(RETRY_SECONDS)

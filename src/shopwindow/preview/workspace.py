@@ -26,11 +26,7 @@ from shopwindow.content.documents.documents import (
 )
 from shopwindow.content.editing.mending import Repair, fixes_of
 from shopwindow.content.kinds import Kind
-from shopwindow.content.reading.listing import (
-    COLLECTIONS,
-    is_outdated,
-    is_readable_again,
-)
+from shopwindow.content.reading.listing import COLLECTIONS
 from shopwindow.content.reading.revision import commit_of, exported
 from shopwindow.content.reading.text import Fix
 from shopwindow.interface.declaring.collections import Declared
@@ -230,16 +226,6 @@ class Workspace:
                     return snapshot.checked
                 self._checked_at = {key: checked}
             return self._checked_at[key]
-
-    def is_outdated(self) -> bool:
-        """Return whether files of documents are others than those that were checked."""
-        declared, checked = self._snapshot.declared, self._snapshot.checked
-        kinds = declared.interface.kinds
-        return is_outdated(self.folder, kinds, declared.unread, checked.sources)
-
-    def is_readable_again(self) -> bool:
-        """Return whether something can be read now that the last check could not read."""
-        return is_readable_again(self.folder, self._snapshot.checked.problems)
 
     def _check(self, previous: Snapshot | None) -> Snapshot:
         """Return the outcome of a new check.

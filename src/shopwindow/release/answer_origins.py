@@ -11,7 +11,7 @@ is handed on as a whole, else the object of which most values beside them were t
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from shopwindow.content.documents.documents import Document
@@ -22,7 +22,7 @@ from shopwindow.interface.declaring.operation import Call
 from shopwindow.interface.formats import JSON, Format
 from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Pointer
-from shopwindow.release.documents_read import DocumentsRead, Named
+from shopwindow.release.documents_read import SITE_DOCUMENT, DocumentsRead, Named
 from shopwindow.release.order import Asking
 from shopwindow.release.show import require_from_content
 
@@ -35,8 +35,10 @@ class ValueOrigin(NamedTuple):
 
 
 class AnswerOrigins:
-    """The answer to a call as a JSON value, and what it was made from. ``read``: the
-    documents that the view read.
+    """The answer to a call as a JSON value, and what it was made from.
+
+    ``read``: the documents that the view read. ``sources``: site.yaml, and those of
+    ``read`` that are in no index, by their names; some may share one.
     """
 
     def __init__(
@@ -44,12 +46,12 @@ class AnswerOrigins:
         call: Call,
         answer: Json,
         read: frozenset[Named],
-        sources: Iterable[Document],
+        sources: Sequence[tuple[Named, Document]],
     ) -> None:
-        """Take an answer. ``sources``: those of ``read`` that are in no index."""
         self.call, self.answer, self.read = call, answer, read
+        self.sources = sources
         self._by_id: dict[int, ValueOrigin] = {}
-        for document in sources:
+        for _, document in sources:
             for pointer, value in walked(document.value):
                 if not _has_one_object(value):
                     origin = ValueOrigin(document, pointer)
@@ -136,10 +138,11 @@ def answer_origins(
     call = bind(parsed, application, interface, content=recorded)
     answer = selected(call, value_of(call, recorded))
     read = frozenset(reads.take())
-    sources = [
-        document
+    sources = [(SITE_DOCUMENT, documents.site)]
+    sources += [
+        (named, document)
         for kind in interface.kinds
         for document in documents.of(kind.name)
-        if (kind.name, str(kind.named(document.value))) in read
+        if (named := (kind.name, str(kind.named(document.value)))) in read
     ]
-    return AnswerOrigins(call, answer, read, [documents.site, *sources])
+    return AnswerOrigins(call, answer, read, sources)

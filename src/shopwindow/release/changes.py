@@ -83,14 +83,22 @@ def content_of(release: Path, interface: Interface) -> Content:
     ``interface`` must have the release's collections (`stored`) where their documents
     matter.
     """
-    try:
-        value = orjson.loads((release / manifest.CONTENT_FILE).read_bytes())
-        content = documents.decode(value, interface.kinds)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Failure(f"{release}: content.json cannot be read: {error}") from None
+    content = documents_of(release, interface)
     indexes = _indexes(release, interface)
     opened = {index.name: index.open(release / index.file) for index in indexes}
     return content.with_indexes(opened)
+
+
+def documents_of(release: Path, interface: Interface) -> Content:
+    """Return the documents of a release, without its indexes. Raises Failure.
+
+    ``interface``: as for `content_of`.
+    """
+    try:
+        value = orjson.loads((release / manifest.CONTENT_FILE).read_bytes())
+        return documents.decode(value, interface.kinds)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Failure(f"{release}: content.json cannot be read: {error}") from None
 
 
 def _indexes(release: Path, interface: Interface) -> list[Index]:

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from shopwindow.content.documents.documents import Content, Documents
-from shopwindow.content.reading.processes import processors
 from shopwindow.content.reading.steps import Steps
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.declaring.index import HandedOut
@@ -101,8 +100,3 @@ class BuildOrder:
     edge: Callable[[Content], str] = lambda live: ""
     note: Mapping[str, Any] = field(default_factory=dict)
     fresh: bool = False
-
-    @property
-    def processes(self) -> int:
-        """How many processes share the work."""
-        return self.jobs or processors()

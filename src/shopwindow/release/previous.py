@@ -12,14 +12,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from shopwindow.content.documents import documents
 from shopwindow.content.documents.documents import Content
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import manifest, reads
 from shopwindow.release.chain import Chain
+from shopwindow.release.changes import documents_of
 from shopwindow.release.indexes import PreviousIndex
 from shopwindow.release.order import BuildInputs
 from shopwindow.release.prerender import PreviousFiles
@@ -153,10 +151,8 @@ def _content(folder: Path, interface: Interface) -> Content | None:
     those of the present build instead.
     """
     try:
-        value = orjson.loads((folder / manifest.CONTENT_FILE).read_bytes())
-        its_interface = interface_of(folder, interface)
-        return documents.decode(value, its_interface.kinds)
-    except (Failure, OSError, ValueError, KeyError, TypeError):
+        return documents_of(folder, interface_of(folder, interface))
+    except Failure:
         return None
 
 

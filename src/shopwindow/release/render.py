@@ -19,7 +19,7 @@ from typing import TypeVar
 import orjson
 
 from shopwindow.content.documents.documents import Content
-from shopwindow.content.reading.processes import give_back, shared
+from shopwindow.content.reading.processes import give_back, processors, shared
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.order import BuildOrder
@@ -156,7 +156,7 @@ def render(
     progress = order.steps("rendering")
     files = StagedFiles(plan.reused)
     give_back()  # memory that reading left, before every process counts it as its own
-    with shared(work, batches, order.processes) as results:
+    with shared(work, batches, order.jobs or processors()) as results:
         for batch, (staged, record) in zip(batches, results, strict=True):
             files.take(staged)
             if record:

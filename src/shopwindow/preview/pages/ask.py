@@ -2,7 +2,7 @@
 
 import shlex
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from shopwindow import library
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.kinds import SITE, titled
 from shopwindow.interface.answering.answer import (
@@ -20,14 +21,13 @@ from shopwindow.interface.answering.answer import (
 )
 from shopwindow.interface.declaring.operation import FromContent, Operation, Parameter
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, indented
-from shopwindow.library.answering import DocumentRead, places
+from shopwindow.library import DocumentRead
 from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS, discard_index, index_of_tree
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Misuse, Refusal
 from shopwindow.release.answer_origins import AnswerOrigins, answer_origins
 from shopwindow.release.damage import is_damaged
-from shopwindow.release.documents_read import Named
 from shopwindow.release.indexes import on_demand
 
 FIELD_PREFIX = "p."
@@ -205,7 +205,7 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         is_cut=is_cut,
         curl=_curl(visit, content, operation, request, format.media_type),
         origins=origins,
-        sources=tuple(_sources(visit, origins.read if origins else ())),
+        sources=tuple(_sources(visit, origins)) if origins else (),
     )
 
 
@@ -220,17 +220,17 @@ def _curl(
     return f"curl {address} -H {header}{key if has_keys else ''}"
 
 
-def _sources(visit: Visit, named: Collection[Named]) -> Iterator[SourceKind]:
+def _sources(visit: Visit, origins: AnswerOrigins) -> Iterator[SourceKind]:
     """Yield the documents of an answer by kind, in the order of the kinds."""
-    interface, documents = visit.snapshot.interface, visit.snapshot.documents
-    assert documents is not None  # nosec B101 # as in `_answer`
+    interface = visit.snapshot.interface
     for name in (SITE.name, *interface.kind):
         ids = sorted(
-            (id for kind, id in named if kind == name), key=lambda id: (len(id), id)
+            (id for kind, id in origins.read if kind == name),
+            key=lambda id: (len(id), id),
         )
         if ids:
             shown = [(name, id) for id in ids[:MAX_SOURCES]]
-            read = places(interface, documents, visit.files, shown)
+            read = library.documents_read(interface, origins, shown, visit.files)
             titles = [(one, _title(visit, one)) for one in read]
             yield SourceKind(name, len(ids), titles)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shopwindow import library
 from shopwindow.catalog.feeds.rules import ends
 from shopwindow.catalog.protocol import Catalog, ProductQuery
 from shopwindow.catalog.reading.opened import OpenedCatalog
@@ -20,8 +21,7 @@ from shopwindow.preview.pages.indexes import (
     index_of_tree,
 )
 from shopwindow.preview.visit import Page, Visit
-from shopwindow.release.damage import is_damaged, remedy
-from shopwindow.release.releases import Releases
+from shopwindow.release.damage import is_damaged
 
 KIND = "product"
 
@@ -118,7 +118,7 @@ def _release_damage(visit: Visit, id: str, error: sqlite3.Error) -> str:
     the next page: it may be mended then.
     """
     visit.workspace.forget_released()
-    advice = remedy(Releases(visit.workspace.out), id)
+    advice = library.remedy(visit.workspace.out, id)
     return f"The catalog of release {id[:12]} is damaged: {error}; {advice}"
 
 
