@@ -69,6 +69,11 @@ PROBLEMS, NOT_ACTIVATED, FAILED = 1, 3, 4
 """
 
 
+def aside(text: str) -> None:
+    """Print what is no result: to standard error, so that a pipe has results alone."""
+    click.echo(text, err=True)
+
+
 class _Commands(click.Group):
     """The commands by section. A Failure is printed as a sentence, not a traceback."""
 
@@ -103,7 +108,7 @@ class _Commands(click.Group):
             message = (
                 in_words(failure) if isinstance(failure, OSError) else str(failure)
             )
-            click.echo(f"shopwindow: {message}", err=True)
+            aside(f"shopwindow: {message}")
             ctx.exit(FAILED)
 
 

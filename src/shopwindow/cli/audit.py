@@ -12,8 +12,7 @@ import syslog
 from pathlib import Path
 from typing import Any
 
-import click
-
+from shopwindow.cli import aside
 from shopwindow.release.history import who
 from shopwindow.service import journal
 
@@ -29,7 +28,7 @@ def record(action: str, **fields: Any) -> None:
     values = {"action": action, "who": _actor(), "process": os.getpid(), **fields}
     if not SYSTEM_LOG.is_socket() and os.isatty(journal.ERR):
         done = f"{action} by {values['who']}; this machine has no log to record it"
-        click.echo(done, err=True)
+        aside(done)
         return
     if not SYSTEM_LOG.is_socket():
         journal.write(journal.ERR, "info", "administration", values)

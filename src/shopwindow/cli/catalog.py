@@ -9,7 +9,7 @@ import click
 import orjson
 
 from shopwindow import library
-from shopwindow.cli import PROBLEMS
+from shopwindow.cli import PROBLEMS, aside
 from shopwindow.cli.catalog_explain import explain
 from shopwindow.cli.options import CONTENT_DIR, interface
 from shopwindow.problems import Failure, number_of
@@ -67,15 +67,15 @@ def import_(sql: Path, feeds: tuple[Path, ...], content: Path) -> None:
                     row = f"row {written + bad}"
                     if kind.identity in document:
                         row += f", {kind.identity} {document[kind.identity]}"
-                    click.echo(f"{sql}: {row}: {'; '.join(faults)}", err=True)
+                    aside(f"{sql}: {row}: {'; '.join(faults)}")
         finally:
             progress(1, 1)
         if not bad:
             lines.seek(0)
             shutil.copyfileobj(lines, sys.stdout.buffer)
     if bad > MAX_PROBLEMS:
-        click.echo(f"and {bad - MAX_PROBLEMS:,} more bad rows", err=True)
+        aside(f"and {bad - MAX_PROBLEMS:,} more bad rows")
     if bad:
-        click.echo(f"{sql}: nothing was printed", err=True)
+        aside(f"{sql}: nothing was printed")
         sys.exit(PROBLEMS)
-    click.echo(f"{sql}: {number_of(written, 'document')}", err=True)
+    aside(f"{sql}: {number_of(written, 'document')}")

@@ -7,14 +7,16 @@ so that `--help` needs none of it.
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from shopwindow import library
-from shopwindow.cli import PROBLEMS, audit
+from shopwindow.cli import PROBLEMS, aside, audit
 from shopwindow.cli.database import opened, require
 from shopwindow.cli.options import DATABASE_URL, OUT, format_option, interface
+from shopwindow.problems import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -113,14 +115,10 @@ def _issue(promotion: int, count: int, database: str, out: Path) -> None:
     finally:  # what was issued before a failure is recorded, too
         data.close()
         audit.record("codes add", promotion=promotion, issued=issued)
-    click.echo(
-        f"issued {count:,} code{'s' * (count > 1)} of promotion {promotion}", err=True
-    )
+    aside(f"issued {count:,} code{'s' * (count > 1)} of promotion {promotion}")
 
 
 def _import(file: BinaryIO, promotion: int | None, database: str, out: Path) -> None:
-    from collections import defaultdict
-
     from shopwindow.retail.codes.issuing import CodesExist, keep, read_lines
     from shopwindow.retail.codes.text import digest
 
@@ -168,9 +166,7 @@ def _print_bad_lines(name: str, bad: Mapping[int, str]) -> None:
         click.echo(f"{name}:{number}: {fault}")
     if len(bad) > MAX_LISTED_LINES:
         click.echo(f"and {len(bad) - MAX_LISTED_LINES:,} lines more")
-    click.echo(
-        f"{len(bad):,} bad line{'s' * (len(bad) > 1)}; nothing is imported", err=True
-    )
+    aside(f"{len(bad):,} bad line{'s' * (len(bad) > 1)}; nothing is imported")
 
 
 @codes.command("report")
@@ -209,7 +205,6 @@ def _secret() -> bytes:
     import os
 
     from shopwindow.interface.declaring.secret import SECRET, read_secret
-    from shopwindow.problems import Failure
 
     try:
         return read_secret(os.environ.get(SECRET))
@@ -219,8 +214,6 @@ def _secret() -> bytes:
 
 def _warn_of_guessable(lines: Iterable[tuple[int, str]]) -> None:
     """Warn of promotions whose codes somebody may guess. ``lines``: promotion and code."""
-    from collections import defaultdict
-
     from shopwindow.retail.codes.text import SAFE_BITS, bits
 
     codes_of: dict[int, list[str]] = defaultdict(list)
@@ -229,11 +222,10 @@ def _warn_of_guessable(lines: Iterable[tuple[int, str]]) -> None:
     for promotion, its_codes in sorted(codes_of.items()):
         held = bits(its_codes)
         if held < SAFE_BITS:
-            click.echo(
+            aside(
                 f"shopwindow: the codes of promotion {promotion} hold at most {held:.0f} bits of"
                 f" chance, fewer than {SAFE_BITS}: somebody may guess them; 12 random letters and"
-                " digits hold 60, `shopwindow codes add --count N` makes 80",
-                err=True,
+                " digits hold 60, `shopwindow codes add --count N` makes 80"
             )
 
 
@@ -243,8 +235,6 @@ def _promotions(ids: Sequence[int], out: Path, chosen: int | None) -> dict[int, 
     It warns of those that are there and have no single-use codes. Raises Failure where
     the promotion that the option says is not there.
     """
-    from shopwindow.problems import Failure
-
     content = library.released_content(interface(), out)
     promotions = content.documents("promotion")
     single_use = [str(each["promoId"]) for each in promotions if each.get("singleUse")]
@@ -262,7 +252,7 @@ def _promotions(ids: Sequence[int], out: Path, chosen: int | None) -> dict[int, 
             )
         elif not promotion.get("singleUse"):
             does_not_say = f"promotion {id} does not say `singleUse: true` in content"
-            click.echo(f"shopwindow: {does_not_say}", err=True)
+            aside(f"shopwindow: {does_not_say}")
     if chosen in faults:
         raise Failure(f"--promotion {chosen}: {faults[chosen]}")
     return faults

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli import PROBLEMS
+from shopwindow.cli import PROBLEMS, aside
 from shopwindow.cli.options import (
     AHEAD,
     AT,
@@ -154,5 +154,5 @@ def show(
     is_terminal = terminal.is_used(sys.stdout)
     click.echo(indented(body, media_type).rstrip() if is_terminal else body)
     if response.status != 200:
-        click.echo(f"status {response.status}", err=True)
+        aside(f"status {response.status}")
         sys.exit(PROBLEMS)

@@ -15,6 +15,7 @@ import click
 
 from shopwindow.cli import audit
 from shopwindow.cli.options import DATABASE_URL, PATH, interface
+from shopwindow.problems import Failure, Refusal
 
 if TYPE_CHECKING:
     from shopwindow.interface.declaring.table import Table
@@ -28,7 +29,6 @@ def opened(url: str) -> Iterator[Database]:
     """Yield the database, which is there and is brought to this program's form. Raises
     Failure.
     """
-    from shopwindow.problems import Failure, Refusal
     from shopwindow.service.database.address import sqlite_path
     from shopwindow.service.database.database import open_database
     from shopwindow.service.database.migrate import reached, refuse_newer
@@ -53,8 +53,6 @@ def opened(url: str) -> Iterator[Database]:
 
 def require(database: Database, table: Table[Any]) -> None:
     """Raise Failure where the interface lacks a table that a command is about."""
-    from shopwindow.problems import Failure
-
     if database.tables.get(table.name) is not table:
         lacks = f"this interface has no table {table.name}, which the command is about"
         raise Failure(f"{lacks}; --interface names another")
@@ -104,7 +102,6 @@ def restore(database: str, source: Path) -> None:
 
     The former database stays beside it, under another name.
     """
-    from shopwindow.problems import Failure
     from shopwindow.service.database.address import sqlite_path
     from shopwindow.service.database.sqlite_file import restore as put
     from shopwindow.service.database.tables import declared

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from shopwindow import library
+from shopwindow.cli import aside
 from shopwindow.cli.options import CONTENT_DIR, OUT, PATH, interface
 from shopwindow.problems import Misuse
 
@@ -142,7 +143,7 @@ def _nginx(
         templates=templates,
     )
     for warning in warnings:
-        click.echo(f"shopwindow: {keys}: {warning}", err=True)
+        aside(f"shopwindow: {keys}: {warning}")
     return text
 
 
@@ -152,4 +153,4 @@ def _warn_of_unused(content: Path, templates: Path | None) -> None:
     own = content / "templates" / NGINX_TEMPLATE
     if own.exists() and not templates:
         from_option = "a template for nginx comes from --templates DIR alone"
-        click.echo(f"shopwindow: {own} is not used: {from_option}", err=True)
+        aside(f"shopwindow: {own} is not used: {from_option}")

@@ -14,6 +14,7 @@ import click
 import orjson
 
 from shopwindow import library
+from shopwindow.cli import aside
 from shopwindow.cli.options import CONTENT_DIR, format_option
 from shopwindow.problems import number_of, one_line
 
@@ -218,10 +219,10 @@ def retire(kind: str, id: str, on: str, yes: bool, content: Path) -> None:
     retired = library.retire(opened(content), kind, id, on)
     click.echo("".join(edit.diff(str(content)) for edit in retired.edits), nl=False)
     for note in retired.notes:
-        click.echo(one_line(note), err=True)
+        aside(one_line(note))
     can_ask = sys.stdin.isatty() and sys.stdout.isatty()
     if not (yes or (can_ask and click.confirm("Write this?"))):
-        click.echo("nothing was written; --yes writes it", err=True)
+        aside("nothing was written; --yes writes it")
         return
     for path in library.write_edits(content, retired):
-        click.echo(f"{path}: written", err=True)
+        aside(f"{path}: written")

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli import report
+from shopwindow.cli import aside, report
 from shopwindow.content.editing.mending import Repair
 from shopwindow.problems import number_of
 
@@ -16,9 +16,9 @@ def print_diff(content: Path, repair: Repair) -> None:
     click.echo("".join(diffs), nl=False)
     if repair.fixes:
         advice = "nothing was written; check --fix writes them"
-        click.echo(f"{_count(repair)}; {advice}", err=True)
+        aside(f"{_count(repair)}; {advice}")
     else:
-        click.echo("no fix is certain", err=True)
+        aside("no fix is certain")
 
 
 def write_fixes(content: Path, repair: Repair, form: str) -> None:
@@ -32,7 +32,7 @@ def write_fixes(content: Path, repair: Repair, form: str) -> None:
         line = f"{report.where(mended.problem, content)}: {mended.fix.title}"
         click.echo(line, err=form != "text")
     if repair.fixes:
-        click.echo(f"{_count(repair)} written", err=True)
+        aside(f"{_count(repair)} written")
 
 
 def _count(repair: Repair) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shopwindow.cli import audit
+from shopwindow.cli import aside, audit
 from shopwindow.cli.database import opened, require
 from shopwindow.cli.options import DATABASE_URL, format_option
 
@@ -148,4 +148,4 @@ def forget(database: str, device: str | None, user: str | None) -> None:
     click.echo(NOT_REACHED)
     if not overwritten:
         stands = f"what was removed may stand in {path}-wal for a while"
-        click.echo(f"somebody reads {path} for long: {stands}", err=True)
+        aside(f"somebody reads {path} for long: {stands}")

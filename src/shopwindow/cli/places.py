@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shopwindow import library
-from shopwindow.cli import PROBLEMS
+from shopwindow.cli import PROBLEMS, aside
 from shopwindow.cli.options import interface, setting
 from shopwindow.problems import Failure, number_of
 
@@ -172,7 +172,7 @@ class Target:
         if done.releases:
             click.echo(f"{number_of(done.urls, 'URL')} purged")
         for host in done.late:
-            click.echo(f"{host} does not serve the current release: {LATE}", err=True)
+            aside(f"{host} does not serve the current release: {LATE}")
         if done.late:
             sys.exit(PROBLEMS)
 
@@ -186,7 +186,7 @@ def echo_signed(signature: Signature | None) -> None:
     click.echo(f"release {signature.id[:12]}: {done}, {number}")
     for role in signature.due:
         what = f"{role} expires soon, and its private key is not here"
-        click.echo(f"shopwindow: {what}", err=True)
+        aside(f"shopwindow: {what}")
 
 
 def require_delivery(what: str, module: str = "targets") -> None:

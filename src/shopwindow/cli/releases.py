@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shopwindow import library
-from shopwindow.cli import NOT_ACTIVATED, PROBLEMS, audit
+from shopwindow.cli import NOT_ACTIVATED, PROBLEMS, aside, audit
 from shopwindow.cli.options import (
     AHEAD,
     AT,
@@ -240,11 +240,11 @@ def releases(out: Path, content: Path, target: str) -> None:
     listed = place.listing()
     if not listed:
         makes = f"`shopwindow {'publish' if target else 'build'}` makes one"
-        click.echo(f"{place.where}: there is no release; {makes}", err=True)
+        aside(f"{place.where}: there is no release; {makes}")
     for release in listed:
         print_release(release)
     if not target and (cut := Releases(out).cut()):
-        click.echo(f"the releases ahead end there: {cut}", err=True)
+        aside(f"the releases ahead end there: {cut}")
 
 
 def print_release(release: Release) -> None:
@@ -404,7 +404,7 @@ def verify(id: str, out: Path, content: Path, target: str, folder: str) -> None:
     for line in wrong:
         click.echo(line)
     if wrong:
-        click.echo(advice, err=True)
+        aside(advice)
         sys.exit(PROBLEMS)
     at = f" at {place.where}" if target else ""
     click.echo(f"release {release[:12]} is intact{at}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli import audit
+from shopwindow.cli import aside, audit
 from shopwindow.cli.options import AT, CONTENT_DIR, PATH, interface
 from shopwindow.problems import number_of
 
@@ -132,9 +132,9 @@ def _print_new_key(app: str, content: Path) -> None:
     if not made.application_checked:
         not_looked_up = f"{app!r} was not looked up among the applications"
         problems = "the content has problems (`shopwindow check`)"
-        click.echo(f"shopwindow: {problems}, so {not_looked_up}", err=True)
+        aside(f"shopwindow: {problems}, so {not_looked_up}")
     audit.record("new key", application=app)
     click.echo(f"{app} {made.key}")
     give = "give the key to the app and to the edge's keys file"
-    click.echo(f"{give}; add its digest to apiKeys in the content:", err=True)
-    click.echo(f"  - {made.digest}", err=True)
+    aside(f"{give}; add its digest to apiKeys in the content:")
+    aside(f"  - {made.digest}")

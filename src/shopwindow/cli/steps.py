@@ -12,7 +12,7 @@ from shutil import rmtree
 import click
 
 from shopwindow import library
-from shopwindow.cli import PROBLEMS, report, terminal
+from shopwindow.cli import PROBLEMS, aside, report, terminal
 from shopwindow.cli.options import interface
 from shopwindow.cli.report import ProblemReport
 from shopwindow.content.check.folder import Checked
@@ -108,7 +108,7 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
     if printed:
         click.echo(printed)
     if checked.problems and form in ("text", "lines"):
-        click.echo(report.summary(checked), err=True)
+        aside(report.summary(checked))
 
 
 def print_outcome(checked: Checked, content: Path, form: str, strict: bool) -> bool:
@@ -123,7 +123,7 @@ def print_outcome(checked: Checked, content: Path, form: str, strict: bool) -> b
         print_placeholders(checked, content)
         _print_soundness(checked, content)
     if strict and checked.warnings:
-        click.echo("with --strict, warnings count as problems", err=True)
+        aside("with --strict, warnings count as problems")
         return False
     return True
 
@@ -142,7 +142,7 @@ def _print_rules(checked: Checked) -> None:
         return
     first, others = list(broken)[:LISTED_RULES], len(broken) - LISTED_RULES
     names = ", ".join(first) + f" and {others} more" * (others > 0)
-    click.echo(f"`shopwindow rule NAME` explains {names}", err=True)
+    aside(f"`shopwindow rule NAME` explains {names}")
 
 
 def _print_soundness(checked: Checked, content: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli import terminal
+from shopwindow.cli import aside, terminal
 from shopwindow.cli.steps import print_outcome, print_problems
 from shopwindow.content.check.folder import Checked
 from shopwindow.interface.declaring.interface import Interface
@@ -37,7 +37,7 @@ def watch(
             checked = check()
         except (Failure, Misuse, OSError) as error:
             _begin()
-            click.echo(f"shopwindow: {error}", err=True)
+            aside(f"shopwindow: {error}")
         else:
             _print_state(content, checked, strict)
 
@@ -55,7 +55,7 @@ def _print_state(content: Path, checked: Checked, strict: bool) -> None:
     print_problems(checked, content, "text")
     print_outcome(checked, content, "text", strict)
     if sys.stdout.isatty():
-        click.echo("Ctrl-C ends this; a saved file is checked at once", err=True)
+        aside("Ctrl-C ends this; a saved file is checked at once")
 
 
 def _begin() -> None:
