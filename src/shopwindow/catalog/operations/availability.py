@@ -24,8 +24,8 @@ from shopwindow.problems import Fault, Refusal
 from shopwindow.retail import storefront
 from shopwindow.retail.articles import Status, products_of_upcs, upcs
 from shopwindow.retail.places import distance as geo
-from shopwindow.retail.places import search as places
 from shopwindow.retail.places.distance import Point
+from shopwindow.retail.places.search import Gazetteer, point_of
 from shopwindow.retail.storefront import attributes, hours
 
 MAX_DISTANCE, MAX_STORES = 200.0, 15
@@ -170,13 +170,13 @@ def _stores(content: Content, call: Call) -> list[Near]:
     first = _store_by_number(content, call["locationNumber"])
     point = _place(content, call)
     if point is None and first is not None:
-        point = places.point_of(first)
+        point = point_of(first)
     if point is None:  # cannot be: the operation's rules require a selector
         return []
     near = storefront.near(content, *point, call["distance"])
     if first is not None:
         others = [(distance, store) for distance, store in near if store is not first]
-        near = [(geo.miles(*point, *places.point_of(first)), first), *others]
+        near = [(geo.miles(*point, *point_of(first)), first), *others]
     return near[: call["numberOfStores"]]
 
 
@@ -212,7 +212,7 @@ _HINT = "give another, or latitude and longitude"
 
 
 def _by_text(content: Content, *parts: str) -> Point | None:
-    return places.find(", ".join(parts), content)
+    return Gazetteer(content).find(", ".join(parts))
 
 
 _SELECTORS: tuple[tuple[tuple[str, ...], Callable[..., Point | None]], ...] = (

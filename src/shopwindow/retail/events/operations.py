@@ -175,7 +175,7 @@ OPERATIONS = (
     Operation(
         "events_v1",
         "store/v1/events",
-        _of_each_store(events_v1, "storeId", "storeNumber", "locationNumber"),
+        _of_each_store(events_v1, *STORE_NUMBERS),
         "events_v1",
         "In-store events of one or more stores.",
         (
@@ -198,7 +198,7 @@ OPERATIONS = (
             CALLBACK,
         ),
         (
-            AnyOf(("storeId", "storeNumber", "locationNumber")),
+            AnyOf(STORE_NUMBERS),
             Ordered("startDate", "finishDate"),
         ),
         ("events", "event"),

@@ -6,7 +6,7 @@ the cells that the rectangle touches, and lets the exact distance decide about e
 thing in them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import product
 from math import asin, cos, degrees, floor, pi, radians, sin, sqrt
 from typing import Any
@@ -36,6 +36,14 @@ def miles(
     return (
         2 * EARTH_RADIUS * asin(min(1.0, sqrt(north * north + cosines * east * east)))
     )
+
+
+def middle(points: Sequence[Point]) -> Point | None:
+    """Return the mean of some points; None where there are none."""
+    if not points:
+        return None
+    latitudes, longitudes = zip(*points, strict=True)
+    return sum(latitudes) / len(points), sum(longitudes) / len(points)
 
 
 class Grid:

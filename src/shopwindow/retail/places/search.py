@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
 from shopwindow.retail.places import areas, zipcodes
-from shopwindow.retail.places.distance import Point
+from shopwindow.retail.places.distance import Point, middle
 from shopwindow.retail.places.states import STATE_NAMES
 
 _ZIP = re.compile(r"\b([0-9]{5})(?:-[0-9]{4})?\b", re.ASCII)
@@ -69,11 +69,11 @@ class Gazetteer:
         if not code:
             return None
         stores = [
-            store
+            point_of(store)
             for store in self.content.documents("store")
             if store["address"]["zipCode"][:5] == code
         ]
-        return zipcodes.find_zip(code) or _middle(stores)
+        return zipcodes.find_zip(code) or middle(stores)
 
     def _zip_and_city(self, text: str) -> Point | None:
         """`02116 Boston` or `02116 MA`. Before a street, the number is a house's."""
@@ -122,17 +122,12 @@ class Gazetteer:
 
     def _city(self, city: str, state: str | None) -> Point | None:
         stores = [
-            store
+            point_of(store)
             for store in self.content.documents("store")
             if store["address"]["city"].casefold() == city.casefold()
             and state in (None, store["address"]["state"])
         ]
-        return zipcodes.find_city(city, state) or _middle(stores)
-
-
-def find(text: str, content: Content) -> Point | None:
-    """Return the point of the place that a text names, or None; see `Gazetteer.find`."""
-    return Gazetteer(content).find(text)
+        return zipcodes.find_city(city, state) or middle(stores)
 
 
 def _split_off_zip(text: str) -> tuple[str, str]:
@@ -171,14 +166,6 @@ def _ends_in_state(text: str) -> Iterator[tuple[str, str]]:
 def _state(text: str) -> str | None:
     """Return the two letters of a state, whether the text has them or its name."""
     return STATE_NAMES.get(text.replace(".", "").casefold())
-
-
-def _middle(stores: list[Json]) -> Point | None:
-    """Return the mean of the stores' points; None where there are none."""
-    if not stores:
-        return None
-    latitudes, longitudes = zip(*map(point_of, stores), strict=True)
-    return sum(latitudes) / len(stores), sum(longitudes) / len(stores)
 
 
 def point_of(store: Json) -> Point:

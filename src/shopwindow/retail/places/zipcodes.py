@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any
 from unicodedata import combining, normalize
 
-from shopwindow.retail.places.distance import Point
+from shopwindow.retail.places.distance import Point, middle
 
 _ABBREVIATIONS = {
     "st": "saint",
@@ -192,7 +192,4 @@ def _middle(entries: list[Entry]) -> Point | None:
         (float(entry["lat"] or 0), float(entry["long"] or 0)) for entry in entries
     )
     points = [place for place in places if place != (0, 0)]
-    if not points:
-        return None
-    latitudes, longitudes = zip(*points, strict=True)
-    return sum(latitudes) / len(points), sum(longitudes) / len(points)
+    return middle(points)

@@ -125,10 +125,12 @@ def shown_while_it_holds(case: Case) -> RuleFindings:
     if case.zone is None:
         return
     for promotion in case.having(PROMOTION.name, ("effective",), ("expiry",)):
+        alone = {**promotion.value, "coupon": {}}
         try:
-            effective, after = _run(promotion.value, case.zone)
+            instants = dict(dates(alone, case.zone))
         except ValueError:
             continue  # a problem already: there is no such day
+        effective, after = instants[BEGINS], instants.get(ENDS)
         window = case.window(promotion)
         if window is not None and after is not None:
             yield from _expired(case, promotion, window, after)
@@ -140,21 +142,6 @@ def shown_while_it_holds(case: Case) -> RuleFindings:
             place = ("publish", "until")
             yield promotion, Finding("promotion.early", place, found, allowed)
         yield from _coupon_ends_first(case, promotion)
-
-
-def _run(
-    promotion: Mapping[str, Any], zone: ZoneInfo
-) -> tuple[datetime, datetime | None]:
-    """Return when a promotion takes effect, and when it has expired; None: never.
-
-    Raises ValueError for a day that does not exist.
-    """
-    effective = date.fromisoformat(promotion["effective"])
-    start = first_instant(effective, zone)
-    if "expiry" not in promotion:
-        return start, None
-    last = date.fromisoformat(promotion["expiry"])
-    return start, first_instant(last + timedelta(days=1), zone)
 
 
 def _expired(

@@ -28,8 +28,8 @@ from shopwindow.retail.articles import (
     products_of_upcs,
     upcs,
 )
-from shopwindow.retail.places import search as places
 from shopwindow.retail.places.distance import Point
+from shopwindow.retail.places.search import Gazetteer
 from shopwindow.retail.storefront import attributes, days, events_by_store, hours, near
 
 MAX_RADIUS = 200.0
@@ -102,7 +102,7 @@ def _place(content: Content, call: Call) -> Point | None:
     text = call["searchAddress"]
     if text is None:
         return None
-    point = places.find(text, content)
+    point = Gazetteer(content).find(text)
     if point is None:
         allowed = "give a zip code, a city and its state, or a full address"
         message = f"no place is known by {text[:80]!r}; {allowed}"
