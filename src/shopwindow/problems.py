@@ -120,13 +120,15 @@ class Fault:
         return f"{self.where}: {self.message}" if self.where else self.message
 
 
-@dataclass(eq=False)
 class Refusal(Exception):
     """A request is declined. ``code`` names a row of the table in `interface.answering.answer`."""
 
-    code: str
-    faults: tuple[Fault, ...] = ()
-    headers: tuple[tuple[str, str], ...] = field(default=())
+    def __init__(
+        self, code: str, *faults: Fault, headers: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        self.code = code
+        self.faults = faults
+        self.headers = headers
 
 
 class Misuse(Exception):

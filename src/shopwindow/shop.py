@@ -41,16 +41,6 @@ from shopwindow.retail.storefront import WEEK, events_by_store, grid_of_stores
 from shopwindow.retail.stores import kind as stores
 from shopwindow.retail.stores.operations import OPERATIONS as STORES
 
-CATALOG_OPERATIONS = (
-    *CATEGORIES,
-    *PRODUCTS,
-    *RECOMMENDATIONS,
-    *REVIEWS,
-    *SEARCH,
-    *AVAILABILITY,
-    *STATUS,
-)
-
 WITH_PAGES = (
     "retail/apps",
     "retail/events",
@@ -81,7 +71,18 @@ INTERFACE = Interface(
         *in_family("Sharing", SHARING),
         *in_family("Single-use codes", CODES),
         *in_family("Bags", BAGS),
-        *in_family("Catalog", CATALOG_OPERATIONS),
+        *in_family(
+            "Catalog",
+            (
+                *CATEGORIES,
+                *PRODUCTS,
+                *RECOMMENDATIONS,
+                *REVIEWS,
+                *SEARCH,
+                *AVAILABILITY,
+                *STATUS,
+            ),
+        ),
     ),
     rules=(*apps.RULES, *events.RULES, *promotions.RULES, *stores.RULES),
     clocks=(WEEK,),

@@ -237,7 +237,7 @@ def test_what_may_be_a_day_or_an_instant_is_told_as_one_type() -> None:
 
 @pytest.mark.parametrize("char", ["\x00", "\x08", "\x0b", "\x1f", "\ud800", "\ufffe", "\uffff"])
 def test_what_xml_cannot_hold_is_told_as_a_replacement_in_both_formats(char: str, schemas: Schemas) -> None:
-    refusal = Refusal("invalid", (Fault("x", f"must be a, not {char}"), Fault("y", "\t\n\r\x85\u2028 \U0010ffff")))
+    refusal = Refusal("invalid", Fault("x", f"must be a, not {char}"), Fault("y", "\t\n\r\x85\u2028 \U0010ffff"))
     shape = schemas.shape("responses/error.json")
     told = [decoded(format, refuse(refusal, format, schemas).body, shape) for format in RESPONSE_FORMATS]
     details = ["x: must be a, not \ufffd", "y: \t\n\r\x85\u2028 \U0010ffff"]

@@ -146,7 +146,7 @@ def test_a_refusal_is_performed_again_under_its_key(dist: Path, database: Databa
 
     def refuse(*arguments: object) -> Outcome:
         attempts.append(arguments)
-        return Outcome(refusal=Refusal("invalid", (Fault("deviceID", f"attempt {len(attempts)}"),)))
+        return Outcome(refusal=Refusal("invalid", Fault("deviceID", f"attempt {len(attempts)}")))
 
     operations = tuple(
         replace(each, source=FromStore(refuse)) if each.path == OPT_INS.removeprefix("/") else each

@@ -88,7 +88,7 @@ def readings_by_id(content: Content, call: Call) -> Json:
     by_ids = [content.document("reading", "readingId", id) for id in call["readingId"]]
     documents = [reading for reading in by_ids if reading is not None]
     if not documents:
-        raise Refusal("no_data", (Fault("readingId", "there is no such reading"),))
+        raise Refusal("no_data", Fault("readingId", "there is no such reading"))
     return {"readings": documents}
 
 
@@ -152,13 +152,13 @@ def register(tables: Tables, content: Content, call: Call, moment: Moment) -> Ou
     id, seats = body["readingId"], body["seats"]
     reading = content.document("reading", "readingId", id)
     if reading is None:
-        raise Refusal("no_data", (Fault("readingId", "there is no such reading"),))
+        raise Refusal("no_data", Fault("readingId", "there is no such reading"))
 
     registrations = tables[REGISTRATIONS]
     left = reading["seats"] - registrations.seats(id)
     if seats > left:
         fault = Fault("seats", f"must be at most {left}, which are left")
-        raise Refusal("invalid", (fault,))
+        raise Refusal("invalid", fault)
 
     registration = moment.random(16).hex()
     registrations.take(registration, id, body["email"], seats, written(moment.now))

@@ -123,7 +123,7 @@ class Refusals:
             if own:
                 described = self._described(code, own, operation)
             else:
-                general = [Refusal(code, tuple(_FAULTS.get(code, ())))]
+                general = [Refusal(code, *_FAULTS.get(code, ()))]
                 self.shared[code] = self._described(code, general, None)
                 described = _reference(code)
             status = ERROR_CODES[code].status
@@ -139,11 +139,11 @@ class Refusals:
                 reason for each, reason in operation.own_failures if each == code
             ]
             faults = [Fault("", reason) for reason in reasons] or _FAULTS.get(code, ())
-            return [Refusal(code, (fault,)) for fault in faults] or [Refusal(code)]
+            return [Refusal(code, fault) for fault in faults] or [Refusal(code)]
         if code not in _OF_OPERATIONS:
             return []
         if code == "no_data" and operation.missing:
-            return [Refusal(code, (operation.missing,))]
+            return [Refusal(code, operation.missing)]
         met = samples.refusal(
             code, self._interface, operation, self._content, self._schemas
         )

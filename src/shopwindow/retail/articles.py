@@ -57,7 +57,7 @@ def articles_of(content: Content) -> Articles:
     articles: Articles | None = content.index(CATALOG_INDEX)
     if articles is None:
         raise Refusal(
-            "no_data", (Fault("path", "there is no catalog, so nothing is here"),)
+            "no_data", Fault("path", "there is no catalog, so nothing is here")
         )
     return articles
 

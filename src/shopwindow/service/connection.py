@@ -195,7 +195,7 @@ class Connection(HttpToolsProtocol):
 
     def _refuse(self, status: bytes, fault: Fault) -> None:
         """Refuse a head that cannot be read, and close the connection."""
-        refused = refuse(Refusal("invalid", (fault,)), JSON, shipped_schemas())
+        refused = refuse(Refusal("invalid", fault), JSON, shipped_schemas())
         lines = (
             b"HTTP/1.1 " + status,
             b"Content-Type: " + refused.media_type.encode(),

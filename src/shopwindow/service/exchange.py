@@ -82,7 +82,7 @@ AWAITED_SECONDS = 60.0
 becomes current within a second, and large ones take some more to be loaded.
 """
 
-NO_RELEASE = Refusal("unavailable", (Fault(SERVICE, "no release is being served yet"),))
+NO_RELEASE = Refusal("unavailable", Fault(SERVICE, "no release is being served yet"))
 """Of a service that has no release yet."""
 
 DOCUMENTATION = "documentation"
@@ -132,7 +132,7 @@ def at_once(request: Request, serving: Serving | None) -> "Exchange | Arrival":
     ``finish``. ``serving`` is the release being served, or None before there is one.
     """
     if request.malformed:
-        malformed = Refusal("invalid", (request.malformed,))
+        malformed = Refusal("invalid", request.malformed)
         return refuse_arrival(malformed, request, serving)
     if serving is None:
         return refuse_arrival(NO_RELEASE, request, None)

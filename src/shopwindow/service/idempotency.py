@@ -40,7 +40,7 @@ def retry_of(call: Call, request: Request) -> Retry | None:
         fault = Fault(
             "Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters"
         )
-        raise Refusal("invalid", (fault,))
+        raise Refusal("invalid", fault)
 
     arguments = [[name, str(value)] for name, value in call.arguments]
     digest = sha256(encoded([arguments, call.body, call.if_match])).hexdigest()

@@ -195,7 +195,7 @@ class Intake:
                 return await self._in_thread(work), False
         except TimeoutError:
             why = f"did not arrive within {BODY_SECONDS:g} s; it may be sent again"
-            slow = Refusal("slow", (Fault("body", why),))
+            slow = Refusal("slow", Fault("body", why))
             return self._front.refuse_arrival(slow, request), True
         finally:
             if is_large:
@@ -208,14 +208,14 @@ class Intake:
         """
         expected = f" of {request.length}" if request.length else ""
         fault = Fault("body", f"ended after {size}{expected} bytes")
-        return self._front.refuse_arrival(Refusal("invalid", (fault,)), request)
+        return self._front.refuse_arrival(Refusal("invalid", fault), request)
 
     def _full(self, request: Request) -> Exchange:
         """Refuse a large body while LARGE_HELD others are there."""
         why = f"more than {LARGE_HELD} bodies above {LARGE} bytes are being received; it may be sent again"
         fault, headers = Fault("body", why), (("Retry-After", RETRY_WHEN_FULL),)
         return self._front.refuse_arrival(
-            Refusal("unavailable", (fault,), headers), request
+            Refusal("unavailable", fault, headers=headers), request
         )
 
     def _release_large(self) -> None:

@@ -62,7 +62,9 @@ class LogFile:
         except OSError as error:
             journal.error("log_unavailable", f"{self._path}: {error.strerror}")
             metrics.count_log_failure()
-            raise Refusal("unavailable", _CANNOT_WRITE, _LOG_RETRY_AFTER) from error
+            raise Refusal(
+                "unavailable", *_CANNOT_WRITE, headers=_LOG_RETRY_AFTER
+            ) from error
         metrics.count_log_lines(len(lines))
 
     def count_refused(self, application: str, reason: str, number: int) -> None:

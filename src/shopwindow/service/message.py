@@ -83,13 +83,13 @@ def check_sizes(request: Request) -> None:
     query_size = len(request.query.encode())
     if query_size > MAX_QUERY:
         allowed = f"must have at most {MAX_QUERY} bytes, not {query_size}"
-        raise Refusal("uri_too_long", (Fault("query", allowed),))
+        raise Refusal("uri_too_long", Fault("query", allowed))
     if request.length > MAX_BODY:
         allowed = f"must have at most {MAX_BODY} bytes"
-        raise Refusal("too_large", (Fault("body", allowed),))
+        raise Refusal("too_large", Fault("body", allowed))
     if request.length and not request.headers.get("content-type"):
         missing = f"must be {MEDIA_TYPES}; it is missing"
-        raise Refusal("media_type", (Fault("Content-Type", missing),))
+        raise Refusal("media_type", Fault("Content-Type", missing))
 
 
 def check_body_complete(request: Request) -> None:
@@ -97,4 +97,4 @@ def check_body_complete(request: Request) -> None:
     received = len(request.body)
     if request.method not in ("GET", "HEAD") and received < request.length:
         ended = f"ended after {received} of {request.length} bytes"
-        raise Refusal("invalid", (Fault("body", ended),))
+        raise Refusal("invalid", Fault("body", ended))

@@ -50,7 +50,7 @@ def nothing(where: str, detail: str) -> Refusal:
 
     ``where`` is the parameter that named it.
     """
-    return Refusal("no_data", (Fault(where, detail),))
+    return Refusal("no_data", Fault(where, detail))
 
 
 def existing_categories(content: Content, ids: Iterable[int]) -> list[Json]:

@@ -203,7 +203,7 @@ def _place(content: Content, call: Call) -> Point | None:
         if point is None:
             place = ", ".join(map(str, values))
             message = f"no place is known by {place[:80]!r}; {_HINT}"
-            raise Refusal("invalid", (Fault(names[0], message),))
+            raise Refusal("invalid", Fault(names[0], message))
         return point
     return None
 

@@ -236,7 +236,7 @@ def no_key() -> Refusal:
         API_KEY_HEADER,
         "is missing, or holds no key that is in use; allowed: the API key of an application",
     )
-    return Refusal("no_key", (fault,), (CHALLENGE,))
+    return Refusal("no_key", fault, headers=(CHALLENGE,))
 
 
 @cache

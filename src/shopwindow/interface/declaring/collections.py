@@ -89,7 +89,7 @@ def _single(collection: Collection, content: Content, call: Call) -> Json:
     by_ids = (content.document(name, id, value) for value in call[id])
     documents = [document for document in by_ids if document is not None]
     if not documents:
-        raise Refusal("no_data", (Fault(id, f"there is no {name} with this {id}"),))
+        raise Refusal("no_data", Fault(id, f"there is no {name} with this {id}"))
     return {collection.key: documents}
 
 

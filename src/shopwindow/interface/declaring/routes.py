@@ -38,7 +38,7 @@ def no_mapping(order_host: str = "") -> Refusal:
             f"is one of the order host's (order_base_url in site.yaml); "
             f"send it there, with the header Host: {order_host}"
         )
-    return Refusal("no_mapping", (Fault("path", found),))
+    return Refusal("no_mapping", Fault("path", found))
 
 
 def wrong_method(allowed: Iterable[str], method: str) -> Refusal:
@@ -47,7 +47,7 @@ def wrong_method(allowed: Iterable[str], method: str) -> Refusal:
     """
     methods = ", ".join(allowed)
     fault = Fault("method", f"must be {methods}, not {method}")
-    return Refusal("method", (fault,), (("Allow", methods),))
+    return Refusal("method", fault, headers=(("Allow", methods),))
 
 
 Routed = tuple[Operation, dict[str, str]]

@@ -84,7 +84,7 @@ def bind(
     if operation.body and schemas:
         body = read(request, operation, schemas, content, faults)
     if faults:
-        raise Refusal("invalid", tuple(faults))
+        raise Refusal("invalid", *faults)
     if_match = request.headers.get("if-match")
     call = operation.call(format, arguments, application, body, if_match)
     return replace(call, ignored=ignored) if ignored else call
@@ -133,7 +133,7 @@ def _acceptable(
         accept = request.headers["accept"][:100]
         raise Refusal(
             "not_acceptable",
-            (Fault("Accept", f"must admit {MEDIA_TYPES}, not {accept!r}"),),
+            Fault("Accept", f"must admit {MEDIA_TYPES}, not {accept!r}"),
         )
     return format
 

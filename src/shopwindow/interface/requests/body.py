@@ -264,7 +264,7 @@ def body_format(content_type: str | None) -> Format:
         shown = (content_type or "nothing")[:100]
         raise Refusal(
             "media_type",
-            (Fault("Content-Type", f"must be {MEDIA_TYPES}, in UTF-8, not {shown}"),),
+            Fault("Content-Type", f"must be {MEDIA_TYPES}, in UTF-8, not {shown}"),
         )
     return format
 

@@ -91,7 +91,7 @@ def update(tables: Tables, content: Content, call: Call, moment: Moment) -> Outc
         else:
             lines[sequence] = replace(line, quantity=item["quantity"])
     if faults:
-        raise Refusal("invalid", tuple(faults))
+        raise Refusal("invalid", *faults)
     return _store(tables, content, call, bag, lines.values())
 
 
@@ -102,11 +102,11 @@ def remove(tables: Tables, content: Content, call: Call, moment: Moment) -> Outc
     line = lines.pop(call["sequenceNumber"], None)
     if line is None:
         message = f"{call['sequenceNumber']} is not in the bag; {_holds(lines)}"
-        raise Refusal("no_data", (Fault("sequenceNumber", message),))
+        raise Refusal("no_data", Fault("sequenceNumber", message))
     upc = call.body["deleteitemsrequest"]["upcid"] if call.body else line.upc
     if upc != line.upc:
         message = f"item {line.sequence} of the bag is {line.upc}, not {upc}"
-        raise Refusal("invalid", (Fault("deleteitemsrequest/upcid", message),))
+        raise Refusal("invalid", Fault("deleteitemsrequest/upcid", message))
     return _store(tables, content, call, bag, lines.values())
 
 
@@ -145,7 +145,7 @@ def _take(tables: Tables, call: Call, moment: Moment) -> Bag:
 
 def _no_bag(name: str, value: Any) -> Refusal:
     return Refusal(
-        "no_data", (Fault(name, f"there is no bag {value} of this application"),)
+        "no_data", Fault(name, f"there is no bag {value} of this application")
     )
 
 
@@ -185,7 +185,7 @@ def _check_precondition(call: Call, bag: Bag | None) -> None:
         return
     state = f"the bag is at {etag(bag)}" if bag else "there is no bag yet"
     raise Refusal(
-        "precondition", (Fault("If-Match", f"is {condition[:100]}, but {state}"),)
+        "precondition", Fault("If-Match", f"is {condition[:100]}, but {state}")
     )
 
 
@@ -221,7 +221,7 @@ def _store(
     lines = [line for line in lines if line.quantity]
     faults = tuple(_faults(bag, lines, content))
     if faults:
-        raise Refusal("invalid", faults)
+        raise Refusal("invalid", *faults)
     return _outcome(tables[BAGS].put(bag, lines))
 
 

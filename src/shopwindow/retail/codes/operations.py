@@ -178,14 +178,14 @@ def _check_days(content: Content, id: int, now: datetime) -> None:
 
 
 def _refused(reason: str) -> Refusal:
-    return Refusal("invalid", (Fault("", reason),))
+    return Refusal("invalid", Fault("", reason))
 
 
 def _too_many(wait: int) -> Refusal:
     return Refusal(
         "too_many",
-        (Fault("", "TOO_MANY_INVALID_CODES"),),
-        (("Retry-After", str(wait)),),
+        Fault("", "TOO_MANY_INVALID_CODES"),
+        headers=(("Retry-After", str(wait)),),
     )
 
 

@@ -108,7 +108,7 @@ def _lines(
             continue
         lines.append(log_line(timestamp, application, entry))
     if faults:
-        raise Refusal("invalid", tuple(faults))
+        raise Refusal("invalid", *faults)
     return lines
 
 

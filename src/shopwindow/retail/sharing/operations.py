@@ -141,7 +141,7 @@ def _people(body: Mapping[str, str], most: int) -> _People:
     if "promoId" not in body and "couponId" not in body:
         faults.append(Fault("promoId", "one of promoId, couponId is required"))
     if faults:
-        raise Refusal("invalid", tuple(faults))
+        raise Refusal("invalid", *faults)
     return _People(sender, name, recipients)
 
 
@@ -190,7 +190,7 @@ def _count_mails(
             limited = kind if times == 1 else "network"
             message = f"at most {most} mails in {minutes} minutes for one {limited}"
             raise Refusal(
-                "too_many", (Fault(where, message),), (("Retry-After", str(wait)),)
+                "too_many", Fault(where, message), headers=(("Retry-After", str(wait)),)
             )
 
 
@@ -215,9 +215,7 @@ def _shared(
     if "promoCode" in body and body["promoCode"].strip() != promotion.get(
         "promotionCode"
     ):
-        raise Refusal(
-            "invalid", (Fault("promoCode", "is not the code of the promotion"),)
-        )
+        raise Refusal("invalid", Fault("promoCode", "is not the code of the promotion"))
     return promotion, coupon
 
 
@@ -254,7 +252,7 @@ def _check_days(document: Json, where: str, today: str) -> None:
 
 
 def _not_found(where: str, words: str) -> Refusal:
-    return Refusal("no_data", (Fault(where, words),))
+    return Refusal("no_data", Fault(where, words))
 
 
 def sharing_customer(call: Call) -> Sender:

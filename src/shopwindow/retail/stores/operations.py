@@ -106,7 +106,7 @@ def _place(content: Content, call: Call) -> Point | None:
     if point is None:
         allowed = "give a zip code, a city and its state, or a full address"
         message = f"no place is known by {text[:80]!r}; {allowed}"
-        raise Refusal("invalid", (Fault("searchAddress", message),))
+        raise Refusal("invalid", Fault("searchAddress", message))
     return point
 
 

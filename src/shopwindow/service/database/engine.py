@@ -29,7 +29,7 @@ def unavailable(reason: str) -> Refusal:
     """Return the refusal of a request that the client may repeat soon: no database can
     be used now.
     """
-    return Refusal("unavailable", (Fault(SERVICE, reason),), RETRY_AFTER)
+    return Refusal("unavailable", Fault(SERVICE, reason), headers=RETRY_AFTER)
 
 
 class Lost(Exception):

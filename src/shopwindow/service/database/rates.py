@@ -65,7 +65,7 @@ class Charge(NamedTuple):
         """Return the Refusal of who has to wait so many seconds (RFC 6585 §4)."""
         words = f"at most {self.rate.most} {self.words} in {self.rate.minutes} minutes"
         return Refusal(
-            "too_many", (Fault("rate", words),), (("Retry-After", str(wait)),)
+            "too_many", Fault("rate", words), headers=(("Retry-After", str(wait)),)
         )
 
 

@@ -103,7 +103,7 @@ class Retries:
                 "Idempotency-Key",
                 "was used with another body; use a new key for another request",
             )
-            raise Refusal("repeated_otherwise", (fault,))
+            raise Refusal("repeated_otherwise", fault)
         value: dict[str, Json] = orjson.loads(outcome)
         return Outcome(value["value"], value["etag"], is_replayed=True)
 
