@@ -78,8 +78,7 @@ class Visit:
 
     @cached_property
     def site_zone(self) -> ZoneInfo:
-        documents = self.snapshot.documents
-        return documents.zone if documents else schedule.zone("UTC")
+        return self.snapshot.documents.zone
 
     @cached_property
     def zone(self) -> ZoneInfo:
@@ -155,8 +154,7 @@ class Visit:
 
     @cached_property
     def applications(self) -> list[str]:
-        content = self.content
-        return self.snapshot.interface.application_names(content) if content else []
+        return self.snapshot.interface.application_names(self.content)
 
     @cached_property
     def app(self) -> str | None:
@@ -222,10 +220,8 @@ class Visit:
     # -- what pages read ---------------------------------------------------------------
 
     @cached_property
-    def content(self) -> Content | None:
-        """The documents that are live at the chosen instant; None while there are none
-        to show.
-        """
+    def content(self) -> Content:
+        """The documents that are live at the chosen instant."""
         return self.snapshot.content(self.moment)
 
     @cached_property

@@ -21,6 +21,7 @@ from shopwindow.content.documents.documents import (
     Content,
     Document,
     Documents,
+    Layer,
     boundaries,
     live,
 )
@@ -44,6 +45,13 @@ CONTENTS_KEPT = 8
 person moves between.
 """
 
+NOTHING = Documents(
+    Document("site", {"time_zone": "UTC"}, (Layer("site.yaml", None, {}),))
+)
+"""What pages show while every check has found problems: no document but an empty
+site.yaml.
+"""
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -52,7 +60,7 @@ class Snapshot:
     ``number`` counts the checks of this preview, from 1. ``folder``: the content folder.
     ``declared``: the collections
     of the folder. ``checked``: what this check found. ``documents``: those of the last
-    check that found no problem, which ended at ``good_at``; both are None while every
+    check that found no problem, which ended at ``good_at``; NOTHING and None while every
     check has found some. ``seconds``: how long the check took. ``failure``: why the
     folder could not be checked at all, as a sentence; empty where it could.
     """
@@ -61,7 +69,7 @@ class Snapshot:
     folder: Path
     declared: Declared
     checked: Checked
-    documents: Documents | None
+    documents: Documents
     good_at: datetime | None
     seconds: float
     failure: str = ""
@@ -85,17 +93,15 @@ class Snapshot:
                 for document in self.documents.of(kind.name)
             }
             for kind in self.interface.kinds
-            if self.documents is not None and kind.is_named and not kind.streamed
+            if kind.is_named and not kind.streamed
         }
 
     @cached_property
-    def content(self) -> Callable[[datetime], Content | None]:
-        """Returns the documents that are live at an instant; None while no check has
-        been without problems. Those of a few instants stay in memory.
+    def content(self) -> Callable[[datetime], Content]:
+        """Returns the documents that are live at an instant. Those of a few instants
+        stay in memory.
         """
         documents, interface = self.documents, self.interface
-        if documents is None:
-            return lambda moment: None
         return lru_cache(CONTENTS_KEPT)(
             lambda moment: live(documents, moment, interface.kinds, interface.clocks)
         )
@@ -108,9 +114,7 @@ class Snapshot:
     @cached_property
     def boundaries(self) -> list[datetime]:
         """Every instant at which a document comes or goes, in order."""
-        return (
-            boundaries(self.documents, self.interface.kinds) if self.documents else []
-        )
+        return boundaries(self.documents, self.interface.kinds)
 
 
 @dataclass(frozen=True)
@@ -251,7 +255,7 @@ class Workspace:
             failure = f"{self.folder} cannot be read: {error.strerror}"
         if declared is None:
             raise Failure(failure)
-        documents = previous.documents if previous else None
+        documents = previous.documents if previous else NOTHING
         good_at = previous.good_at if previous else None
         if checked.documents is not None:
             documents, good_at = checked.documents, datetime.now(UTC)
@@ -338,17 +342,16 @@ class Workspace:
     def purge(self, snapshot: Snapshot, moment: datetime) -> Purge | None:
         """Return the URLs to purge if the documents were built as of ``moment``.
 
-        None where there is no current release to compare with, or nothing to build.
+        None where there is no current release to compare with.
         """
-        content = snapshot.content(moment)
         releases = Releases(self.out)
-        if snapshot.documents is None or content is None or not releases.current():
+        if not releases.current():
             return None
         schemas = snapshot.declared.schemas
         inputs = BuildInputs(
             snapshot.interface, snapshot.documents, schemas, self.program
         )
-        return urls_to_purge(inputs, content, releases)
+        return urls_to_purge(inputs, snapshot.content(moment), releases)
 
     @cached_property
     def program(self) -> str:

@@ -57,8 +57,7 @@ GROUPS = (
 
 def page(visit: Visit) -> Page:
     """Return the page of all applications."""
-    documents = visit.snapshot.documents
-    frames = [_frame(visit, each) for each in documents.of(KIND)] if documents else []
+    frames = [_frame(visit, each) for each in visit.snapshot.documents.of(KIND)]
     return Page("applications.html", "Applications", {"frames": frames})
 
 

@@ -48,13 +48,11 @@ def page(visit: Visit) -> Page:
     chosen instant's; ``on``, the day whose list is shown; and what narrows it: ``kind``,
     ``state``, any of a ``store``'s numbers, and words, ``q``.
     """
-    documents = visit.snapshot.documents
-    if documents is None:
-        return Page("calendar.html", "Calendar", {"listed": None})
     first = _month(visit.query.get("month", ""), visit.moment.astimezone(visit.zone))
     following = _next(first)
     start, end = (first_instant(day, visit.zone) for day in (first, following))
     kinds = visit.snapshot.interface.kinds
+    documents = visit.snapshot.documents
     listed = calendar(documents, kinds, start, end, looks_beyond=False)
     happenings = list(filter(_wanted(visit), listed.happenings))
     by_day = _by_day(visit, happenings)
@@ -80,13 +78,13 @@ def _wanted(visit: Visit) -> Callable[[Happening], bool]:
     words = visit.words
     kind, state, store = (visit.query.get(name, "") for name in FILTERS[1:])
     numbers = store_numbers(visit, store)
-    documents, by_id = visit.snapshot.documents, visit.snapshot.by_id
+    by_id = visit.snapshot.by_id
 
     def wanted(happening: Happening) -> bool:
         title = f"{happening.title} {happening.id}".casefold()
         if kind not in ("", happening.kind) or not all(word in title for word in words):
             return False
-        if not (state or store) or documents is None:
+        if not (state or store):
             return True
         document = by_id.get(happening.kind, {}).get(happening.id)
         if document is None:

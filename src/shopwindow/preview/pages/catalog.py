@@ -229,7 +229,7 @@ def _stores_having(
     """Return how many stores have each product; nothing where that is too much to
     count.
     """
-    stores = visit.content.documents("store") if visit.content else ()
+    stores = visit.content.documents("store")
     locations = [store["locationNumber"] for store in stores]
     owners = {
         upc["upc"]: product["id"]

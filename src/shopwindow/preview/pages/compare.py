@@ -91,7 +91,7 @@ def page(visit: Visit) -> Page:
     changed: Sequence[Changed] = ()
     count = 0
     purge: Purge | None = None
-    if other.content is not None and visit.content is not None:
+    if other.content is not None and visit.snapshot.good_at:
         sides = other.content, visit.content
         before, after = reversed(sides) if is_later else sides
         changed, count = _compared(visit, before, after, MAX_DOCUMENTS)
@@ -132,7 +132,7 @@ def since_baseline(visit: Visit, most: int) -> Since:
     values.
     """
     other = _other(visit, visit.workspace.against)
-    if other.content is None or visit.content is None:
+    if other.content is None or not visit.snapshot.good_at:
         return Since((), 0, (), other.failure)
     documents, count = _compared(visit, other.content, visit.content, most)
     return Since(documents, count, _edited_unseen(visit, other), "")
@@ -143,7 +143,7 @@ def _edited_unseen(visit: Visit, other: Other) -> list[Waiting]:
     neither it nor the chosen instant shows.
     """
     released, documents = visit.released, visit.snapshot.documents
-    if not (other.is_release and released and documents):
+    if not (other.is_release and released):
         return []
     kinds, built = visit.snapshot.interface.kinds, released.note.get("at")
     moment = datetime.fromisoformat(built) if built else visit.moment
@@ -207,7 +207,7 @@ def _differing(
 def _document(visit: Visit, kind: str, id: str, leaves: Sequence[Leaf]) -> Changed:
     """Return a document that differs, with every value that does."""
     document = visit.snapshot.by_id.get(kind, {}).get(id)
-    if kind == "site" and visit.snapshot.documents:
+    if kind == "site":
         document = visit.snapshot.documents.site
     pointer, old, new = leaves[0]
     what = "changes"

@@ -86,12 +86,8 @@ def plural(kind: Kind) -> str:
 
 
 def _entries(visit: Visit, kind: Kind) -> Iterator[ListedDocument]:
-    documents = visit.snapshot.documents
-    if documents is None:
-        return
-    for document in sorted(
-        documents.of(kind.name), key=lambda document: kind.place(document.value)
-    ):
+    documents = visit.snapshot.documents.of(kind.name)
+    for document in sorted(documents, key=lambda document: kind.place(document.value)):
         yield ListedDocument(
             id=str(kind.named(document.value)) if kind.is_named else "",
             title=titled(kind, document.value),
@@ -110,8 +106,7 @@ def card(visit: Visit) -> Page | None:
     identity.
     """
     kind = visit.snapshot.interface.kind.get(visit.values["kind"])
-    documents = visit.snapshot.documents
-    if kind is None or documents is None or kind.streamed:
+    if kind is None or kind.streamed:
         return None
     document = visit.snapshot.by_id.get(kind.name, {}).get(visit.values["id"])
     if document is None:
@@ -142,7 +137,7 @@ def dates(
     the zone on whose clocks it is, once for each of its zones.
     """
     documents = visit.snapshot.documents
-    if kind.dates is None or documents is None:
+    if kind.dates is None:
         return []
     zones = Zones(kind, visit.snapshot.interface.kinds, documents.of)
     listed = {
@@ -158,7 +153,7 @@ def dates(
 def _users(visit: Visit, kind: Kind, target: Document) -> Iterator[dict[str, Any]]:
     """Yield the documents that name a document, by the references of all kinds."""
     documents = visit.snapshot.documents
-    if documents is None or kind.identity is None:
+    if kind.identity is None:
         return
     for other in visit.snapshot.interface.kinds:
         names = names_of_target(other, kind, [target.value])

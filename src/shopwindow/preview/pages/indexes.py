@@ -25,7 +25,7 @@ def index_of_tree(visit: Visit, name: str) -> IndexOfTree:
     builds = workspace.index_builds.get(name)
     if builds is None:
         return IndexOfTree(failure=f"This interface has no {name}")
-    if snapshot.documents is None or visit.content is None:
+    if not snapshot.good_at:
         return IndexOfTree(
             failure=f"The {name} is empty until the content has no problem"
         )

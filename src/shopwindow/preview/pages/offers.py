@@ -100,8 +100,6 @@ def _page(visit: Visit, name: str, template: str, title: str) -> Page:
 
 def _cards(visit: Visit, kind: Kind) -> Iterator[Card]:
     documents = visit.snapshot.documents
-    if documents is None:
-        return
     zones = Zones(kind, visit.snapshot.interface.kinds, documents.of)
     for document in documents.of(kind.name):
         spans = [
@@ -145,7 +143,7 @@ def store_numbers(visit: Visit, text: str) -> dict[str, Any] | None:
     """Return the three numbers of the store that a text names; None where it names
     none.
     """
-    if not text or visit.snapshot.documents is None:
+    if not text:
         return None
     store = store_named(visit, text)
     return {name: store.get(name) for name in STORE_NUMBERS} if store else {}

@@ -45,8 +45,6 @@ def page(visit: Visit) -> Page:
 def _upcoming(visit: Visit) -> list[Happening]:
     """Return what goes live and off within the days that the bar's slider covers."""
     documents, start = visit.snapshot.documents, visit.moment
-    if documents is None:
-        return []
     try:
         end = start + timedelta(days=DAYS_AHEAD)
     except OverflowError:  # the chosen instant is among the last that there are
@@ -59,6 +57,5 @@ def _counted(visit: Visit) -> Iterator[tuple[Kind, int, int]]:
     documents, content = visit.snapshot.documents, visit.content
     for kind in visit.snapshot.interface.kinds:
         if not kind.streamed:
-            count = len(documents.of(kind.name)) if documents else 0
-            live = len(content.documents(kind.name)) if content else 0
-            yield kind, count, live
+            count = len(documents.of(kind.name))
+            yield kind, count, len(content.documents(kind.name))

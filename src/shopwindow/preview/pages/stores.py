@@ -135,10 +135,7 @@ def _shops(
     visit: Visit, center: tuple[float, float] | None, words: Sequence[str]
 ) -> Iterator[Shop]:
     """Yield the stores that a search for words finds."""
-    documents = visit.snapshot.documents
-    if documents is None:
-        return
-    for document in documents.of(KIND):
+    for document in visit.snapshot.documents.of(KIND):
         value = document.value
         if words and not in_name(words, _text(value)):
             continue
@@ -208,8 +205,7 @@ def _center(visit: Visit) -> tuple[float, float] | None:
 
 def store_named(visit: Visit, text: str) -> dict[str, Any] | None:
     """Return the store of which a text is any of its three numbers, or None."""
-    documents = visit.snapshot.documents
-    for store in documents.of(KIND) if documents and text else ():
+    for store in visit.snapshot.documents.of(KIND) if text else ():
         if any(str(store.value.get(name)) == text for name in STORE_NUMBERS):
             return store.value
     return None
