@@ -114,11 +114,11 @@ class Limits:
         rows = self._run("SELECT value FROM digest_keys WHERE id = 1")
         if not rows:
             value = random(32).hex()
-            self._run(
-                "INSERT INTO digest_keys (id, value) VALUES (1, ?) ON CONFLICT (id) DO NOTHING",
+            rows = self._run(
+                "INSERT INTO digest_keys (id, value) VALUES (1, ?)"
+                " ON CONFLICT (id) DO UPDATE SET id = 1 RETURNING value",
                 value,
             )
-            rows = self._run("SELECT value FROM digest_keys WHERE id = 1")
         return bytes.fromhex(rows[0][0])
 
     def number(self, limit: Limit, moment: Moment) -> int:

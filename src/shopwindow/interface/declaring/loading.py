@@ -4,7 +4,8 @@ WSGI servers name applications in the same way. Commands have the option `--inte
 and a worker process the environment variable VARIABLE.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
@@ -57,29 +58,22 @@ def program_schemas(interface: Interface) -> Schemas:
     The schema of site.yaml consists of the engine's part, the parts of the Interface's
     ``families``, and a part in the Interface's own folder.
     """
-    engine = shipped("schemas")
-    of_interface = [Path(str(interface.schemas))] if interface.schemas else []
-    files = [
-        folder / name
-        for folder in (engine, *of_interface)
-        for name in below(folder, ".json")
-    ]
-    key = (
-        interface.families,
-        *((path, path.stat().st_mtime_ns, path.stat().st_size) for path in files),
-    )
-    if schemas := _programs.get(key):
-        return schemas
-    _programs.clear()
-    schemas = _programs[key] = Schemas(engine, of_interface, interface.families)
-    return schemas
+    folders = [shipped("schemas")]
+    if interface.schemas:
+        folders.append(Path(str(interface.schemas)))
+    files = [folder / name for folder in folders for name in below(folder, ".json")]
+    state = [(path, path.stat().st_mtime_ns, path.stat().st_size) for path in files]
+    return _program_schemas(tuple(folders), interface.families, tuple(state))
 
 
-_programs: dict[Hashable, Schemas] = {}
-"""The program's schemas by their files, those of one program.
-
-A process needs 20 ms to read and compile them, and a preview checks at each save.
-"""
+# Reading and compiling them takes 20 ms, and a preview checks at each save. Those of
+# one program are cached.
+@lru_cache(maxsize=1)
+def _program_schemas(
+    folders: Sequence[Path], families: Sequence[str], state: Hashable
+) -> Schemas:
+    engine, *of_interface = folders
+    return Schemas(engine, of_interface, families)
 
 
 def template_folders(interface: Interface, *own: Path) -> list[Path]:

@@ -73,9 +73,6 @@ class Others:
     example: tuple[str, str]
     exists: Callable[[Content, str], bool] = lambda content, name: True
 
-    def admit(self, name: str) -> bool:
-        return re.fullmatch(self.names, name, re.ASCII) is not None
-
 
 @dataclass(frozen=True)
 class FromContent:
@@ -325,11 +322,9 @@ class Operation:
 
     def knows(self, name: str) -> bool:
         """Return whether a parameter of the query is one of the operation's."""
-        return name in self.in_query or (
-            self.others is not None
-            and name not in self.named
-            and self.others.admit(name)
-        )
+        if name in self.named or not self.others:
+            return name in self.in_query
+        return re.fullmatch(self.others.names, name, re.ASCII) is not None
 
     def kind(self, name: str) -> ParameterKind:
         """Return the kind of a parameter of the operation."""
@@ -456,23 +451,20 @@ class Call:
         It follows from the Call alone. None where it would be no valid file name; then
         only the service answers.
         """
-        name = self._stem() + self.format.extension
-        return name if _FILE_NAME.fullmatch(name) else None
+        names = zip(RESPONSE_FORMATS, self.filenames(), strict=False)
+        return dict(names).get(self.format)
 
     def filenames(self) -> list[str]:
         """Return the files that hold the response in every format.
 
         There are none where one of them would have no valid file name.
         """
-        stem = self._stem()
+        stem, texts = self._path()
+        if self.operation.by_application:
+            stem += f"/{self.application}"
+        stem += "".join([f";{key}={text}" for key, text in texts.items()])
         names = [stem + format.extension for format in RESPONSE_FORMATS]
         return names if all(map(_FILE_NAME.fullmatch, names)) else []
-
-    def _stem(self) -> str:
-        name, texts = self._path()
-        if self.operation.by_application:
-            name += f"/{self.application}"
-        return name + "".join([f";{key}={text}" for key, text in texts.items()])
 
     def _path(self) -> tuple[str, dict[str, str]]:
         """Return the path with its parameters in it, and the texts of all others, which

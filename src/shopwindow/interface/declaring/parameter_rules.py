@@ -1,6 +1,6 @@
 """Rules between the parameters of an operation: which of them must or may be there."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,16 +18,14 @@ class AnyOf:
     required: bool = True
     several: bool = True
 
-    def fault(
-        self, present: Collection[str], arguments: Mapping[str, Any]
-    ) -> Fault | None:
+    def fault(self, arguments: Mapping[str, Any]) -> Fault | None:
         """Return what is wrong, at one of the parameters; None where nothing is.
 
-        ``present``: the names that the request has. ``arguments``: the values of those
-        whose text could be parsed.
+        ``arguments``: the values of the parameters that the request has; None where a
+        text could not be parsed.
         """
         names = ", ".join(self.names)
-        sent = [name for name in self.names if name in present]
+        sent = [name for name in self.names if name in arguments]
         if len(sent) > 1 and not self.several:
             both = " and ".join(sent)
             return Fault(sent[0], f"only one of {names} may be given, not {both}")
@@ -43,11 +41,9 @@ class Together:
 
     names: tuple[str, ...]
 
-    def fault(
-        self, present: Collection[str], arguments: Mapping[str, Any]
-    ) -> Fault | None:
+    def fault(self, arguments: Mapping[str, Any]) -> Fault | None:
         """Return what is wrong, as `AnyOf.fault` does."""
-        missing = [name for name in self.names if name not in present]
+        missing = [name for name in self.names if name not in arguments]
         if not missing or len(missing) == len(self.names):
             return None
         together = " and ".join(self.names)
@@ -61,9 +57,7 @@ class Ordered:
     start: str
     finish: str
 
-    def fault(
-        self, present: Collection[str], arguments: Mapping[str, Any]
-    ) -> Fault | None:
+    def fault(self, arguments: Mapping[str, Any]) -> Fault | None:
         """Return what is wrong, as `AnyOf.fault` does."""
         start, finish = arguments.get(self.start), arguments.get(self.finish)
         if start is None or finish is None or start <= finish:

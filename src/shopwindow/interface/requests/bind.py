@@ -55,10 +55,8 @@ def bind(
         formats = accepted_formats(request.headers.get("accept"))
         format = _acceptable(request, operation, formats)
     faults: list[Fault] = []
-    texts = texts | _query(operation, request.query, faults)
-    ignored = _unknown_others(operation, texts, content) if content else ()
-    for name in ignored:
-        del texts[name]
+    in_query, ignored = _query(operation, request.query, content, faults)
+    texts = texts | in_query
 
     arguments = {}
     for name in operation.ordered(texts):
@@ -67,12 +65,11 @@ def bind(
             check_size(kind, texts[name])
             arguments[name] = kind.parse(texts[name])
         except ValueError as error:
+            arguments[name] = None
             faults.append(Fault(name, str(error)))
 
-    faults += [
-        fault for rule in operation.rules if (fault := rule.fault(texts, arguments))
-    ]
-    if "callback" in arguments and format is not JSON:
+    faults += [fault for rule in operation.rules if (fault := rule.fault(arguments))]
+    if arguments.get("callback") and format is not JSON:
         faults.append(
             Fault(
                 "callback",
@@ -138,8 +135,11 @@ def _acceptable(
     return format
 
 
-def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, str]:
-    """Return the texts of the operation's parameters in a query.
+def _query(
+    operation: Operation, query: str, content: Content | None, faults: list[Fault]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the texts of the operation's parameters in a query, and the names in it
+    that only `Operation.others` admits and the content does not know.
 
     A list that stands there several times is one list. Any other parameter that does is
     a fault, and so is an escape that cannot be read, wherever it stands. A parameter of
@@ -149,28 +149,21 @@ def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, s
     if fault:
         faults.append(fault)
     texts: dict[str, str] = {}
+    ignored: dict[str, None] = {}
+    others = operation.others
     for name, text in _pairs(query):
         if not text or not operation.knows(name):
+            continue
+        is_listed = name in operation.named
+        if others and content and not (is_listed or others.exists(content, name)):
+            ignored[name] = None
             continue
         if name in texts and is_list(operation.kind(name)):
             text = f"{texts[name]},{text}"
         elif name in texts:
             faults.append(Fault(name, "is given more than once"))
         texts[name] = text
-    return texts
-
-
-def _unknown_others(
-    operation: Operation, texts: dict[str, str], content: Content
-) -> tuple[str, ...]:
-    """Return the names of parameters that only `Operation.others` admits, and that the
-    content does not know.
-    """
-    others = operation.others
-    if others is None:
-        return ()
-    unlisted = [name for name in texts if name not in operation.named]
-    return tuple(name for name in unlisted if not others.exists(content, name))
+    return texts, tuple(ignored)
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ because distances are known only to a search near a place. With `upcNumber` or
 `productId` each store also says what it has of those articles.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from shopwindow.content.documents.documents import Content
@@ -24,6 +24,7 @@ from shopwindow.interface.declaring.parameter_rules import Together
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.articles import (
     CATALOG_INDEX,
+    Status,
     articles_of,
     products_of_upcs,
     upcs,
@@ -142,18 +143,16 @@ def _answer(content: Content, call: Call, stores_away: Iterable[StoreAway]) -> J
 
     It is `{stores: {store: […]}}`, or `{stores: {}}` without any store.
     """
-    upcs_shown = _upcs_shown(content, call)
     listed = list(stores_away)
     if not listed:
         return {"stores": {}}
     rendered = [_store(content, store, distance) for distance, store in listed]
-    if upcs_shown:
-        locations = [store["locationNumber"] for _, store in listed]
-        inventories = _inventories(content, locations, upcs_shown)
-        rendered = [
-            store | {"inventories": {"inventory": inventory}}
-            for store, inventory in zip(rendered, inventories, strict=True)
-        ]
+    if upcs_shown := _upcs_shown(content, call):
+        locations = [store["locationNumber"] for store in rendered]
+        stock = articles_of(content).availability(upcs_shown, locations)
+        for store in rendered:
+            inventory = _inventory(store["locationNumber"], upcs_shown, stock)
+            store["inventories"] = {"inventory": inventory}
     return {"stores": {"store": rendered}}
 
 
@@ -177,23 +176,22 @@ def _upcs_shown(content: Content, call: Call) -> list[str]:
     return sorted((upc for upc in of_product if texts is None or upc in texts), key=int)
 
 
-def _inventories(
-    content: Content, locations: Sequence[int], upcs_shown: Sequence[str]
-) -> Iterator[list[Json]]:
-    """Yield the inventory of every location, in their order.
+def _inventory(
+    location: int, upcs_shown: Sequence[str], stock: Mapping[tuple[str, int], Status]
+) -> list[Json]:
+    """Return what a location has: an entry for each UPC, in their order.
 
-    An inventory has an entry for each UPC, in their order. A location about which the
-    catalog says nothing counts as UNAVAILABLE.
+    A location about which the catalog says nothing counts as UNAVAILABLE.
     """
-    availability = articles_of(content).availability(upcs_shown, locations)
-    for location in locations:
-        statuses = [
-            availability.get((upc, location), "UNAVAILABLE") for upc in upcs_shown
-        ]
-        yield [
-            {"storeInventory": {"upcNumber": int(upc), "storeAvailability": status}}
-            for upc, status in zip(upcs_shown, statuses, strict=True)
-        ]
+    return [
+        {
+            "storeInventory": {
+                "upcNumber": int(upc),
+                "storeAvailability": stock.get((upc, location), "UNAVAILABLE"),
+            }
+        }
+        for upc in upcs_shown
+    ]
 
 
 def _store(content: Content, store: Json, distance: float | None) -> Json:
