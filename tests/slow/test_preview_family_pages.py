@@ -106,6 +106,16 @@ def test_a_store_beyond_its_state_stands_out_and_hours_are_those_of_the_chosen_w
         expect(page.locator(".notice.bad")).to_have_count(0)
 
 
+def test_a_store_is_open_from_its_first_minute_to_its_last_of_the_day(shown: Preview, chromium: Browser) -> None:
+    instants = ("11-26T12:00", "11-27T04:59", "11-27T05:00", "11-27T22:59", "11-27T23:00", "11-28T00:30", "11-28T10:00")
+    states = []
+    with opened(chromium) as page:
+        for instant in instants:
+            page.goto(f"{shown.address}/stores?at=2026-{instant}&q=foundry")
+            states.append(page.get_by_role("article").locator(".state").first.inner_text())
+    assert states == ["closed", "closed", "open", "open", "closed", "closed", "open"]
+
+
 def test_every_zip_code_lies_in_its_state() -> None:
     listed = zipcodes.list_all()  # type: ignore[no-untyped-call]
     places = [place for place in listed if place["state"] in STATES and place["zip_code_type"] != "MILITARY"]

@@ -112,12 +112,10 @@ def previous_release(
     if release_id is None:
         return Previous()
     folder = releases.path(release_id)
-    if not (folder / "manifest.json").is_file():
-        return Previous()
     note = releases.note(release_id)
     try:
         listed = releases.lines(release_id)
-    except Failure:  # a damaged manifest, which `shopwindow verify` explains
+    except Failure:  # none, or a damaged one, which `shopwindow verify` explains
         return Previous()
     read_content = partial(_content, folder, interface)
     if fresh or not releases.complete(release_id):

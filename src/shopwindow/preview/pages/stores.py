@@ -66,7 +66,9 @@ class Shop:
 
     @property
     def is_open(self) -> bool:
-        return _is_open(self.value, self.local)
+        """Whether it is open now. Hours end on the day on which they begin (time.order)."""
+        hours = _day(self.value, self.local.date())
+        return hours.open <= f"{self.local:%H:%M}" < hours.close
 
     @cached_property
     def is_outside(self) -> bool:
@@ -159,30 +161,11 @@ def _week(value: dict[str, Any], day: date) -> tuple[Hours, ...]:
 
 
 def _day(value: dict[str, Any], day: date) -> Hours:
-    for exception in value.get("exceptions", ()):
-        if exception["date"] == day.isoformat():
-            times = exception.get("open", ""), exception.get("close", "")
-            return Hours(day, *times, is_exception=True)
-    usual = value.get("hours", {}).get(WEEKDAYS[day.weekday()], {})
-    return Hours(day, usual.get("open", ""), usual.get("close", ""), is_exception=False)
-
-
-def _is_open(value: dict[str, Any], local: datetime) -> bool:
-    """Return whether a store is open; hours that end after midnight belong to the day
-    before.
-    """
-    clock = f"{local:%H:%M}"
-    today, before = (
-        _day(value, local.date()),
-        _day(value, local.date() - timedelta(days=1)),
-    )
-    overnight = (
-        bool(before.open) and before.close <= before.open and clock < before.close
-    )
-    if not today.open:
-        return overnight
-    late = today.close <= today.open
-    return overnight or (today.open <= clock and (late or clock < today.close))
+    usual = value["hours"].get(WEEKDAYS[day.weekday()], {})
+    exceptions = {one["date"]: one for one in value.get("exceptions", ())}
+    hours = exceptions.get(day.isoformat(), usual)
+    open, close = hours.get("open", ""), hours.get("close", "")
+    return Hours(day, open, close, is_exception=hours is not usual)
 
 
 # -- the map ---------------------------------------------------------------------------
@@ -237,10 +220,9 @@ def _map(
             (latitude - reach, longitude - wide),
             (latitude + reach, longitude + wide),
         ]
-    south = min(latitude for latitude, _ in shown) - MARGIN_DEGREES
-    north = max(latitude for latitude, _ in shown) + MARGIN_DEGREES
-    west = min(longitude for _, longitude in shown) - MARGIN_DEGREES
-    east = max(longitude for _, longitude in shown) + MARGIN_DEGREES
+    latitudes, longitudes = zip(*shown, strict=True)
+    south, north = min(latitudes) - MARGIN_DEGREES, max(latitudes) + MARGIN_DEGREES
+    west, east = min(longitudes) - MARGIN_DEGREES, max(longitudes) + MARGIN_DEGREES
     shrink = max(0.1, math.cos(math.radians((south + north) / 2)))
     scale = MAP_WIDTH / ((east - west) * shrink)
 
