@@ -5,7 +5,7 @@ UPC names the status at every store, in the order of the list of stores (interfa
 W2.11).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from shopwindow.catalog.operations.answers import PICK_UP, nothing, of
 from shopwindow.catalog.operations.parameters import IdsSelected, IdsWithMask, ZipCode
@@ -20,12 +20,10 @@ from shopwindow.interface.declaring.operation import (
     Parameter,
 )
 from shopwindow.interface.declaring.parameter_rules import AnyOf, Together
-from shopwindow.problems import Fault, Refusal
 from shopwindow.retail import storefront
 from shopwindow.retail.articles import Status, products_of_upcs, upcs
 from shopwindow.retail.places import distance as geo
-from shopwindow.retail.places.distance import Point
-from shopwindow.retail.places.search import Gazetteer, point_of
+from shopwindow.retail.places.search import place_of, point_of
 from shopwindow.retail.storefront import attributes, hours
 
 MAX_DISTANCE, MAX_STORES = 200.0, 15
@@ -168,7 +166,12 @@ def _stores(content: Content, call: Call) -> list[Near]:
     Raises Refusal for a store or place that does not exist.
     """
     first = _store_by_number(content, call["locationNumber"])
-    point = _place(content, call)
+    point = place_of(
+        content,
+        call,
+        (("zipCode",), ("city", "state")),
+        "another, or latitude and longitude",
+    )
     if point is None and first is not None:
         point = point_of(first)
     if point is None:  # cannot be: the operation's rules require a selector
@@ -187,42 +190,6 @@ def _store_by_number(content: Content, number: int | None) -> Json | None:
     if store is None:
         raise nothing("locationNumber", f"no store has the number {number}")
     return store
-
-
-def _place(content: Content, call: Call) -> Point | None:
-    """Return the point of the first selector of a place that the client sent, or None.
-
-    Raises Refusal for an unknown place.
-    """
-    arguments = dict(call.arguments)
-    for names, find in _SELECTORS:
-        if names[0] not in arguments:
-            continue
-        values = [arguments[name] for name in names]
-        point = find(content, *values)
-        if point is None:
-            place = ", ".join(map(str, values))
-            message = f"no place is known by {place[:80]!r}; {_HINT}"
-            raise Refusal("invalid", Fault(names[0], message))
-        return point
-    return None
-
-
-_HINT = "give another, or latitude and longitude"
-
-
-def _by_text(content: Content, *parts: str) -> Point | None:
-    return Gazetteer(content).find(", ".join(parts))
-
-
-_SELECTORS: tuple[tuple[tuple[str, ...], Callable[..., Point | None]], ...] = (
-    (
-        ("latitude", "longitude"),
-        lambda content, latitude, longitude: (latitude, longitude),
-    ),
-    (("zipCode",), _by_text),
-    (("city", "state"), _by_text),
-)
 
 
 def _store(store: Json, distance: float, days: Iterable[tuple[str, str]]) -> Json:

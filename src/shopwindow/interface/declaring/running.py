@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+LOG_MEGABYTES, LOG_HOURS = 64, 24
+"""How large and how old a file of a log becomes, unless something else is said."""
+
 
 @dataclass(frozen=True)
 class LogKeeping:
@@ -19,8 +22,8 @@ class LogKeeping:
     """
 
     durable: bool = True
-    max_bytes: int = 64 << 20
-    max_seconds: int = 24 * 3600
+    max_bytes: int = LOG_MEGABYTES << 20
+    max_seconds: int = LOG_HOURS * 3600
 
 
 class LogWriter(Protocol):

@@ -232,7 +232,8 @@ def _faults(bag: Bag, lines: Sequence[Line], content: Content) -> Iterator[Fault
     was filled under wider limits can still be emptied, line by line.
     """
     catalog = content.index(CATALOG_INDEX)
-    most_pieces, most_items = _limits(content)
+    most_pieces = most_of_one(content)
+    most_items = (content.setting("bags") or {}).get("max_items", MAX_ITEMS)
     for line in lines:
         if line in bag.lines:
             continue
@@ -264,12 +265,6 @@ def _no_article(number: int, catalog: Articles) -> str:
     return f"upcId {number} is not in the catalog"
 
 
-def _limits(content: Content) -> tuple[int, int]:
-    """Return how many pieces of one item a bag may hold, and how many different items."""
-    settings = content.setting("bags") or {}
-    return most_of_one(content), settings.get("max_items", MAX_ITEMS)
-
-
 def _holds(lines: Mapping[int, Line]) -> str:
     """Return, for a message, the numbers of the items that a bag holds."""
     return f"it holds {', '.join(map(str, lines))}" if lines else "it is empty"
@@ -282,10 +277,9 @@ def _outcome(bag: Bag) -> Outcome:
 
 def _complete(value: Json, content: Content, call: Call) -> Json:
     """Return the response's value for a bag: with what the catalog says of its items."""
-    most_pieces, _ = _limits(content)
     with_info = PRODUCT_INFO in (call["bagOptions"] or ())
-    catalog = content.index(CATALOG_INDEX)
-    return with_catalog(value, catalog, most_pieces if with_info else None)
+    most_pieces = most_of_one(content) if with_info else None
+    return with_catalog(value, content.index(CATALOG_INDEX), most_pieces)
 
 
 # -- operations ------------------------------------------------------------------------

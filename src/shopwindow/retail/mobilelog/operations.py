@@ -23,7 +23,7 @@ from shopwindow.interface.declaring.operation import (
     Sender,
 )
 from shopwindow.interface.declaring.parameter_rules import AnyOf
-from shopwindow.interface.declaring.running import LogKeeping
+from shopwindow.interface.declaring.running import LOG_HOURS, LOG_MEGABYTES, LogKeeping
 from shopwindow.interface.declaring.table import written
 from shopwindow.interface.declaring.time_kinds import Instant
 from shopwindow.problems import Fault, Refusal
@@ -76,12 +76,11 @@ def _not_admitted(info: Json, entries: Sequence[Json]) -> str:
 def keeping(content: Content) -> LogKeeping:
     """Return how the log's file is written, from `mobile_log` of site.yaml."""
     settings = content.setting("mobile_log") or {}
-    default = LogKeeping()
-    megabytes, hours = settings.get("maxMegabytes"), settings.get("maxHours")
+    megabytes = settings.get("maxMegabytes", LOG_MEGABYTES)
     return LogKeeping(
         durable=settings.get("flush", "disk") == "disk",
-        max_bytes=megabytes << 20 if megabytes else default.max_bytes,
-        max_seconds=hours * 3600 if hours else default.max_seconds,
+        max_bytes=megabytes << 20,
+        max_seconds=settings.get("maxHours", LOG_HOURS) * 3600,
     )
 
 

@@ -8,11 +8,13 @@ it may as well be a house's number.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
+from shopwindow.interface.declaring.operation import Call
+from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.places import areas, zipcodes
 from shopwindow.retail.places.distance import Point, middle
 from shopwindow.retail.places.states import STATE_NAMES
@@ -128,6 +130,34 @@ class Gazetteer:
             and state in (None, store["address"]["state"])
         ]
         return zipcodes.find_city(city, state) or middle(stores)
+
+
+def place_of(
+    content: Content, call: Call, selectors: Iterable[Sequence[str]], hint: str
+) -> Point | None:
+    """Return the point that a Call is about, or None where it names none.
+
+    Coordinates come before texts. Raises Refusal for an unknown place.
+
+    Args:
+        content: its stores name places.
+        call: may have `latitude`, and `longitude` with it.
+        selectors: the parameters of the texts, the first that the Call has counts. Each
+            is one name, or several that say together where the place is.
+        hint: what to send in place of an unknown place.
+    """
+    if call["latitude"] is not None:
+        return call["latitude"], call["longitude"]
+    for names in selectors:
+        if call[names[0]] is None:
+            continue
+        text = ", ".join(call[name] for name in names)
+        point = Gazetteer(content).find(text)
+        if point is None:
+            message = f"no place is known by {text[:80]!r}; give {hint}"
+            raise Refusal("invalid", Fault(names[0], message))
+        return point
+    return None
 
 
 def _split_off_zip(text: str) -> tuple[str, str]:

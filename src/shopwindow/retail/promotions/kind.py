@@ -23,11 +23,7 @@ def days(case: Case, promotion: Document) -> Iterator[Finding]:
             continue
 
         effective, expiry = (case.at(promotion, end) for end in ends)
-        if (
-            effective
-            and expiry
-            and date.fromisoformat(effective) > date.fromisoformat(expiry)
-        ):
+        if effective and expiry and effective > expiry:  # as text, which sorts by day
             found = f"expiry {expiry} is before effective {effective}"
             yield Finding("time.order", ends[1], found, "the same day or a later one")
 
@@ -43,7 +39,7 @@ def display(case: Case, promotion: Document) -> Iterator[Finding]:
     """The times between which a coupon is displayed exist, and come in order."""
     if case.zone is None:
         return
-    instants: dict[str, tuple[str, datetime]] = {}
+    instants = list[tuple[str, datetime]]()
     for pointer, ends in DISPLAYED:
         text = case.at(promotion, pointer)
         if text is None or not case.sound(promotion, pointer):
@@ -52,11 +48,10 @@ def display(case: Case, promotion: Document) -> Iterator[Finding]:
         if isinstance(moment, Finding):
             yield moment
         else:
-            instants[str(pointer[-1])] = text, moment
+            instants.append((text, moment))
 
-    if len(instants) == 2:
-        first, start = instants["displayStartDate"]
-        last, end = instants["displayEndDate"]
+    if len(instants) == len(DISPLAYED):
+        (first, start), (last, end) = instants
         if start >= end:
             found = f"displayEndDate {last} is not after displayStartDate {first}"
             yield Finding(

@@ -7,7 +7,6 @@ the limits matter most here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -59,8 +58,7 @@ request with more recipients at any time.
 """
 
 
-@dataclass(frozen=True)
-class _People:
+class _People(NamedTuple):
     """Who shares, and with whom."""
 
     sender: str

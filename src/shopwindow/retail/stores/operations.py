@@ -21,7 +21,6 @@ from shopwindow.interface.declaring.operation import (
     Parameter,
 )
 from shopwindow.interface.declaring.parameter_rules import Together
-from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.articles import (
     CATALOG_INDEX,
     Status,
@@ -29,8 +28,7 @@ from shopwindow.retail.articles import (
     products_of_upcs,
     upcs,
 )
-from shopwindow.retail.places.distance import Point
-from shopwindow.retail.places.search import Gazetteer
+from shopwindow.retail.places.search import place_of
 from shopwindow.retail.storefront import attributes, days, events_by_store, hours, near
 
 MAX_RADIUS = 200.0
@@ -74,7 +72,12 @@ def stores(content: Content, call: Call) -> Json:
 
     Store numbers and features filter these; the limit counts what is left.
     """
-    place = _place(content, call)
+    place = place_of(
+        content,
+        call,
+        (("searchAddress",),),
+        "a zip code, a city and its state, or a full address",
+    )
     if place is None:
         stores_away: Iterable[StoreAway] = (
             (None, store) for store in content.documents("store")
@@ -91,24 +94,6 @@ def stores(content: Content, call: Call) -> Json:
         ]
     matching = _with_features(content, stores_away, call["feature"])
     return _answer(content, call, islice(matching, call["_limit"]))
-
-
-def _place(content: Content, call: Call) -> Point | None:
-    """Return the point near which stores are wanted; None where the call names no place.
-
-    Coordinates come before a search address. Raises Refusal for an unknown place.
-    """
-    if call["latitude"] is not None:
-        return call["latitude"], call["longitude"]
-    text = call["searchAddress"]
-    if text is None:
-        return None
-    point = Gazetteer(content).find(text)
-    if point is None:
-        allowed = "give a zip code, a city and its state, or a full address"
-        message = f"no place is known by {text[:80]!r}; {allowed}"
-        raise Refusal("invalid", Fault("searchAddress", message))
-    return point
 
 
 # -- features --------------------------------------------------------------------------
