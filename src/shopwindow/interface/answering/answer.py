@@ -141,9 +141,6 @@ def _respond(
     return Response(200, call.format.media_type, body, lifetime)
 
 
-JAVASCRIPT = SCRIPTS[0]
-
-
 def _script(
     callback: str,
     body: bytes,
@@ -154,7 +151,7 @@ def _script(
     browser runs no script of another status.
     """
     # Without a charset, a browser assumes the encoding of the page.
-    media_type = f"{JAVASCRIPT}; charset=utf-8"
+    media_type = f"{SCRIPTS[0]}; charset=utf-8"
     headers = (("X-Content-Type-Options", "nosniff"), *headers)
     return Response(200, media_type, _jsonp(callback, body), lifetime, headers)
 
