@@ -6,7 +6,7 @@ So masks that select the same fields are equal, and caches store one response fo
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shopwindow.content.reading.yaml import Json
 
@@ -36,16 +36,22 @@ def parse(text: str) -> Mask:
         raise ValueError(
             f"must be at most {MAX_MASK_LENGTH} characters, not {len(text)}"
         )
-    tokens = list(_tokens(text))
-    mask, rest = _names(tokens, 0, 1)
-    if rest != len(tokens):
-        raise ValueError(
-            f"has a closing parenthesis too many at character {tokens[rest][1] + 1}"
-        )
-    return mask
+    tokens = [*_tokens(text), _END]
+    names: _Names = {}
+    rest = _read(tokens, 0, 1, names)
+    if tokens[rest] != _END:
+        raise ValueError(f"has a closing parenthesis too many {tokens[rest][1]}")
+    return _mask(names)
 
 
-def _tokens(text: str) -> Iterator[tuple[str, int]]:
+_Names = dict[str, "_Names | None"]
+"""A mask while it is read."""
+
+_END = ("", "at the end")
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the tokens of a mask, each with where it is, for a message."""
     position = 0
     text = text.rstrip()
     while position < len(text):
@@ -54,49 +60,51 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
             raise ValueError(
                 f"must be names, commas and parentheses, not {text[position:].strip()[:20]!r}"
             )
-        yield match[1], match.start(1)
+        yield match[1], f"at character {match.start(1) + 1}"
         position = match.end()
 
 
-def _names(tokens: list[tuple[str, int]], index: int, depth: int) -> tuple[Mask, int]:
-    """Return the names from ``index`` on, and the index of the token that ends them.
+def _read(
+    tokens: Sequence[tuple[str, str]], index: int, depth: int, names: _Names
+) -> int:
+    """Add the names from ``index`` on, and return the index of the token that ends them.
 
-    That is a closing parenthesis, or the end of all tokens.
+    That is a closing parenthesis, or the end of all tokens. A name that stands there
+    twice selects what either selects.
     """
     if depth > MAX_MASK_DEPTH:
         raise ValueError(f"must be nested at most {MAX_MASK_DEPTH} deep")
-    names: dict[str, Mask | None] = {}
     while True:
-        if index == len(tokens) or tokens[index][0] in "(),":
-            where = "at the end"
-            if index < len(tokens):
-                where = f"at character {tokens[index][1] + 1}"
+        name, where = tokens[index]
+        if name in "(),":
             raise ValueError(
                 f"lacks a name {where}; write names as id,attributes(attribute(name))"
             )
-        name, inner = tokens[index][0], None
         index += 1
-        if index < len(tokens) and tokens[index][0] == "(":
-            inner, index = _names(tokens, index + 1, depth + 1)
-            if index == len(tokens):
+        if tokens[index][0] == "(":
+            inner = names.setdefault(name, {})
+            unused: _Names = {}  # of a name that is selected as a whole already
+            index = _read(
+                tokens, index + 1, depth + 1, unused if inner is None else inner
+            )
+            if tokens[index] == _END:
                 raise ValueError("lacks a closing parenthesis at the end")
             index += 1
-        names[name] = _union(names[name], inner) if name in names else inner
-        if index == len(tokens) or tokens[index][0] == ")":
-            return tuple(sorted(names.items())), index
-        if tokens[index][0] != ",":
-            raise ValueError(f"lacks a comma at character {tokens[index][1] + 1}")
+        else:
+            names[name] = None
+        token, where = tokens[index]
+        if token in ("", ")"):
+            return index
+        if token != ",":
+            raise ValueError(f"lacks a comma {where}")
         index += 1
 
 
-def _union(one: Mask | None, other: Mask | None) -> Mask | None:
-    """Return the mask that selects what either selects; None is the whole value."""
-    if one is None or other is None:
-        return None
-    merged = dict(one)
-    for name, inner in other:
-        merged[name] = _union(merged[name], inner) if name in merged else inner
-    return tuple(sorted(merged.items()))
+def _mask(names: _Names) -> Mask:
+    return tuple(
+        (name, None if inner is None else _mask(inner))
+        for name, inner in sorted(names.items())
+    )
 
 
 def format(mask: Mask) -> str:

@@ -150,20 +150,14 @@ def _script(
     """Return JSON as a script that calls a function with it. Its status is 200: a
     browser runs no script of another status.
     """
+    for char in "\u2028\u2029":  # line ends in JavaScript before ES2019, text in JSON
+        body = body.replace(char.encode(), f"\\u{ord(char):04x}".encode())
+    # A comment comes first, so that no client chooses the first bytes of a response.
+    script = b"/**/" + callback.encode() + b"(" + body + b");"
     # Without a charset, a browser assumes the encoding of the page.
     media_type = f"{SCRIPTS[0]}; charset=utf-8"
     headers = (("X-Content-Type-Options", "nosniff"), *headers)
-    return Response(200, media_type, _jsonp(callback, body), lifetime, headers)
-
-
-def _jsonp(callback: str, body: bytes) -> bytes:
-    """Return JSON as the argument of a function.
-
-    A comment comes first, so that no client chooses the first bytes of a response.
-    """
-    for char in "\u2028\u2029":  # line ends in JavaScript before ES2019, text in JSON
-        body = body.replace(char.encode(), f"\\u{ord(char):04x}".encode())
-    return b"/**/" + callback.encode() + b"(" + body + b");"
+    return Response(200, media_type, script, lifetime, headers)
 
 
 def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:

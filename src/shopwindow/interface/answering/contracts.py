@@ -10,7 +10,7 @@ their schemas, and the rules that hold a contract to the interface. A request mu
 read that the content answers, and a path one that the answer's schema admits.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 import orjson
 
-from shopwindow.content.documents.documents import Content
+from shopwindow.content.documents.documents import Content, Document
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import Kind, Reference, Rule
 from shopwindow.content.reading.yaml import Json
@@ -204,44 +204,40 @@ def faults(interface: Interface, schemas: Schemas, case: Case) -> RuleFindings:
     contracts = case.having(CONTRACT, ("app",), ("version",))
     readers = ((each, ("version",), title_of(each.value)) for each in contracts)
     yield from once(case, interface.kind[CONTRACT], "version", readers)
-    supported = _supported(interface, case)
+    yield from _unsupported(interface, case, contracts)
     for document in contracts:
-        contract = document.value
-        versions = supported.get(contract["app"])
-        if versions is not None and contract["version"] not in versions:
-            yield document, _unsupported(contract, versions)
         for number, read in case.entries(document, ("reads",)):
             for finding in _of_read(
-                interface, schemas, contract["app"], read, ("reads", number)
+                interface, schemas, document.value["app"], read, ("reads", number)
             ):
                 yield document, finding
 
 
-def _supported(interface: Interface, case: Case) -> dict[Any, Sequence[str]]:
-    """Return the versions that count, by application; none where all of them do."""
-    versions_of = interface.supported_versions
-    if not interface.applications or not versions_of:
-        return {}
-    name_of = interface.kind[interface.applications].named
-    applications = case.documents.of(interface.applications)
-    return {name_of(each.value): versions_of(each.value) for each in applications}
-
-
-def _unsupported(contract: Mapping[str, Any], versions: Sequence[str]) -> Finding:
-    """Return that a contract's application does not support its version.
+def _unsupported(
+    interface: Interface, case: Case, contracts: Iterable[Document]
+) -> RuleFindings:
+    """Yield the contracts of versions that their application does not support.
 
     Somebody ended the support, and the contract would go on to hold editors back; or
     the version is mistyped, and nobody is held to it.
     """
-    found = f"{title_of(contract)} is not supported, and its contract is here"
-    allowed = ", ".join(versions) + "; or delete this file"
-    return Finding(
-        "contract.version",
-        ("version",),
-        found,
-        allowed,
-        nearest=nearest(contract["version"], versions),
-    )
+    versions_of = interface.supported_versions
+    if not interface.applications or not versions_of:
+        return
+    name_of = interface.kind[interface.applications].named
+    applications = case.documents.of(interface.applications)
+    supported = {name_of(each.value): versions_of(each.value) for each in applications}
+    for document in contracts:
+        contract = document.value
+        version, versions = contract["version"], supported.get(contract["app"])
+        if versions is not None and version not in versions:
+            found = f"{title_of(contract)} is not supported, and its contract is here"
+            allowed = ", ".join(versions) + "; or delete this file"
+            near = nearest(version, versions)
+            yield (
+                document,
+                Finding("contract.version", ("version",), found, allowed, nearest=near),
+            )
 
 
 def _of_read(

@@ -18,15 +18,23 @@ class Day(ParameterKind):
     """
 
     def parse(self, text: str) -> str:
-        try:
-            if date.fromisoformat(text).isoformat() == text:  # not 20260131, 2026-W05
-                return text
-        except ValueError:
-            pass
-        raise refused("must be a day that exists, as YYYY-MM-DD", text)
+        return _existing(text, "as YYYY-MM-DD", text)
 
     def schema(self) -> Schema:
         return {"type": "string", "format": "date"}
+
+
+def _existing(day: str, form: str, text: str) -> str:
+    """Return a day as YYYY-MM-DD. Raises ValueError where it does not exist.
+
+    ``text``: as it was written, and ``form``: how it is to be written.
+    """
+    try:
+        if date.fromisoformat(day).isoformat() == day:  # not 20260131, nor 2026-W05-6
+            return day
+    except ValueError:
+        pass
+    raise refused(f"must be a day that exists, {form}", text)
 
 
 _MONTHS = (
@@ -66,13 +74,11 @@ class TextualDay(ParameterKind):
             text,
             re.ASCII,
         )
-        month = _MONTH_NUMBERS.get(match[1].capitalize()) if match else None
-        try:
-            if match and month:
-                return date(int(match[3]), month, int(match[2])).isoformat()
-        except ValueError:
-            pass
-        raise refused("must be a day that exists, such as Jun 21, 2013", text)
+        day = ""
+        if match:
+            month = _MONTH_NUMBERS.get(match[1].capitalize(), 0)
+            day = f"{match[3]}-{month:02}-{match[2]:0>2}"
+        return _existing(day, "such as Jun 21, 2013", text)
 
     def format(self, value: str) -> str:
         year, month, day = map(int, value.split("-"))
