@@ -181,7 +181,7 @@ def prerendered(content: Content) -> list[str]:
         for asking in run
         if "catalog" in asking.operation.path
     ]
-    return sorted(call.request().target for asking in asked for call in asking.calls(JSON))
+    return sorted(call.target for asking in asked for call in asking.calls(JSON))
 
 
 CATEGORIES = [

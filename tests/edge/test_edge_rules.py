@@ -76,7 +76,7 @@ def file_of(rules: Rules, target: str, format: str, application: str | None) -> 
 def test_the_rules_lead_every_prerendered_call_to_its_file(content: Content) -> None:
     made = rules(INTERFACE, content, SCHEMAS)
     calls = list(prerendered_calls(content))
-    found = [file_of(made, call.request().target, call.format.name, call.application) for call in calls]
+    found = [file_of(made, call.target, call.format.name, call.application) for call in calls]
     assert found == [call.filename() for call in calls]
 
 

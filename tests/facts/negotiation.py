@@ -135,7 +135,7 @@ def _reads(operation: Operation, content: Content, sent: Mapping[str, str]) -> I
 def _targets(operation: Operation, content: Content) -> Iterator[str]:
     """Targets of an operation: its first pre-rendered Calls, and one with the example of each parameter."""
     for arguments in islice(operation.entries(content), SPELLED):
-        yield f"/{operation.call(JSON, arguments).request().target}"
+        yield f"/{operation.call(JSON, arguments).target}"
     examples = {parameter.name: parameter.example or "1" for parameter in operation.parameters}
     path = operation.path
     for name in operation.in_path:

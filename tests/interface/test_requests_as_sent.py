@@ -86,7 +86,7 @@ def test_a_request_means_what_its_canonical_spelling_means(sent: str, canonical:
         return bind(Request(path, query), "phone", INTERFACE)
 
     assert bound(sent) == bound(canonical)
-    assert bound(bound(sent).request().target) == bound(canonical)
+    assert bound(bound(sent).target) == bound(canonical)
 
 
 # -- bodies ------------------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ class Counted:
 
     def _counting(self, source: FromContent) -> Any:
         def view(content: Content, call: Call) -> Json:
-            self.answered.append(call.request().target)
+            self.answered.append(call.target)
             return source.view(content, call)
 
         return view

@@ -307,7 +307,7 @@ def _spellings(call: Call) -> Iterator[tuple[str, str]]:
     Words may stand in any order, and the comma between them may be encoded. A parameter
     that is always written may be left out.
     """
-    target = call.request().target
+    target = call.target
     yield target, re.escape(target)
     for parameter in call.operation.parameters:
         words = call[parameter.name] if isinstance(parameter.kind, Words) else ()
@@ -322,7 +322,7 @@ def _spellings(call: Call) -> Iterator[tuple[str, str]]:
 
     unneeded = call.operation.always.items()
     needed = tuple(pair for pair in call.arguments if pair not in unneeded)
-    shorter = replace(call, arguments=needed).request().target
+    shorter = replace(call, arguments=needed).target
     if shorter != target:
         yield shorter, re.escape(shorter)
 

@@ -76,7 +76,7 @@ def _read(
         raise ValueError(f"must be nested at most {MAX_MASK_DEPTH} deep")
     while True:
         name, where = tokens[index]
-        if name in "(),":
+        if name in ("", *"(),"):
             raise ValueError(
                 f"lacks a name {where}; write names as id,attributes(attribute(name))"
             )

@@ -58,9 +58,3 @@ class Request(NamedTuple):
     """The client's network address."""
     malformed: Fault | None = None
     """Why the message gets 400, whatever its path (RFC 9112); None: it is right."""
-
-    @property
-    def target(self) -> str:
-        """The path, percent-encoded, with the query."""
-        path = quoted(self.path, SAFE + "/")
-        return f"{path}?{self.query}" if self.query else path

@@ -278,7 +278,7 @@ def _value(call: Call, content: Content) -> Json:
     except Exception as error:
         by = f" by {call.application}" if call.application else ""
         raise ViewFailed(
-            f"{call.operation.name}: its view failed for {call.request().target}{by}"
+            f"{call.operation.name}: its view failed for {call.target}{by}"
         ) from error
 
 
@@ -288,7 +288,7 @@ def _entry(call: Call, base: str, lifetime: int) -> ManifestEntry:
     ``base``: the base URL. ``lifetime``: seconds for which a CDN may cache the answer.
     """
     entry: ManifestEntry = {
-        "url": f"{base}/{call.request().target}",
+        "url": f"{base}/{call.target}",
         "operation": call.operation.name,
     }
     if call.application is not None:
@@ -317,4 +317,4 @@ def _refused(call: Call, value: Any, schemas: Schemas) -> str:
     findings = schemas.findings(call.operation.schema, value)
     where = "/".join(map(str, findings[0].pointer)) if findings else ""
     what = findings[0].found if findings else ""
-    return f"{call.request().target}: the answer does not satisfy {call.operation.schema}: {where}: {what}"
+    return f"{call.target}: the answer does not satisfy {call.operation.schema}: {where}: {what}"

@@ -182,4 +182,4 @@ def _urls(answers: Iterable[PlannedAnswer], base: str) -> Iterator[str]:
     for answer in answers:
         for call in answer.calls(JSON):
             if call.filenames():
-                yield f"{base}/{call.request().target}"
+                yield f"{base}/{call.target}"

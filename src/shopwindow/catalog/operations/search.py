@@ -137,7 +137,7 @@ def _url_of_other(content: Content, call: Call, is_expanded: bool) -> str:
         if name in arguments
     ]
     other = replace(call, arguments=(*ordered, *arguments.items()))
-    return f"{content.setting('base_url')}/{other.request().target}"
+    return f"{content.setting('base_url')}/{other.target}"
 
 
 OPERATIONS = (

@@ -14,16 +14,14 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import orjson
-
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.kinds import Callback, FieldMask, ParameterKind
 from shopwindow.interface.declaring.parameter_rules import ParameterRule
 from shopwindow.interface.declaring.running import LogWriter
 from shopwindow.interface.declaring.table import Tables
-from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, Format
-from shopwindow.interface.request import SAFE, Request, quoted
+from shopwindow.interface.formats import RESPONSE_FORMATS, Format
+from shopwindow.interface.request import SAFE, quoted
 from shopwindow.problems import Fault, Refusal
 
 Arguments = Mapping[str, Any]
@@ -430,20 +428,15 @@ class Call:
             for name, value in self.arguments
         }
 
-    def request(self) -> Request:
-        """Return the request in its canonical spelling, without an API key."""
+    @property
+    def target(self) -> str:
+        """Its canonical path and query below the base URL, percent-encoded."""
         path, texts = self._path()
+        path = quoted(path, SAFE + "/")
         query = "&".join(
             [f"{quoted(name, '')}={quoted(text, SAFE)}" for name, text in texts.items()]
         )
-        headers = {"accept": self.format.media_type}
-        if self.if_match is not None:
-            headers["if-match"] = self.if_match
-        if self.body is None:
-            return Request(path, query, headers, self.operation.method)
-        body = orjson.dumps(self.body)
-        headers["content-type"] = JSON.media_type
-        return Request(path, query, headers, self.operation.method, len(body), body)
+        return f"{path}?{query}" if query else path
 
     def filename(self) -> str | None:
         """Return the name of the file that holds the response, below files/.

@@ -43,7 +43,7 @@ def bind(
 ) -> Call:
     """Return the one Call that a request asks for, whichever way it is spelled.
 
-    Binding the canonical request of a Call (``call.request()``) returns an equal Call.
+    Binding the canonical spelling of a Call (``call.target``) returns an equal Call.
     ``application``: whose API key was sent. ``routed``: the result of ``route``, where
     it was called already. ``content``: knows which of `Operation.others` exist, and
     what a cookie is called; without it, all exist, and no cookie is read. ``schemas``:
