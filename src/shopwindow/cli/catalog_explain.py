@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import orjson
@@ -16,40 +15,8 @@ from shopwindow.cli.explain import INDENTED
 from shopwindow.cli.options import CONTENT_DIR, OUT, interface
 from shopwindow.problems import Failure
 
-if TYPE_CHECKING:
-    from shopwindow.content.documents.documents import Content
-
 MOST_EXPLAINED = 1000
 """Products that are explained, at most: ten pages of the most that a client asks for."""
-
-UNBUILT = click.option(
-    "--unbuilt",
-    is_flag=True,
-    help="Take the content folder as it is, instead of the current release; builds an index for this.",
-)
-
-
-@contextmanager
-def catalog_content(out: Path, content: Path, unbuilt: bool) -> Iterator[Content]:
-    """Yield content that answers from a catalog: the current release's, or the content
-    folder's as it is. Raises Failure for a file that is damaged.
-    """
-    from shopwindow.cli.steps import opened, progress_bar
-    from shopwindow.release.damage import is_damaged
-
-    if not unbuilt:
-        try:
-            yield library.released_content(interface(), out)
-        except sqlite3.Error as error:
-            if not is_damaged(error):
-                raise
-            raise Failure(
-                f"{out}: the catalog of the current release is damaged: {error}; "
-                f"{library.remedy(out)}"
-            ) from None
-        return
-    with library.indexed_content(opened(content), steps=progress_bar) as answering:
-        yield answering
 
 
 def _named(ctx: click.Context, param: click.Parameter, filters: Any) -> Any:
@@ -85,7 +52,11 @@ def _named(ctx: click.Context, param: click.Parameter, filters: Any) -> Any:
 )
 @OUT
 @CONTENT_DIR
-@UNBUILT
+@click.option(
+    "--unbuilt",
+    is_flag=True,
+    help="Take the content folder as it is, instead of the current release; builds an index for this.",
+)
 def explain(
     phrase: str,
     product: int | None,
@@ -101,9 +72,24 @@ def explain(
     The catalog is the current release's.
     """
     from shopwindow.catalog.operations.explaining import explained
+    from shopwindow.cli.steps import opened, progress_bar
+    from shopwindow.release.damage import is_damaged
 
-    with catalog_content(out, content, unbuilt) as answering:
-        explanation = explained(
-            interface(), answering, phrase, filters, limit, product=product
-        )
+    answered_from = (
+        library.indexed_content(opened(content), steps=progress_bar)
+        if unbuilt
+        else nullcontext(library.released_content(interface(), out))
+    )
+    try:
+        with answered_from as answering:
+            explanation = explained(
+                interface(), answering, phrase, filters, limit, product=product
+            )
+    except sqlite3.Error as error:
+        if unbuilt or not is_damaged(error):
+            raise
+        raise Failure(
+            f"{out}: the catalog of the current release is damaged: {error}; "
+            f"{library.remedy(out)}"
+        ) from None
     click.echo(orjson.dumps(explanation, option=INDENTED))

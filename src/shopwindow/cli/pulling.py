@@ -20,45 +20,37 @@ if TYPE_CHECKING:
     from shopwindow.release.releases import Releases
 
 
-EVERY = setting(
-    "--every",
-    type=click.FloatRange(0.1, 86400),
-    default=30.0,
-    metavar="SECONDS",
-    help="How often to look at SOURCE; chance adds or takes a fifth. While attempts fail, pauses grow.",
-)
-
-
-ROOT_OPTION = setting(
+@click.command()
+@click.argument("source")
+@OUT
+@CONTENT_DIR
+@setting(
     "--root",
     may_be_empty=True,
     default="",
     metavar="FILE",
     help="The root.json of the shop's keys: believe only what is signed. Empty: believe SOURCE.",
 )
-
-FLOOR = setting(
+@setting(
     "--floor",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
     help="With --root, refuse targets with a lower number than N, which `publish --keys` prints.",
 )
-
-
-@click.command()
-@click.argument("source")
-@OUT
-@CONTENT_DIR
-@ROOT_OPTION
-@FLOOR
 @KEEP
 @click.option(
     "--follow",
     is_flag=True,
     help="Go on until SIGTERM: look every few seconds, pull what is new, and move to what follows.",
 )
-@EVERY
+@setting(
+    "--every",
+    type=click.FloatRange(0.1, 86400),
+    default=30.0,
+    metavar="SECONDS",
+    help="How often to look at SOURCE; chance adds or takes a fifth. While attempts fail, pauses grow.",
+)
 def pull(
     source: str,
     out: Path,
@@ -90,7 +82,7 @@ def pull(
 
 
 def opened_source(
-    source: str, content: Path, releases: Releases, root: str = "", floor: int = 0
+    source: str, content: Path, releases: Releases, root: str, floor: int
 ) -> ReleaseSource:
     """Return the source that an argument means; with a ``root``, one that verifies.
 

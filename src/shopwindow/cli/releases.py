@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from shlex import quote
@@ -257,24 +257,13 @@ def print_release(release: Release) -> None:
     click.echo(f"{release.id[:12]}  {built}  {holds}{marks}")
 
 
-_MOVED = (
-    click.argument("id", required=False),
-    OUT,
-    CONTENT_DIR,
-    TARGET_OPTION,
-    SIGNING_KEYS,
-    REASON,
-)
-
-
-def _moving(command: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(_MOVED):
-        command = option(command)
-    return command
-
-
 @click.command()
-@_moving
+@click.argument("id", required=False)
+@OUT
+@CONTENT_DIR
+@TARGET_OPTION
+@SIGNING_KEYS
+@REASON
 def rollback(id: str | None, reason: str, **at: Any) -> None:
     """Make an earlier release the current one, and pin it.
 
@@ -286,7 +275,12 @@ def rollback(id: str | None, reason: str, **at: Any) -> None:
 
 
 @click.command()
-@_moving
+@click.argument("id", required=False)
+@OUT
+@CONTENT_DIR
+@TARGET_OPTION
+@SIGNING_KEYS
+@REASON
 @click.option("--latest", is_flag=True, help="Take the release of the last build.")
 @click.option(
     "--follow",

@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -87,7 +87,7 @@ def _months(workspace: Workspace) -> dict[str, str]:
     for number in range(MONTHS_WRITTEN):
         name = f"{month:%Y-%m}"
         files[name] = f"calendar-{name}.html" if number else "calendar.html"
-        month = (month + timedelta(days=31)).replace(day=1)
+        month = calendar.next_month(month)
     return files
 
 

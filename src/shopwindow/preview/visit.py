@@ -73,6 +73,7 @@ class Visit:
     form_token: str = ""
     is_static: ClassVar[bool] = False
     choices: ClassVar[tuple[str, ...]] = CHOICES
+    days_ahead: ClassVar[int] = DAYS_AHEAD
 
     # -- the bar -----------------------------------------------------------------------
 
@@ -175,11 +176,7 @@ class Visit:
         start, length = self.slider_start, timedelta(days=DAYS_AHEAD)
         ahead = self._ahead()
         return [
-            Mark(
-                moment,
-                round(100 * (moment - start) / length, 2),
-                ahead.get(moment, ""),
-            )
+            Mark(moment, self.percent(moment), ahead.get(moment, ""))
             for moment in self.snapshot.boundaries
             if start <= moment <= start + length
         ]
@@ -202,15 +199,10 @@ class Visit:
         days = (self.moment - self.slider_start).days
         return min(max(days, 0), DAYS_AHEAD)
 
-    @property
-    def slider_percent(self) -> float:
-        """How far along the slider the chosen instant stands, from 0 to 100."""
-        passed = (self.moment - self.slider_start) / timedelta(days=DAYS_AHEAD)
+    def percent(self, moment: datetime) -> float:
+        """Return how far along the slider an instant stands, from 0 to 100."""
+        passed = (moment - self.slider_start) / timedelta(days=DAYS_AHEAD)
         return round(100 * min(max(passed, 0), 1), 2)
-
-    @property
-    def days_ahead(self) -> int:
-        return DAYS_AHEAD
 
     @cached_property
     def zones(self) -> list[str]:

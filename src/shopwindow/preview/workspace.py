@@ -26,7 +26,6 @@ from shopwindow.content.documents.documents import (
     live,
 )
 from shopwindow.content.editing.mending import Repair, fixes_of
-from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.listing import COLLECTIONS
 from shopwindow.content.reading.revision import commit_of, exported
 from shopwindow.content.reading.text import Fix
@@ -35,6 +34,7 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library import ContentAtFault
 from shopwindow.preview.index_builds import IndexBuilds
 from shopwindow.problems import Failure, Misuse, Problem
+from shopwindow.release.documents_read import by_identity
 from shopwindow.release.order import BuildInputs
 from shopwindow.release.program import program_digest
 from shopwindow.release.purging import Purge, urls_to_purge
@@ -138,14 +138,9 @@ class Baseline:
     mark: str
     content: Content
 
-    def document(self, kind: Kind, id: Any) -> Any:
+    def document(self, kind: str, id: Any) -> Any:
         """Return the document of a kind with this identity, or None."""
-        if not kind.is_named or kind.name not in self.content.kinds:
-            return None
-        if kind.identity is not None:
-            return self.content.document(kind.name, kind.identity, id)
-        documents = self.content.documents(kind.name)
-        return next((each for each in documents if kind.named(each) == id), None)
+        return by_identity(self.content, kind).get(id)
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,7 @@ def page(visit: Visit) -> Page:
 
 def _frame(visit: Visit, app: Document) -> Frame:
     name = str(app.value["name"])
-    kind = visit.snapshot.interface.kind[KIND]
-    released = visit.baseline.document(kind, name) if visit.baseline else None
+    released = visit.baseline.document(KIND, name) if visit.baseline else None
 
     def value(*pointer: str | int) -> Sourced | None:
         return sourced(app, (CONFIG_PROPERTY, *pointer), visit.files, released)

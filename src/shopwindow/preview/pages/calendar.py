@@ -49,7 +49,7 @@ def page(visit: Visit) -> Page:
     ``state``, any of a ``store``'s numbers, and words, ``q``.
     """
     first = _month(visit.query.get("month", ""), visit.moment.astimezone(visit.zone))
-    following = _next(first)
+    following = next_month(first)
     start, end = (first_instant(day, visit.zone) for day in (first, following))
     kinds = visit.snapshot.interface.kinds
     documents = visit.snapshot.documents
@@ -117,7 +117,8 @@ def _month(text: str, now: datetime) -> date:
     return first if FIRST_YEAR <= first.year <= LAST_YEAR else now.date().replace(day=1)
 
 
-def _next(first: date) -> date:
+def next_month(first: date) -> date:
+    """Return the first day of the month after the one with this first day."""
     return (first + timedelta(days=31)).replace(day=1)
 
 

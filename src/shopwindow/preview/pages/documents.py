@@ -112,8 +112,9 @@ def card(visit: Visit) -> Page | None:
     if document is None:
         return None
     released = None
-    if visit.baseline and kind.is_named:
-        released = visit.baseline.document(kind, kind.named(document.value))
+    if visit.baseline:
+        id = kind.named(document.value)
+        released = visit.baseline.document(kind.name, id)
     values = {
         "kind": kind,
         "id": visit.values["id"],
