@@ -90,8 +90,9 @@ def build(
     process changes ``out``.
     """
     if out.absolute().is_relative_to(content.absolute()):
-        inside = f"{out} lies within --content {content}, whose every file is content"
-        raise Misuse("out", inside)
+        raise Misuse(
+            "out", f"{out} lies within --content {content}, whose every file is content"
+        )
     started = datetime.now(UTC)
     program = program_digest(interface, content / COLLECTIONS, without=(content, out))
     if fresh or memory is None or memory.folder is None:

@@ -59,7 +59,7 @@ def show(
     with on_demand(interface, documents, published) as asking:
         return show_unbuilt(
             asking, content.shelf.schemas, request, application, formats[form]
-        )
+        )[0]
 
 
 def record_contract(

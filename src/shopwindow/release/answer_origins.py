@@ -11,20 +11,20 @@ is handed on as a whole, else the object of which most values beside them were t
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.reading.yaml import Json, at, walked
 from shopwindow.interface.answering.answer import selected, value_of
 from shopwindow.interface.answering.contracts import as_request
-from shopwindow.interface.declaring.operation import Call
+from shopwindow.interface.declaring.operation import Call, FromContent
 from shopwindow.interface.formats import JSON, Format
 from shopwindow.interface.requests.bind import bind
-from shopwindow.problems import Pointer
+from shopwindow.problems import Misuse, Pointer
 from shopwindow.release.documents_read import SITE_DOCUMENT, DocumentsRead, Named
 from shopwindow.release.order import Asking
-from shopwindow.release.show import require_from_content
 
 
 class ValueOrigin(NamedTuple):
@@ -50,12 +50,16 @@ class AnswerOrigins:
     ) -> None:
         self.call, self.answer, self.read = call, answer, read
         self.sources = sources
-        self._by_id: dict[int, ValueOrigin] = {}
-        for _, document in sources:
+
+    @cached_property
+    def _by_id(self) -> Mapping[int, ValueOrigin]:
+        """The places of all values of the sources, by Python's id."""
+        by_id: dict[int, ValueOrigin] = {}
+        for _, document in self.sources:
             for pointer, value in walked(document.value):
                 if not _has_one_object(value):
-                    origin = ValueOrigin(document, pointer)
-                    self._by_id.setdefault(id(value), origin)
+                    by_id.setdefault(id(value), ValueOrigin(document, pointer))
+        return by_id
 
     def stated(self, value: Json) -> ValueOrigin | None:
         """Return where a value of the answer stands that the view has handed on."""
@@ -132,7 +136,9 @@ def answer_origins(
     interface, documents = asking.interface, asking.documents
     parsed = as_request(request, format)
     operation, _ = interface.routes.route(parsed)
-    require_from_content(operation)
+    if not isinstance(operation.source, FromContent):
+        what = f"{operation.path} is answered by the running service only"
+        raise Misuse("", f"{what} (`shopwindow serve`)")
     reads = DocumentsRead(asking.content)
     recorded = reads.recorded(asking.opened(reads.note))
     call = bind(parsed, application, interface, content=recorded)

@@ -14,13 +14,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.answering.answer import Response, answer, refuse
-from shopwindow.interface.answering.contracts import as_request
+from shopwindow.interface.answering.answer import Response, refuse, respond
 from shopwindow.interface.declaring.interface import Interface
-from shopwindow.interface.declaring.operation import FromContent, Operation
 from shopwindow.interface.formats import Format
-from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Misuse, Refusal
+from shopwindow.release.answer_origins import AnswerOrigins, answer_origins
 from shopwindow.release.order import Asking
 
 
@@ -30,30 +28,19 @@ def show(
     request: str,
     application: str | None,
     format: Format,
-) -> Response:
-    """Return the response to a request; a Refusal becomes the response that a client
-    would get.
+) -> tuple[Response, AnswerOrigins | None]:
+    """Return the response to a request, and where its values come from; a Refusal
+    becomes the response that a client would get, whose values come from nowhere.
 
     ``request`` is a path and query below the base URL, or a whole URL. Raises Misuse for
     an operation that only the running service answers, and for a URL of another host.
     """
-    interface = asking.interface
-    below = below_base_url(request, interface, asking.documents.site.value)
+    below = below_base_url(request, asking.interface, asking.documents.site.value)
     try:
-        content = asking.indexed()
-        parsed = as_request(below, format)
-        call = bind(parsed, application, interface, content=content)
-        require_from_content(call.operation)
-        return answer(call, content, schemas)
+        origins = answer_origins(asking, below, application, format)
     except Refusal as refusal:
-        return refuse(refusal, format, schemas)
-
-
-def require_from_content(operation: Operation) -> None:
-    """Raise Misuse for an operation that no content answers."""
-    if not isinstance(operation.source, FromContent):
-        what = f"{operation.path} is answered by the running service only"
-        raise Misuse("", f"{what} (`shopwindow serve`)")
+        return refuse(refusal, format, schemas), None
+    return respond(origins.call, origins.answer, asking.content, schemas), origins
 
 
 def below_base_url(request: str, interface: Interface, site: Mapping[str, Any]) -> str:

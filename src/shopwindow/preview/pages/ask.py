@@ -16,8 +16,6 @@ from shopwindow.content.kinds import SITE, titled
 from shopwindow.interface.answering.answer import (
     API_KEY_HEADER,
     cache_control,
-    refuse,
-    respond,
 )
 from shopwindow.interface.declaring.operation import FromContent, Operation, Parameter
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, indented
@@ -25,10 +23,11 @@ from shopwindow.library import DocumentRead
 from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS, discard_index, index_of_tree
 from shopwindow.preview.visit import Page, Visit
-from shopwindow.problems import Misuse, Refusal
-from shopwindow.release.answer_origins import AnswerOrigins, answer_origins
+from shopwindow.problems import Misuse
+from shopwindow.release.answer_origins import AnswerOrigins
 from shopwindow.release.damage import is_damaged
 from shopwindow.release.indexes import on_demand
+from shopwindow.release.show import show
 
 FIELD_PREFIX = "p."
 """Before the names of an operation's parameters in the page's own query."""
@@ -170,13 +169,9 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         return index.file
 
     interface, schemas = visit.snapshot.interface, visit.snapshot.declared.schemas
-    origins = None
     try:
         with on_demand(interface, documents, content, index_file) as asking:
-            origins = answer_origins(asking, request, visit.app, format)
-        response = respond(origins.call, origins.answer, content, schemas)
-    except Refusal as refusal:
-        response = refuse(refusal, format, schemas)
+            response, origins = show(asking, schemas, request, visit.app, format)
     except sqlite3.Error as error:
         if not is_damaged(error):
             raise
