@@ -100,13 +100,20 @@ def value_of(call: Call, content: Content) -> Json:
     return source.view(content, call)
 
 
-def respond(call: Call, value: Json, content: Content, schemas: Schemas) -> Response:
+def respond(
+    call: Call, value: Json, content: Content | None, schemas: Schemas
+) -> Response:
     """Encode a value for a Call: the fields of its mask, in its format and JSONP
-    callback.
+    callback. ``content`` says how long caches may store it; None: not at all.
     """
-    operation = call.operation
-    lifetime = content.lifetime(operation.name, operation.lifetime)
-    return _respond(call, value, schemas, lifetime)
+    operation, value = call.operation, selected(call, value)
+    body = call.format.encode(value, schemas.shape(operation.schema))
+    lifetime = None
+    if content:
+        lifetime = content.lifetime(operation.name, operation.lifetime)
+    if callback := dict(call.arguments).get("callback"):
+        return _script(callback, body, lifetime)
+    return Response(200, call.format.media_type, body, lifetime)
 
 
 def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Response:
@@ -115,7 +122,7 @@ def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Respons
     """
     if outcome.refusal:
         raise outcome.refusal
-    response = _respond(call, outcome.value, schemas, None)
+    response = respond(call, outcome.value, None, schemas)
     headers = response.headers
     if outcome.etag is not None:
         headers += (("ETag", outcome.etag),)
@@ -128,17 +135,6 @@ def selected(call: Call, value: Json) -> Json:
     """Return what a Call's mask (`_fields`) selects of its answer; all without one."""
     mask = dict(call.arguments).get("_fields")
     return _masked(value, call.operation.items, mask) if mask else value
-
-
-def _respond(
-    call: Call, value: Json, schemas: Schemas, lifetime: int | None
-) -> Response:
-    """Take the steps after the view: mask, format, JSONP."""
-    value = selected(call, value)
-    body = call.format.encode(value, schemas.shape(call.operation.schema))
-    if callback := dict(call.arguments).get("callback"):
-        return _script(callback, body, lifetime)
-    return Response(200, call.format.media_type, body, lifetime)
 
 
 def _script(
