@@ -54,8 +54,8 @@ MUTANTS = (
     ),
     Mutant(
         "interface/declaring/limits.py",
-        "if len(times) < limit:",
-        "if len(times) <= limit:",
+        "if len(times) < limit.most:",
+        "if len(times) <= limit.most:",
         "tests/retail/test_share.py",
     ),
     Mutant(

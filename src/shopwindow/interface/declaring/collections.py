@@ -108,34 +108,27 @@ def operations(collection: Collection) -> tuple[Operation, Operation]:
     if collection.schema["properties"][id]["type"] == "integer":
         ids = Ids()
 
-    return (
-        Operation(
-            name,
-            collection.path,
-            FromContent(partial(_listed, collection), partial(_lists, collection)),
-            _response(collection),
-            f"Every {name} that is live now.",
-            (*filters, FIELDS, CALLBACK),
-            items=(collection.key,),
-            lifetime=collection.lifetime,
-            family=FAMILY,
-        ),
-        Operation(
-            by_id(name),
-            f"{collection.path}/{{{id}}}",
-            FromContent(partial(_single, collection), partial(_singles, collection)),
-            _response(collection),
-            f"One {name} or several, by {id}.",
-            (
-                Parameter(id, ids, f"The {id} of each, comma-separated."),
-                FIELDS,
-                CALLBACK,
-            ),
-            items=(collection.key,),
-            lifetime=collection.lifetime,
-            family=FAMILY,
-        ),
+    every = Operation(
+        name,
+        collection.path,
+        FromContent(partial(_listed, collection), partial(_lists, collection)),
+        _response(collection),
+        f"Every {name} that is live now.",
+        (*filters, FIELDS, CALLBACK),
+        items=(collection.key,),
+        lifetime=collection.lifetime,
+        family=FAMILY,
     )
+    by_ids = Parameter(id, ids, f"The {id} of each, comma-separated.")
+    single = replace(
+        every,
+        name=by_id(name),
+        path=f"{collection.path}/{{{id}}}",
+        source=FromContent(partial(_single, collection), partial(_singles, collection)),
+        about=f"One {name} or several, by {id}.",
+        parameters=(by_ids, FIELDS, CALLBACK),
+    )
+    return every, single
 
 
 def _filter(collection: Collection, property: str) -> Parameter:

@@ -123,13 +123,13 @@ class Limits:
 
     def number(self, limit: Limit, moment: Moment) -> int:
         """Return how many were counted in the last seconds, whatever the limit is."""
-        return len(_within(self._times(limit, moment), limit.seconds, moment.now))
+        return len(self._times(limit, moment))
 
     def wait(self, limit: Limit, moment: Moment) -> int:
         """Return in how many seconds another one is admitted; 0 where it is now. Count
         nothing.
         """
-        return _wait(self._times(limit, moment), limit, moment.now)[0]
+        return _wait(self._times(limit, moment), limit, moment.now)
 
     def count(self, limit: Limit, moment: Moment) -> int:
         """Count one and return 0; or count none, and return in how many seconds another
@@ -144,18 +144,18 @@ class Limits:
             name,
             at,
         )
-        wait, times = _wait(stored, limit, moment.now)
-        if wait:
+        times = _within(stored, limit, moment.now)
+        if wait := _wait(times, limit, moment.now):
             return wait
         last = [*times, _milliseconds(moment.now)][-limit.most :]
         text = " ".join(map(str, last))
         self._run("UPDATE limits SET times = ?, at = ? WHERE name = ?", text, at, name)
         return 0
 
-    def _times(self, limit: Limit, moment: Moment) -> str:
+    def _times(self, limit: Limit, moment: Moment) -> list[int]:
         name = self._name(limit, moment)
         rows = self._run("SELECT times FROM limits WHERE name = ?", name)
-        return str(rows[0][0]) if rows else ""
+        return _within(rows[0][0], limit, moment.now) if rows else []
 
     def _name(self, limit: Limit, moment: Moment) -> str:
         """Return the digest by which this database counts something.
@@ -165,21 +165,17 @@ class Limits:
         return keyed(limit.counted, moment.secret or self.key(moment.random))
 
 
-def _wait(stored: str, limit: Limit, at: datetime) -> tuple[int, list[int]]:
-    """In how many seconds another one is admitted, 0 for now; and the times that still
-    count.
-    """
-    times = _within(stored, limit.seconds, at)
+def _wait(times: list[int], limit: Limit, at: datetime) -> int:
+    """In how many seconds another one is admitted, 0 for now, by the times that count."""
     if len(times) < limit.most:
-        return 0, times
+        return 0
     admitted_at = times[-limit.most] + limit.seconds * 1000
-    wait = ceil((admitted_at - _milliseconds(at)) / 1000)
-    return max(1, wait), times
+    return max(1, ceil((admitted_at - _milliseconds(at)) / 1000))
 
 
-def _within(stored: str, seconds: int, at: datetime) -> list[int]:
+def _within(stored: str, limit: Limit, at: datetime) -> list[int]:
     """Those of a row's times (milliseconds) that lie in the last seconds."""
-    since = _milliseconds(at) - seconds * 1000
+    since = _milliseconds(at) - limit.seconds * 1000
     return [time for time in map(int, stored.split()) if time > since]
 
 
