@@ -14,8 +14,7 @@ from facts.conformance import AT, PHONE, documents
 from harness.content import ROOT, SAMPLE, Json, write_files
 from harness.databases import open_database
 from harness.program import Application, built, called, served, shopwindow
-from shopwindow.interface.declaring.operation import FromContent
-from shopwindow.interface.declaring.parameter_rules import AnyOf
+from shopwindow.interface.declaring.operation import AnyOf, FromContent
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}

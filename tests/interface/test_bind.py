@@ -30,21 +30,22 @@ from shopwindow.interface.declaring.kinds import (
     MAX_ID,
     Callback,
     Count,
+    Day,
     FieldMask,
     Guid,
     Ids,
+    Instant,
     Number,
     ParameterKind,
     Radius,
     Text,
+    TextualDay,
     Word,
     Words,
     list_order,
 )
-from shopwindow.interface.declaring.operation import Call, FromContent, Operation, Parameter
-from shopwindow.interface.declaring.parameter_rules import AnyOf, Ordered, Together
+from shopwindow.interface.declaring.operation import AnyOf, Call, FromContent, Operation, Ordered, Parameter, Together
 from shopwindow.interface.declaring.routes import Routes
-from shopwindow.interface.declaring.time_kinds import Day, Instant, TextualDay
 from shopwindow.interface.fields import Mask
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, XML, sayable
 from shopwindow.interface.request import Request

@@ -13,15 +13,17 @@ from shopwindow.interface.declaring.kinds import (
     MAX_ID,
     Callback,
     Count,
+    Day,
     Ids,
+    Instant,
     Number,
     ParameterKind,
     Radius,
     Text,
+    TextualDay,
     Word,
     Words,
 )
-from shopwindow.interface.declaring.time_kinds import Day, Instant, TextualDay
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.problems import Fault, Refusal
 

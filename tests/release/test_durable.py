@@ -13,7 +13,7 @@ from harness.servers import environment
 LOG = """
 import os, sys
 from pathlib import Path
-from shopwindow.interface.declaring.running import LogKeeping
+from shopwindow.interface.declaring.operation import LogKeeping
 from shopwindow.service.logfile import LogFile
 log = LogFile(Path(sys.argv[1]))
 for _ in range(2):

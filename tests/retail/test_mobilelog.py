@@ -33,7 +33,7 @@ from harness.program import (
     service,
     shopwindow,
 )
-from shopwindow.interface.declaring.running import LogKeeping
+from shopwindow.interface.declaring.operation import LogKeeping
 from shopwindow.retail.mobilelog.line import log_line
 from shopwindow.service.logfile import prune
 

@@ -371,7 +371,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from shopwindow.service import metrics
 from shopwindow.service.logfile import LogFile
-from shopwindow.interface.declaring.running import LogKeeping
 from shopwindow.service.database.database import open_database
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.shop import INTERFACE

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from harness.program import PHONE, LogFile, entry_of, release_of_writes
 from harness.servers import metric, own_server
-from shopwindow.interface.declaring.running import LogKeeping
+from shopwindow.interface.declaring.operation import LogKeeping
 from shopwindow.problems import Refusal
 
 PATH = "/v2/utility/mobilelog"

@@ -18,12 +18,13 @@ from shopwindow.interface.answering.answer import API_KEY_HEADER
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.kinds import Schema
 from shopwindow.interface.declaring.operation import (
+    AnyOf,
     FromContent,
     Operation,
     Others,
     Parameter,
+    Together,
 )
-from shopwindow.interface.declaring.parameter_rules import AnyOf, Together
 from shopwindow.interface.formats import GENERAL_ROOT, JSON, XML, root_name
 
 _LENIENT = (

@@ -18,8 +18,13 @@ from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answering.answer import value_of
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.kinds import MAX_ID, Callback, FieldMask
-from shopwindow.interface.declaring.operation import FromContent, Operation, Parameter
-from shopwindow.interface.declaring.parameter_rules import AnyOf, Together
+from shopwindow.interface.declaring.operation import (
+    AnyOf,
+    FromContent,
+    Operation,
+    Parameter,
+    Together,
+)
 from shopwindow.interface.formats import JSON
 from shopwindow.interface.request import SAFE, Request, quoted
 from shopwindow.interface.requests.bind import bind

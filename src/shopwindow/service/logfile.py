@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from shopwindow.interface.declaring.running import LogKeeping
+from shopwindow.interface.declaring.operation import LogKeeping
 from shopwindow.problems import SERVICE, Fault, Refusal
 from shopwindow.release.durable import synchronize
 from shopwindow.service import journal, metrics
@@ -41,7 +41,7 @@ _LOG_RETRY_AFTER = (("Retry-After", "5"),)
 
 
 class LogFile:
-    """The port LogWriter (interface.declaring.running) on `mobile.log` in a folder.
+    """The port LogWriter (interface.declaring.operation) on `mobile.log` in a folder.
 
     Older files stand beside it, each named by the time at which it ended. The
     modification time of the lock file is the time at which the current file was begun.

@@ -30,10 +30,10 @@ from shopwindow.interface.declaring.operation import (
     Call,
     FromContent,
     FromRunning,
+    LogWriter,
     Moment,
     Outcome,
 )
-from shopwindow.interface.declaring.running import LogWriter
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.interface.request import Request
 from shopwindow.service.allowances import Allowances, charges_of

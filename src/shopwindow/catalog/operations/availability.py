@@ -14,12 +14,13 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.kinds import Count, Number, Text
 from shopwindow.interface.declaring.operation import (
     CALLBACK,
+    AnyOf,
     Call,
     FromContent,
     Operation,
     Parameter,
+    Together,
 )
-from shopwindow.interface.declaring.parameter_rules import AnyOf, Together
 from shopwindow.retail import storefront
 from shopwindow.retail.articles import Status, products_of_upcs, upcs
 from shopwindow.retail.places import distance as geo

@@ -25,13 +25,13 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.kinds import MAX_ID, Count, Ids, Word, Words, plain
 from shopwindow.interface.declaring.operation import (
     CALLBACK,
+    AnyOf,
     Arguments,
     Call,
     FromContent,
     Operation,
     Parameter,
 )
-from shopwindow.interface.declaring.parameter_rules import AnyOf
 
 MAX_DEPTH = 8
 """Levels of the index, and what it has without `depth` (interface W2.3)."""

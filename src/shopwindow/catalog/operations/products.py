@@ -26,17 +26,16 @@ from shopwindow.catalog.operations.parts_v3 import PARTS_BY_WORD
 from shopwindow.catalog.operations.reviews import MAX_REVIEWS, REVIEWS_PER_PAGE
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.declaring.kinds import Count, Ids, Words
+from shopwindow.interface.declaring.kinds import Count, Ids, Instant, Words
 from shopwindow.interface.declaring.operation import (
     CALLBACK,
+    AnyOf,
     Arguments,
     Call,
     FromContent,
     Operation,
     Parameter,
 )
-from shopwindow.interface.declaring.parameter_rules import AnyOf
-from shopwindow.interface.declaring.time_kinds import Instant
 
 # -- the index -------------------------------------------------------------------------
 

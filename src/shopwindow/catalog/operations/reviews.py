@@ -11,12 +11,12 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.kinds import Count
 from shopwindow.interface.declaring.operation import (
     CALLBACK,
+    AnyOf,
     Call,
     FromContent,
     Operation,
     Parameter,
 )
-from shopwindow.interface.declaring.parameter_rules import AnyOf
 
 MAX_REVIEWS = 100
 """Reviews of one product in one response.

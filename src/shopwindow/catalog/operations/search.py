@@ -19,12 +19,12 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.kinds import Count, Word, Words, plain
 from shopwindow.interface.declaring.operation import (
     CALLBACK,
+    AnyOf,
     Call,
     FromContent,
     Operation,
     Parameter,
 )
-from shopwindow.interface.declaring.parameter_rules import AnyOf
 
 MAX_RESULTS_PER_PAGE = 100
 FACET_VALUES_SHOWN = 10

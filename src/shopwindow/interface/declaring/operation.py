@@ -12,13 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.kinds import Callback, FieldMask, ParameterKind
-from shopwindow.interface.declaring.parameter_rules import ParameterRule
-from shopwindow.interface.declaring.running import LogWriter
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format
 from shopwindow.interface.request import SAFE, quoted
@@ -73,6 +71,67 @@ class Others:
 
 
 @dataclass(frozen=True)
+class AnyOf:
+    """At least one of some parameters must be there.
+
+    Without ``required`` there may be none of them; without ``several``, no two.
+    """
+
+    names: tuple[str, ...]
+    required: bool = True
+    several: bool = True
+
+    def fault(self, arguments: Mapping[str, Any]) -> Fault | None:
+        """Return what is wrong, at one of the parameters; None where nothing is.
+
+        ``arguments``: the values of the parameters that the request has; None where a
+        text could not be parsed.
+        """
+        names = ", ".join(self.names)
+        sent = [name for name in self.names if name in arguments]
+        if len(sent) > 1 and not self.several:
+            both = " and ".join(sent)
+            return Fault(sent[0], f"only one of {names} may be given, not {both}")
+        if self.required and not sent:
+            alternatives = f"one of {names} " if len(self.names) > 1 else ""
+            return Fault(self.names[0], f"{alternatives}is required")
+        return None
+
+
+@dataclass(frozen=True)
+class Together:
+    """Some parameters mean something only together."""
+
+    names: tuple[str, ...]
+
+    def fault(self, arguments: Mapping[str, Any]) -> Fault | None:
+        """Return what is wrong, as `AnyOf.fault` does."""
+        missing = [name for name in self.names if name not in arguments]
+        if not missing or len(missing) == len(self.names):
+            return None
+        together = " and ".join(self.names)
+        return Fault(missing[0], f"is missing; {together} must be given together")
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A range's end is not before its beginning."""
+
+    start: str
+    finish: str
+
+    def fault(self, arguments: Mapping[str, Any]) -> Fault | None:
+        """Return what is wrong, as `AnyOf.fault` does."""
+        start, finish = arguments.get(self.start), arguments.get(self.finish)
+        if start is None or finish is None or start <= finish:
+            return None
+        return Fault(self.finish, f"{finish} is before {self.start} {start}")
+
+
+ParameterRule = AnyOf | Together | Ordered
+
+
+@dataclass(frozen=True)
 class FromContent:
     """A read that depends on the content and the Call alone.
 
@@ -84,6 +143,40 @@ class FromContent:
     view: Callable[[Content, "Call"], Json]
     entries: Callable[[Content], Iterable[Arguments]] | None = None
     spellings: int = 1
+
+
+LOG_MEGABYTES, LOG_HOURS = 64, 24
+"""How large and how old a file of a log becomes, unless something else is said."""
+
+
+@dataclass(frozen=True)
+class LogKeeping:
+    """How a log is stored.
+
+    With ``durable``, lines are on the disk before they are acknowledged; otherwise the
+    operating system has them and may lose them when power fails. A new file begins
+    before one grows above ``max_bytes``, and once one is ``max_seconds`` old.
+    """
+
+    durable: bool = True
+    max_bytes: int = LOG_MEGABYTES << 20
+    max_seconds: int = LOG_HOURS * 3600
+
+
+class LogWriter(Protocol):
+    """A log that operations append lines to."""
+
+    def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
+        """Append lines, which are stored when this returns.
+
+        Raises Refusal where they cannot be stored.
+        """
+
+    def count_refused(self, application: str, reason: str, number: int) -> None:
+        """Count lines that an operation refused.
+
+        ``reason`` is a word that the operation chooses, for metrics.
+        """
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.kinds import MAX_ID, Count, Guid, Words
 from shopwindow.interface.declaring.operation import (
     Allowance,
+    AnyOf,
     Call,
     FromStore,
     Moment,
@@ -28,7 +29,6 @@ from shopwindow.interface.declaring.operation import (
     Rate,
     Sender,
 )
-from shopwindow.interface.declaring.parameter_rules import AnyOf
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.articles import CATALOG_INDEX, Articles, most_of_one, upcs

@@ -11,18 +11,18 @@ from functools import cache, lru_cache
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.declaring.kinds import Ids
+from shopwindow.interface.declaring.kinds import Day, Ids, TextualDay
 from shopwindow.interface.declaring.operation import (
     CALLBACK,
     FIELDS,
+    AnyOf,
     Arguments,
     Call,
     FromContent,
     Operation,
+    Ordered,
     Parameter,
 )
-from shopwindow.interface.declaring.parameter_rules import AnyOf, Ordered
-from shopwindow.interface.declaring.time_kinds import Day, TextualDay
 from shopwindow.retail.storefront import STORE_NUMBERS, events_by_store
 
 BY_APPOINTMENT = "By Appointment"

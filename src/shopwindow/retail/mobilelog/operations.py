@@ -10,11 +10,15 @@ from collections.abc import Sequence
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.declaring.kinds import Text, Word
+from shopwindow.interface.declaring.kinds import Instant, Text, Word
 from shopwindow.interface.declaring.operation import (
+    LOG_HOURS,
+    LOG_MEGABYTES,
     Allowance,
+    AnyOf,
     Call,
     FromRunning,
+    LogKeeping,
     Moment,
     Operation,
     Outcome,
@@ -22,10 +26,7 @@ from shopwindow.interface.declaring.operation import (
     Rate,
     Sender,
 )
-from shopwindow.interface.declaring.parameter_rules import AnyOf
-from shopwindow.interface.declaring.running import LOG_HOURS, LOG_MEGABYTES, LogKeeping
 from shopwindow.interface.declaring.table import written
-from shopwindow.interface.declaring.time_kinds import Instant
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.mobilelog.line import log_line
 

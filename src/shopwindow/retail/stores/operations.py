@@ -19,8 +19,8 @@ from shopwindow.interface.declaring.operation import (
     FromContent,
     Operation,
     Parameter,
+    Together,
 )
-from shopwindow.interface.declaring.parameter_rules import Together
 from shopwindow.retail.articles import (
     CATALOG_INDEX,
     Status,
