@@ -85,15 +85,13 @@ class Snapshot:
         return self.checked.documents is None
 
     @cached_property
-    def by_id(self) -> dict[str, dict[str, Document]]:
-        """Kind → identity as text → document."""
+    def by_id(self) -> Mapping[tuple[str, str], Document]:
+        """Kind and identity as text → document."""
         return {
-            kind.name: {
-                str(kind.named(document.value)): document
-                for document in self.documents.of(kind.name)
-            }
+            (kind.name, str(kind.named(document.value))): document
             for kind in self.interface.kinds
-            if kind.is_named and not kind.streamed
+            if kind.is_named
+            for document in self.documents.of(kind.name)
         }
 
     @cached_property

@@ -228,6 +228,7 @@ def _sources(visit: Visit, origins: AnswerOrigins) -> Iterator[SourceKind]:
 
 
 def _title(visit: Visit, read: DocumentRead) -> str:
-    document = visit.snapshot.by_id.get(read.kind, {}).get(read.id)
-    kind = visit.snapshot.interface.kind.get(read.kind)
-    return titled(kind, document.value) if kind and document else ""
+    document = visit.snapshot.by_id.get((read.kind, read.id))
+    if document is None:
+        return ""
+    return titled(visit.snapshot.interface.kind[read.kind], document.value)

@@ -86,7 +86,7 @@ def _wanted(visit: Visit) -> Callable[[Happening], bool]:
             return False
         if not (state or store):
             return True
-        document = by_id.get(happening.kind, {}).get(happening.id)
+        document = by_id.get((happening.kind, happening.id))
         if document is None:
             return False
         stay = visit.stay(document.value)

@@ -86,17 +86,10 @@ def page(visit: Visit) -> Page:
     """
     text = visit.query.get("with", "").strip() or visit.workspace.against
     other = _other(visit, text)
-    # of two instants the earlier one is before, whichever was chosen
-    is_later = other.moment is not None and other.moment > visit.moment
-    changed: Sequence[Changed] = ()
-    count = 0
+    changed, count = _compared(visit, other, MAX_DOCUMENTS)
     purge: Purge | None = None
-    if other.content is not None and visit.snapshot.good_at:
-        sides = other.content, visit.content
-        before, after = reversed(sides) if is_later else sides
-        changed, count = _compared(visit, before, after, MAX_DOCUMENTS)
-        if other.is_release and changed:
-            purge = visit.workspace.purge(visit.snapshot, visit.moment)
+    if other.is_release and changed:
+        purge = visit.workspace.purge(visit.snapshot, visit.moment)
     is_instant = bool(_INSTANT.fullmatch(text))
     values: dict[str, Any] = {
         "words": other.words,
@@ -132,10 +125,8 @@ def since_baseline(visit: Visit, most: int) -> Since:
     values.
     """
     other = _other(visit, visit.workspace.against)
-    if other.content is None or not visit.snapshot.good_at:
-        return Since((), 0, (), other.failure)
-    documents, count = _compared(visit, other.content, visit.content, most)
-    return Since(documents, count, _edited_unseen(visit, other), "")
+    documents, count = _compared(visit, other, most)
+    return Since(documents, count, _edited_unseen(visit, other), other.failure)
 
 
 def _edited_unseen(visit: Visit, other: Other) -> list[Waiting]:
@@ -179,10 +170,16 @@ def _instant(visit: Visit, text: str) -> Other:
     return Other(content, "the same files at another instant", moment=moment)
 
 
-def _compared(
-    visit: Visit, before: Content, after: Content, most: int
-) -> tuple[Sequence[Changed], int]:
-    """Return the first documents that differ, and how many do."""
+def _compared(visit: Visit, other: Other, most: int) -> tuple[Sequence[Changed], int]:
+    """Return the first documents that differ, and how many do; none where there is
+    nothing to compare.
+    """
+    before, after = other.content, visit.content
+    if before is None or not visit.snapshot.good_at:
+        return (), 0
+    # of two instants the earlier one is before, whichever was chosen
+    if other.moment is not None and other.moment > visit.moment:
+        before, after = after, before
     leaves = _differing(visit, before, after)
     first = islice(leaves.items(), most)
     return [_document(visit, *named, changes) for named, changes in first], len(leaves)
@@ -206,7 +203,7 @@ def _differing(
 
 def _document(visit: Visit, kind: str, id: str, leaves: Sequence[Leaf]) -> Changed:
     """Return a document that differs, with every value that does."""
-    document = visit.snapshot.by_id.get(kind, {}).get(id)
+    document = visit.snapshot.by_id.get((kind, id))
     if kind == "site":
         document = visit.snapshot.documents.site
     pointer, old, new = leaves[0]

@@ -105,19 +105,17 @@ def card(visit: Visit) -> Page | None:
     """Return the page of one document; None where there is none of this kind and
     identity.
     """
-    kind = visit.snapshot.interface.kind.get(visit.values["kind"])
-    if kind is None or kind.streamed:
-        return None
-    document = visit.snapshot.by_id.get(kind.name, {}).get(visit.values["id"])
+    id = visit.values["id"]
+    document = visit.snapshot.by_id.get((visit.values["kind"], id))
     if document is None:
         return None
-    released = None
+    kind, released = visit.snapshot.interface.kind[document.kind], None
     if visit.baseline:
-        id = kind.named(document.value)
-        released = visit.baseline.document(kind.name, id)
+        named = kind.named(document.value)
+        released = visit.baseline.document(kind.name, named)
     values = {
         "kind": kind,
-        "id": visit.values["id"],
+        "id": id,
         "stay": visit.stay(document.value),
         "dates": dates(kind, document, visit),
         "rows": drawing.rows(
@@ -158,7 +156,7 @@ def _users(visit: Visit, kind: Kind, target: Document) -> Iterator[dict[str, Any
         return
     for other in visit.snapshot.interface.kinds:
         names = names_of_target(other, kind, [target.value])
-        if not names or not other.is_named or other.streamed:
+        if not names or not other.is_named:
             continue
         for document in documents.of(other.name):
             if any(True for _ in naming(document.value, names)):
