@@ -56,8 +56,8 @@ complete.
 class Connection(HttpToolsProtocol):
     """A connection, which a worker closes unless a whole head comes in time.
 
-    The parser calls the methods `on_…` (httptools). Until it has a whole head,
-    ``_unread`` bytes of the head may still come. What is `_held` of a response goes out
+    The parser calls the methods `on_…` (httptools). ``_unread`` bytes may still come of
+    the head, and then of what surrounds a body: sizes of chunks, trailers. What is `_held` of a response goes out
     with its end: uvicorn writes head and body one by one, and each would be a system
     call and a packet.
     """
@@ -86,7 +86,10 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what came to the parser, of a head no more than it may have."""
         if not self._is_head:
+            self._unread -= len(data)
             super().data_received(data)
+            if not self._is_head and self._unread < 0:
+                self.transport.close()
             return
         part, rest = data[: self._unread], data[self._unread :]
         self._unread -= len(part)
@@ -117,10 +120,16 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Begin to answer, without a deadline for the head any longer."""
         self._is_head = False
+        self._unread = MAX_HEAD
         self._end_deadline()
         super().on_headers_complete()
         # which writes to its own, and closes it
         self.cycle.transport = self  # type: ignore[assignment]
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body. What is no body may follow it, as from the beginning."""
+        self._unread = MAX_HEAD
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Expect another head on this connection."""
