@@ -29,6 +29,10 @@ def with_templates(minimal: Path, text: str = TEXT, html: str = HTML) -> Path:
     return minimal
 
 
+def claimed(template: str, document: Any) -> ClaimedMail:
+    return ClaimedMail("0" * 32, template, "bob@mail.example", document, datetime(2026, 11, 24, 17, tzinfo=UTC), 0)
+
+
 def check(content: Path) -> Ran:
     return shopwindow("check", "--content", content)
 
@@ -101,7 +105,7 @@ def test_a_mail_that_grows_with_its_message_is_given_up(tmp_path: Path) -> None:
     letters = Letters(INTERFACE, [content / "templates"])
     document = {**DOCUMENT, "sender": {"name": "Ann" * 10, "address": "ann@mail.example"}}
     with pytest.raises(Failure, match="more than 1,048,576 characters"):
-        letters.rendered("share", document)
+        letters.encoded(claimed("share", document))
 
 
 # -- an interface of its own --------------------------------------------------------------------
@@ -125,9 +129,7 @@ def library(tmp_path: Path) -> Interface:
 
 
 def test_an_interface_of_its_own_sends_its_own_mail(library: Interface) -> None:
-    at = datetime(2026, 11, 24, 17, tzinfo=UTC)
-    claimed = ClaimedMail("0" * 32, "reminder", "bob@mail.example", {"reading": "Emma & I"}, at, 0)
-    sender, data = Letters(library).encoded(claimed)
+    sender, data = Letters(library).encoded(claimed("reminder", {"reading": "Emma & I"}))
     message = message_from_bytes(data, policy=default)
     headers = {name: str(message[name]) for name in ("From", "To", "Subject", "List-Id")}
     assert (sender, headers, message["Reply-To"], message["List-Unsubscribe"]) == (
@@ -166,4 +168,4 @@ def test_a_content_folder_is_tried_for_the_mails_of_the_interface_alone(library:
 @pytest.mark.parametrize("name", ["share", ""])
 def test_a_row_of_a_mail_that_the_interface_lacks_is_named(library: Interface, name: str) -> None:
     with pytest.raises(Failure, match=f"the interface has no mail that is called '{name}'"):
-        Letters(library).rendered(name, {"reading": "Emma"})
+        Letters(library).encoded(claimed(name, {"reading": "Emma"}))

@@ -53,12 +53,6 @@ class Figures:
         self._folders = folders
         self._database = database
 
-    def describe(self) -> list[Metric]:
-        """Return nothing: prometheus_client would collect everything only to learn the
-        names.
-        """
-        return []
-
     def collect(self) -> Iterator[Metric]:
         """Yield every metric that can be read now, and leave out the others."""
         yield _build_info()

@@ -171,12 +171,6 @@ def _turn(folder: Path) -> Iterator[int]:
     lock = _open_lock(folder)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # where somebody has deleted the lock file meanwhile, others lock a new one
-        while not _is_at(folder / LOCK, os.fstat(lock)):
-            another = _open_lock(folder)
-            os.close(lock)
-            lock = another
-            fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock
     finally:
         os.close(lock)  # this ends the turn
@@ -188,14 +182,6 @@ def _open_lock(folder: Path) -> int:
     except FileNotFoundError:
         folder.mkdir(parents=True, exist_ok=True)
         return os.open(folder / LOCK, _OPEN_FLAGS, 0o640)
-
-
-def _is_at(path: Path, opened: os.stat_result) -> bool:
-    """Return whether a path still leads to a file that was opened there."""
-    try:
-        return os.path.samestat(os.stat(path), opened)
-    except FileNotFoundError:
-        return False
 
 
 def _cut_half_line(file: int) -> int:

@@ -22,7 +22,6 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.loading import template_folders
 from shopwindow.interface.declaring.mail import Letter, Mailbox, MailTemplate
@@ -63,23 +62,19 @@ class Letters:
                 f"the templates of {mail.title}: {type(error).__name__}: {error}"
             ) from None
 
-    def rendered(self, template: str, document: Json) -> RenderedMail:
-        """Render a document of the outbox with the mail of a name.
-
-        Raises Failure, and whatever a template raises.
-        """
-        mail = self._named(template)
-        return self._render(mail, mail.letter(document))
-
     def encoded(self, claimed: ClaimedMail) -> tuple[str, bytes]:
         """Return the address that a mail is sent from, and the mail with its headers
         (RFC 5322).
 
         The same mail is always the same bytes, so that a receiver can tell that one
-        which comes twice is a repetition. Raises Failure, and whatever a template
-        raises.
+        which comes twice is a repetition. Raises Failure where the Interface has no such
+        mail, and whatever a template raises.
         """
-        mail = self._named(claimed.template)
+        if claimed.template not in self._interface.mail:
+            raise Failure(
+                f"the interface has no mail that is called {claimed.template!r}"
+            )
+        mail = self._interface.mail[claimed.template]
         letter = mail.letter(claimed.document)
         subject, text, html = self._render(mail, letter)
 
@@ -96,12 +91,6 @@ class Letters:
         message.add_alternative(html, subtype="html", cte="quoted-printable")
         message.set_boundary(f"={claimed.id}=")
         return letter.sent_by.address, message.as_bytes()
-
-    def _named(self, template: str) -> MailTemplate:
-        """Return the mail of a name. Raises Failure where there is none."""
-        if template not in self._interface.mail:
-            raise Failure(f"the interface has no mail that is called {template!r}")
-        return self._interface.mail[template]
 
     def _render(self, mail: MailTemplate, letter: Letter) -> RenderedMail:
         return render(self._environment, mail.text, mail.html, letter.variables)
