@@ -46,6 +46,7 @@ from shopwindow.interface.declaring.table import Result, Row, Tables
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.rates import RATES
 from shopwindow.service.database.tables import declared
+from shopwindow.service.database.turns import Steps
 from shopwindow.service.intake import Intake
 from shopwindow.service.metrics import Metrics
 from shopwindow.service.running import Backstage
@@ -152,16 +153,16 @@ class Unstored(Database):
     def __init__(self) -> None:
         self.tables = declared(INTERFACE.tables)
 
-    def write(
-        self,
-        work: Callable[[Tables], Result],
-        *,
-        repeatable: bool = False,
-        rates: Collection[str] = (),
-    ) -> Result:
+    def writing(
+        self, work: Callable[[Tables], Result], rates: Collection[str] = ()
+    ) -> Steps[Result]:
+        yield from ()
         tables = Tables(_Nothing(), self.tables)
         tables[RATES].read(rates)
         return work(tables)
+
+    def refuse_late(self) -> None:
+        """Do nothing: nobody waits."""
 
     def read(self, work: Callable[[Tables], Result]) -> Result:
         return work(Tables(_Nothing(), self.tables))

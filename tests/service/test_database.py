@@ -442,8 +442,12 @@ def test_a_newer_database_is_refused_while_what_serves_goes_on(engine: Engine, d
     newer = "INSERT INTO table_steps (name, step) VALUES ('codes', 9999)"
     database.write(lambda shop: shop.session.run(newer))
     other = engine.open()
-    with pytest.raises(Failure, match="newer than this program: its table codes is at step 9999, this program knows 1"):
+    words = "newer than this program: its table codes is at step 9999, this program knows 1"
+    with pytest.raises(Failure, match=words):
         other.migrate()
+    assert words in other.fault()
+    with pytest.raises(Refusal, match="the database cannot be written to now"):
+        choose(other, "b")
     other.close()
     choose(database, "a")
     assert (history(database), database.fault()) == ([("a", "IN", None)], "")

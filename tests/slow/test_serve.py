@@ -129,7 +129,7 @@ def test_a_release_that_is_not_yet_whole_is_served_once_it_is_and_readiness_tell
         assert (readiness(server), behind(server)) == ((503, {"ready": False, "id": ""}), fault(ids[0]))
         awaited(lambda: said(server) == 2)
         copy(ids[0])
-        awaited(lambda: readiness(server) == (200, {"ready": True, "id": ids[0]}))
+        awaited(lambda: 'shopwindow_workers{state="current"} 2.0' in server.told("/metrics").body.decode())
         point(out, ids[1])
         awaited(lambda: behind(server) == fault(ids[1]))
         assert readiness(server) == (200, {"ready": True, "id": ids[0]})

@@ -31,7 +31,6 @@ def opened(url: str) -> Iterator[Database]:
     """
     from shopwindow.service.database.address import sqlite_path
     from shopwindow.service.database.database import open_database
-    from shopwindow.service.database.migrate import reached, refuse_newer
 
     path = sqlite_path(url)
     if path and not path.exists():
@@ -40,9 +39,6 @@ def opened(url: str) -> Iterator[Database]:
     try:
         if fault := database.fault():
             raise Failure(fault)
-        refuse_newer(
-            database.read(lambda tables: reached(tables.session)), database.tables
-        )
         yield database
     except Refusal as refusal:  # it was there a moment ago
         reasons = "; ".join(fault.message for fault in refusal.faults)

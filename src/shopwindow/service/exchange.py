@@ -64,6 +64,7 @@ from shopwindow.service import journal
 from shopwindow.service.codings import Accepted, accepted, encoded, plain_tag
 from shopwindow.service.cors import options, with_cors
 from shopwindow.service.database.engine import unavailable
+from shopwindow.service.database.turns import Steps
 from shopwindow.service.documentation import Documentation
 from shopwindow.service.message import check_body_complete, check_sizes
 from shopwindow.service.running import Backstage
@@ -150,7 +151,7 @@ def at_once(request: Request, serving: Serving | None) -> "Exchange | Arrival":
     return arrival if result is None else _adapted(result, arrival)
 
 
-def finish(arrival: Arrival, request: Request, backstage: Backstage) -> Exchange:
+def finish(arrival: Arrival, request: Request, backstage: Backstage) -> Steps[Exchange]:
     """Return the response to a request whose body has been received, with all headers.
 
     A Refusal becomes a response; so does any other exception, with status 500.
@@ -159,7 +160,7 @@ def finish(arrival: Arrival, request: Request, backstage: Backstage) -> Exchange
     result = _cached(arrival)
     if result is None:
         try:
-            result = _answered(arrival, request, backstage)
+            result = yield from _answered(arrival, request, backstage)
         except Exception as error:
             result = _refused(error, arrival)
     return _adapted(result, arrival)
@@ -238,7 +239,9 @@ def _route(arrival: Arrival) -> None:
     arrival.format = admit(inner, operation, arrival.formats)
 
 
-def _answered(arrival: Arrival, request: Request, backstage: Backstage) -> Exchange:
+def _answered(
+    arrival: Arrival, request: Request, backstage: Backstage
+) -> Steps[Exchange]:
     """Answer with a page, where one was requested. Else take the steps 9 and 10 with a
     complete body: bind the request, then answer the Call from content, or perform its
     action.
@@ -266,7 +269,9 @@ def _answered(arrival: Arrival, request: Request, backstage: Backstage) -> Excha
     if is_from_content:
         response = answer(call, serving.content, serving.schemas)
     else:
-        outcome = backstage.perform(call, request, serving.content, serving.status)
+        outcome = yield from backstage.perform(
+            call, request, serving.content, serving.status
+        )
         response = respond_to_action(call, outcome, serving.schemas)
 
     stale = serving.content.setting("stale")

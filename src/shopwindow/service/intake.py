@@ -9,6 +9,8 @@ clients would occupy all threads. Here the event loop waits instead:
 3. Only a complete request goes to a thread, and the number of threads bounds how many
    requests are worked on at once. For a large body (LARGE) a thread is used only while
    fewer than LARGE_AT_ONCE others work on large bodies.
+4. A request that waits for the database gives its thread back meanwhile (turns.Steps).
+   Any thread goes on with it.
 
 service.connection has the deadline of a head, and closes what stays silent.
 """
@@ -32,6 +34,7 @@ from shopwindow.problems import Fault, Refusal
 from shopwindow.service import requestid
 from shopwindow.service.admin import Admin
 from shopwindow.service.connection import CUT_OFF
+from shopwindow.service.database.turns import Steps, Wake
 from shopwindow.service.exchange import Arrival
 from shopwindow.service.headers import believed
 from shopwindow.service.message import MAX_BODY, head
@@ -73,9 +76,6 @@ RETRY_WHEN_FULL = "2"
 """Retry-After of that 503, in seconds. 48 bodies of 1 MiB are worked through in less
 time.
 """
-
-RequestWork = Callable[[], Exchange]
-"""What a thread does for a request."""
 
 
 class Intake:
@@ -121,7 +121,7 @@ class Intake:
         id = requestid.begin(request.headers)
         answer = self._for_operators(scope, request)
         if answer:
-            response = (await self._in_thread(answer)).response
+            response = (await self._in_thread(_only(answer))).response
             await _send(response, request.method, headers_of(response, id), send)
             return
 
@@ -130,7 +130,7 @@ class Intake:
             if unread and request.method in BODY_METHODS:
                 result, unread = await self._with_body(scope, result, receive)
             else:
-                result = await self._in_thread(partial(front.finish, result, request))
+                result = await self._in_thread(front.finish(result, request))
 
         headers = headers_of(result.response, id)
         is_late = result.response.status == HTTPStatus.REQUEST_TIMEOUT
@@ -140,13 +140,19 @@ class Intake:
         await _send(result.response, request.method, headers, send)
         front.note(result, request.method, started)
 
+    def refuse_late(self) -> None:
+        """Refuse requests that have waited too long for the database."""
+        self._front.backstage.refuse_late()
+
     def is_stuck(self) -> bool:
         """Return whether every thread has been busy with one request for STUCK_SECONDS."""
         began = list(self._began.values())
         limit = time.monotonic() - STUCK_SECONDS
         return len(began) >= self._threads and max(began) < limit
 
-    def _for_operators(self, scope: Scope, request: Request) -> RequestWork | None:
+    def _for_operators(
+        self, scope: Scope, request: Request
+    ) -> Callable[[], Exchange] | None:
         """Return what answers a request of an operator; None for any other request."""
         path, server = scope["path"], scope.get("server")
         if self._admin and server and server[1] == self._admin.port:
@@ -178,7 +184,7 @@ class Intake:
                     is_last = not message.get("more_body", False)
                     if len(body) > MAX_BODY:
                         too_large = request._replace(length=len(body))
-                        refusal = partial(self._front.finish, arrival, too_large)
+                        refusal = self._front.finish(arrival, too_large)
                         return await self._in_thread(refusal), not is_last
                     if len(body) > LARGE and not is_large:
                         if self._large_held >= LARGE_HELD:
@@ -187,12 +193,12 @@ class Intake:
                         self._large_held += 1
 
             complete = request._replace(length=len(body), body=bytes(body))
-            work = partial(self._front.finish, arrival, complete)
+            steps = self._front.finish(arrival, complete)
             del body  # or a large body would be in memory twice
             if not is_large:
-                return await self._in_thread(work), False
+                return await self._in_thread(steps), False
             async with self._large_turns:
-                return await self._in_thread(work), False
+                return await self._in_thread(steps), False
         except TimeoutError:
             why = f"did not arrive within {BODY_SECONDS:g} s; it may be sent again"
             slow = Refusal("slow", Fault("body", why))
@@ -228,13 +234,12 @@ class Intake:
         if self._large_held == 0:
             self._work.put(None)
 
-    async def _in_thread(self, work: RequestWork) -> Exchange:
-        """Have a thread do ``work``, for the same request in the log, and return its
-        result. Raises what ``work`` raises.
+    async def _in_thread(self, steps: Steps[Exchange]) -> Exchange:
+        """Have threads take steps, for the same request in the log, and return their
+        result. Raises what they raise.
         """
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Exchange] = loop.create_future()
-        self._work.put((partial(copy_context().run, work), loop, future))
+        future: asyncio.Future[Exchange] = asyncio.get_running_loop().create_future()
+        self._work.put((partial(copy_context().run, next, steps), future))
         return await future
 
     def _run(self) -> None:
@@ -245,22 +250,29 @@ class Intake:
             if task is None:
                 give_back()
                 continue
-            work, loop, future = task
             self._began[thread] = time.monotonic()
-            try:
-                result: Exchange | BaseException = work()
-            except BaseException as error:
-                result = error  # a fault of ours, which must not end the thread
-            finally:
-                del self._began[thread]
-            self._results.append((future, result))
+            self._take_step(task)
+            del self._began[thread]
             # Else a large body would stay in memory until this thread's next request.
-            del task, work, future, result
-            if not self._delivery_is_due:
-                self._delivery_is_due = True
-                # RuntimeError: the loop has ended, so nobody waits any longer.
-                with suppress(RuntimeError):
-                    loop.call_soon_threadsafe(self._deliver)
+            del task
+
+    def _take_step(self, task: "_Task") -> None:
+        """Work on a request until it waits, or has its result."""
+        step, future = task
+        try:
+            begin_wait = step()
+        except StopIteration as end:
+            self._results.append((future, end.value))
+        except BaseException as error:  # a fault of ours, which must not end the thread
+            self._results.append((future, error))
+        else:
+            begin_wait(partial(self._work.put, task))
+            return
+        if not self._delivery_is_due:
+            self._delivery_is_due = True
+            # RuntimeError: the loop has ended, so nobody waits any longer.
+            with suppress(RuntimeError):
+                future.get_loop().call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
         """Hand all results that threads have left to the tasks that wait for them.
@@ -279,10 +291,16 @@ class Intake:
                 future.set_result(result)
 
 
-_Task = tuple[RequestWork, asyncio.AbstractEventLoop, "asyncio.Future[Exchange]"]
-"""Work, and where its result goes. In the queue, None asks a thread to give memory
-back.
+_Task = tuple[Callable[[], Callable[[Wake], None]], "asyncio.Future[Exchange]"]
+"""What takes the next step of a request, and where the result goes. In the queue, None
+asks a thread to give memory back.
 """
+
+
+def _only(work: Callable[[], Exchange]) -> Steps[Exchange]:
+    """Return the only step of work that does not wait."""
+    yield from ()
+    return work()
 
 
 def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:

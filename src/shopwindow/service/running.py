@@ -41,6 +41,7 @@ from shopwindow.service.database.database import Database
 from shopwindow.service.database.engine import unavailable
 from shopwindow.service.database.rates import RATES, Charge
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry
+from shopwindow.service.database.turns import Steps
 from shopwindow.service.idempotency import retry_of
 from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
 
@@ -70,7 +71,7 @@ class Backstage:
         request: Request,
         content: Content,
         status: ReadStatus = dict,
-    ) -> Outcome:
+    ) -> Steps[Outcome]:
         """Perform the action of a Call, once for all requests with the same
         Idempotency-Key.
 
@@ -80,7 +81,7 @@ class Backstage:
         source = call.operation.source
         if isinstance(source, FromContent):
             raise TypeError(f"{call.operation.name} is no action")
-        retry = self._retry(call, request)
+        retry = yield from self._retry(call, request)
         charges = charges_of(
             call, content, request.address, stores_response=retry is not None
         )
@@ -95,17 +96,18 @@ class Backstage:
                 self.allowances.take(charges)
                 return source.view(content, call, moment)
 
-            return self._once(view, retry, moment.now) if retry else view()
+            if retry is None:
+                return view()
+            return (yield from self._once(view, retry, moment.now))
 
         def act(tables: Tables) -> Outcome:
             return source.action(tables, content, call, moment)
 
         if source.writes:
-            by_name = {keyed(each.name, self._key()): each for each in charges}
-            outcome = self._required_database.write(
-                partial(self._act_once, act, retry, by_name, moment.now),
-                repeatable=retry is not None or call.operation.method == "PUT",
-                rates=by_name,
+            key = yield from self._key()
+            by_name = {keyed(each.name, key): each for each in charges}
+            outcome = yield from self._required_database.writing(
+                partial(self._act_once, act, retry, by_name, moment.now), by_name
             )
         else:
             outcome = self._required_database.read(act)
@@ -113,25 +115,27 @@ class Backstage:
             return outcome
         return replace(outcome, value=source.complete(outcome.value, content, call))
 
-    def _retry(self, call: Call, request: Request) -> Retry | None:
+    def _retry(self, call: Call, request: Request) -> Steps[Retry | None]:
         """Return what identifies a request with a key, with its sender as a digest."""
         retry = retry_of(call, request)
-        return retry and replace(retry, sender=keyed(retry.sender, self._key()))
+        if retry is None:
+            return None
+        key = yield from self._key()
+        return replace(retry, sender=keyed(retry.sender, key))
 
     def _once(
         self, view: Callable[[], Outcome], retry: Retry, now: datetime
-    ) -> Outcome:
+    ) -> Steps[Outcome]:
         """Perform an action outside the database, unless its response is stored."""
         database = self._required_database
-        stored = database.write(
-            lambda tables: tables[STORED_RESPONSES].begin(retry, now), repeatable=True
+        stored = yield from database.writing(
+            lambda tables: tables[STORED_RESPONSES].begin(retry, now)
         )
         if stored:
             return stored
         outcome = view()
-        database.write(
-            lambda tables: tables[STORED_RESPONSES].finish(retry, outcome),
-            repeatable=True,
+        yield from database.writing(
+            lambda tables: tables[STORED_RESPONSES].finish(retry, outcome)
         )
         return outcome
 
@@ -154,7 +158,7 @@ class Backstage:
             tables[STORED_RESPONSES].finish(retry, outcome)
         return outcome
 
-    def _key(self) -> bytes:
+    def _key(self) -> Steps[bytes]:
         """Return the key of digests in the database: the secret, or a key that it
         stores.
 
@@ -164,8 +168,8 @@ class Backstage:
         if self.secret:
             return self.secret
         if not self._drawn_key:
-            self._drawn_key = self._required_database.write(
-                lambda tables: tables[LIMITS].key(os.urandom), repeatable=True
+            self._drawn_key = yield from self._required_database.writing(
+                lambda tables: tables[LIMITS].key(os.urandom)
             )
         return self._drawn_key
 
@@ -193,6 +197,11 @@ class Backstage:
         if self.log is None:
             raise unavailable("this service has no mobile log")
         return self.log
+
+    def refuse_late(self) -> None:
+        """Refuse requests that have waited too long for the database."""
+        if self.database:
+            self.database.refuse_late()
 
     @property
     def _required_database(self) -> Database:

@@ -28,7 +28,7 @@ from shopwindow.problems import Failure
 from shopwindow.service import journal
 from shopwindow.service.connection import make_room
 from shopwindow.service.database.address import sqlite_path
-from shopwindow.service.database.database import Database, open_database
+from shopwindow.service.database.database import Database, OutOfUse, open_database
 from shopwindow.service.mail.letters import Letters
 from shopwindow.service.mail.senders import Sender
 from shopwindow.service.metrics_folder import metrics_folder
@@ -172,9 +172,7 @@ def _migrate(database: Database) -> None:
     """
     try:
         database.migrate()
-    except Failure as failure:
-        if not database.fault():
-            raise
+    except OutOfUse as failure:
         refused = "reads are answered, writes are refused, and it is tried again"
         journal.error("database", f"{failure}; {refused}")
     finally:

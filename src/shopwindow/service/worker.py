@@ -28,7 +28,7 @@ PULSE_SECONDS = 1.0
 """Time between two heartbeats."""
 
 ALARM_SECONDS = 10.0
-"""For which a worker may stand still. Threads that wait for the database are not
+"""For which a worker may stand still. Threads that read from the database are not
 stuck: it answers or refuses within 10 s (database.DATABASE_SECONDS), and a thread
 counts as stuck only after intake.STUCK_SECONDS.
 """
@@ -126,6 +126,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]
 
     async def _beat(self) -> None:
         while os.getppid() == self.ppid:
+            self.wsgi.refuse_late()
             if not self.wsgi.is_stuck():
                 faulthandler.dump_traceback_later(ALARM_SECONDS, exit=True)
                 self.notify()

@@ -22,6 +22,7 @@ from shopwindow.service import journal, requestid
 from shopwindow.service import metrics as metric_counts
 from shopwindow.service.codings import BODILESS_STATUSES
 from shopwindow.service.database.database import Load, open_database
+from shopwindow.service.database.turns import Steps, completed
 from shopwindow.service.documentation import Describe
 from shopwindow.service.exchange import Arrival, at_once, finish, refuse_arrival
 from shopwindow.service.logfile import LogFile
@@ -102,7 +103,8 @@ class Front:
         request = _request(environ, headers, self.backstage.trusted)
         result = self.at_once(request)
         if isinstance(result, Arrival):
-            result = self.finish(result, request)
+            steps = self.finish(result, request)
+            result = completed(steps, self.backstage.refuse_late)
         if request.length and not request.body:
             _drain(environ, request.length)
         return result
@@ -114,10 +116,10 @@ class Front:
         except Exception as error:
             return _internal_error(error, request.headers)
 
-    def finish(self, arrival: Arrival, request: Request) -> Exchange:
+    def finish(self, arrival: Arrival, request: Request) -> Steps[Exchange]:
         """Answer a request whose body has been received (exchange.finish)."""
         try:
-            return finish(arrival, request, self.backstage)
+            return (yield from finish(arrival, request, self.backstage))
         except Exception as error:
             return _internal_error(error, request.headers)
 

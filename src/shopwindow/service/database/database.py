@@ -37,11 +37,21 @@ from shopwindow.service.database.engine import (
     OutcomeUnknown,
     unavailable,
 )
-from shopwindow.service.database.migrate import lacks_steps, migrate, reached
+from shopwindow.service.database.migrate import (
+    lacks_steps,
+    migrate,
+    reached,
+    refuse_newer,
+)
 from shopwindow.service.database.rates import RATES
 from shopwindow.service.database.sqlite import SQLite
 from shopwindow.service.database.tables import TablesByName, declared
-from shopwindow.service.database.turns import Turns, Waiting
+from shopwindow.service.database.turns import (
+    Steps,
+    Turns,
+    Waiting,
+    completed,
+)
 
 OUTAGE_WAIT_SECONDS = 0.5
 """How long who leads tries where the database was out of reach a moment ago."""
@@ -51,6 +61,10 @@ TRY_AGAIN_SECONDS = 0.1
 
 OUTCOME_UNKNOWN = "it is not known whether this was kept"
 """The reason in a response where the transaction may have been committed or not."""
+
+
+class OutOfUse(Failure):
+    """The database cannot be used now, and may be later."""
 
 
 @dataclass(frozen=True)
@@ -138,28 +152,29 @@ class Database:
     # -- writing -----------------------------------------------------------------------
 
     def write(
-        self,
-        work: Callable[[Tables], Result],
-        *,
-        repeatable: bool = False,
-        rates: Collection[str] = (),
+        self, work: Callable[[Tables], Result], rates: Collection[str] = ()
     ) -> Result:
         """Run ``work`` in a transaction, and return what it returns once its writes are
         durable. ``rates`` are the names of those from which it may take.
 
         What ``work`` raises rolls its writes back, and is raised here. ``work`` is
-        called again where its transaction is certain to be rolled back. With
-        ``repeatable`` it is also called again where its transaction may have been
-        committed: such work does no harm the second time.
+        called again where its transaction is certain to be rolled back.
 
-        Raises Refusal ``unavailable`` where the database cannot store anything now.
+        Raises Refusal ``unavailable`` where the database cannot store anything now, or
+        nobody knows whether it has.
+        """
+        return completed(self.writing(work, rates), self.refuse_late)
+
+    def writing(
+        self, work: Callable[[Tables], Result], rates: Collection[str] = ()
+    ) -> Steps[Result]:
+        """Take the steps of ``write``. Whoever has no thread wait for them calls
+        `refuse_late` at times.
         """
         if self._is_closed:
             raise unavailable("the service is stopping")
-        waiting = Waiting(work, repeatable, rates)
-        self._turns.join(waiting)
-        if not waiting.leads:
-            self._wait(waiting)
+        waiting = Waiting(work, rates)
+        yield partial(self._turns.join, waiting)
         if waiting.leads:
             self._lead()
         if waiting.error is not None:
@@ -167,19 +182,14 @@ class Database:
         result: Result = waiting.result
         return result
 
-    def _wait(self, waiting: Waiting) -> None:
-        """Return once an action has its answer, or its request has to lead.
-
-        Raises Refusal where that takes too long.
-        """
-        if waiting.woken.acquire(timeout=self._patience):
-            return
-        if self._turns.leave(waiting):
-            self._meter.failed(1)
-            raise self._refusal(TimeoutError("no turn in time"), "written to")
-        if not waiting.woken.acquire(timeout=self._patience):
-            self._meter.failed(1)
-            raise unavailable(OUTCOME_UNKNOWN)
+    def refuse_late(self) -> None:
+        """Refuse whoever has waited too long for its turn."""
+        late = self._turns.dismiss(self._patience)
+        if late:
+            error = TimeoutError("no turn in time")
+            self._fail(late, self._refusal(error, "written to"))
+        for waiting in late:
+            waiting.wake()
 
     def _lead(self) -> None:
         """Write a batch, answer everybody in it, and hand on the lead."""
@@ -195,10 +205,8 @@ class Database:
     def _write_batch(self, until: float) -> None:
         """Write what waits in one transaction.
 
-        Where it is not known whether that was committed, it is tried again for those
-        whose actions are repeatable. Raises Lost, Failure, and whatever is a bug.
+        Raises Lost, Failure, and whatever is a bug.
         """
-        batch: list[Waiting] = []
         try:
             with self._turn(until) as session:
                 started = time.perf_counter()
@@ -211,13 +219,7 @@ class Database:
                 rates.store()
         except OutcomeUnknown as error:
             journal.error("write_unknown", f"{self._engine}: {error}")
-            for waiting in batch:
-                if not waiting.repeatable:
-                    self._meter.failed(1)
-                    waiting.error = unavailable(OUTCOME_UNKNOWN)
-                    self._turns.answer(waiting)
-            if any(waiting.repeatable for waiting in batch):
-                raise Lost(error, passes=True) from error
+            self._fail(batch, unavailable(OUTCOME_UNKNOWN))
         else:
             self._meter.wrote(len(batch), time.perf_counter() - started)
 
@@ -255,9 +257,13 @@ class Database:
         else:
             journal.failure(error)
             refusal = unavailable(OUTCOME_UNKNOWN)
-        self._meter.failed(len(batch))
-        for waiting in batch:
-            waiting.error = refusal
+        self._fail(batch, refusal)
+
+    def _fail(self, waiting: Iterable[Waiting], refusal: Refusal) -> None:
+        """Refuse those who wait."""
+        for each in waiting:
+            self._meter.failed(1)
+            each.error = refusal
 
     # -- reading -----------------------------------------------------------------------
 
@@ -309,12 +315,13 @@ class Database:
         """Bring the database to the form of its tables: all steps or none. Return those
         taken.
 
-        Raises Failure, also where the database is newer than this program.
+        Raises OutOfUse, and Failure where waiting does not help: the database is newer
+        than this program, or its user lacks a right.
         """
         try:
             return self._migrated(time.monotonic() + self._patience)
         except Lost as error:
-            raise Failure(f"{self._engine} cannot be migrated: {error}") from None
+            raise OutOfUse(f"{self._engine} cannot be migrated: {error}") from None
 
     def _migrated(self, until: float) -> list[str]:
         try:
@@ -329,8 +336,7 @@ class Database:
 
     def _prepare(self, until: float) -> None:
         """Look at the form of the database, and bring it to that of its tables where it
-        lacks steps. A newer one lacks none, for steps never take away what an older
-        program uses.
+        lacks steps. Raises Failure where it is newer than this program when it is opened.
         """
         try:
             with self._engine.reading(until) as session:
@@ -341,6 +347,8 @@ class Database:
             steps = {}
         if lacks_steps(steps, self.tables):
             self._migrated(until)
+        if not self._has_form:
+            refuse_newer(steps, self.tables)
         self._has_form = True
 
     # -- the rest ----------------------------------------------------------------------

@@ -6,52 +6,58 @@ wakes everybody whose work was in the batch, and the first of those who have com
 meanwhile, who leads from now on. So there is no thread of the database's own, and
 requests that arrive during one commit share the next one.
 
-Whoever waits for too long may leave, but not who leads, and not whose work has been
-taken. Every step is taken under one lock. So whoever leaves is certain not to be
-written, whoever is handed the lead has been woken, and somebody leads as long as
-somebody waits.
+Whoever waits for too long is dismissed, but not who leads, and not whose work has been
+taken. Every step is taken under one lock. So whoever is dismissed is certain not to be
+written, everybody is woken once, and somebody leads as long as somebody waits.
+
+Nobody needs a thread to wait (`Steps`): what a request does until it waits, and what it
+does after it, may be done by two threads.
 """
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from shopwindow.interface.declaring.table import Tables
 
-BATCH_ACTIONS = 256
-"""The most actions of one transaction: as many as a worker may have threads, so that no
-request waits for a second turn.
+Result = TypeVar("Result")
+
+Wake = Callable[[], None]
+
+Steps = Generator[Callable[[Wake], None], None, Result]
+"""Work that waits at times, and returns a result. Where it waits, it yields a function,
+which begins the wait: it is handed what to call once the work can go on.
 """
 
+BATCH_ACTIONS = 256
+"""The most actions of one transaction: it ends in some milliseconds, so that another
+process has its turn.
+"""
 
-def _held() -> threading.Lock:
-    lock = threading.Lock()
-    lock.acquire()
-    return lock
+LOOK_SECONDS = 1.0
+"""How often somebody looks who has waited for too long."""
 
 
 @dataclass(eq=False)
 class Waiting:
     """A request that waits to write.
 
-    ``work`` is what it writes, ``repeatable``, whether that may be done twice, and
-    ``rates``, the names of those from which it may take (database.rates). ``result`` or
-    ``error`` is its answer, once its batch has ended. ``leads``: it has to write the
-    next batch. ``since``: when it came (time.monotonic). ``woken`` is released once it
-    has its answer or leads.
+    ``work`` is what it writes, and ``rates``, the names of those from which it may take
+    (database.rates). ``wake`` is called once it has its answer, which is ``result`` or
+    ``error``, or leads. ``leads``: it has to write the next batch. ``since``: when it
+    came (time.monotonic).
     """
 
     work: Callable[[Tables], Any]
-    repeatable: bool = False
     rates: Collection[str] = ()
+    wake: Wake = lambda: None
     result: Any = None
-    error: BaseException | None = None
+    error: Exception | None = None
     leads: bool = False
     since: float = field(default_factory=time.monotonic)
-    woken: threading.Lock = field(default_factory=_held)
 
 
 class Turns:
@@ -63,22 +69,16 @@ class Turns:
         self._batch: list[Waiting] = []
         self._is_led = False
 
-    def join(self, waiting: Waiting) -> None:
+    def join(self, waiting: Waiting, wake: Wake) -> None:
         """Wait behind the others; lead where nobody does."""
+        waiting.wake = wake
         with self._lock:
             self._queue.append(waiting)
-            if not self._is_led:
+            leads = not self._is_led
+            if leads:
                 self._is_led = waiting.leads = True
-
-    def leave(self, waiting: Waiting) -> bool:
-        """Wait no longer. Return False where it is too late for that: the request leads,
-        or its work has been taken.
-        """
-        with self._lock:
-            if waiting.leads or waiting not in self._queue:
-                return False
-            self._queue.remove(waiting)
-            return True
+        if leads:
+            wake()
 
     def take(self) -> list[Waiting]:
         """Return the batch: what waits by now, and what was taken before."""
@@ -86,12 +86,6 @@ class Turns:
             while self._queue and len(self._batch) < BATCH_ACTIONS:
                 self._batch.append(self._queue.popleft())
             return [*self._batch]
-
-    def answer(self, waiting: Waiting) -> None:
-        """Take a request out of the batch, and wake it: its answer is final."""
-        with self._lock:
-            self._batch.remove(waiting)
-            waiting.woken.release()
 
     def hand_on(self) -> None:
         """End the batch, whose answers are final: wake everybody in it, and then who
@@ -101,13 +95,44 @@ class Turns:
         with self._lock:
             batch, self._batch = self._batch, []
             self._is_led = bool(self._queue)
+            woken = [waiting for waiting in batch if not waiting.leads]
             if self._is_led:
                 self._queue[0].leads = True
-                batch.append(self._queue[0])
-        for waiting in batch:
-            waiting.woken.release()
+                woken.append(self._queue[0])
+        for waiting in woken:
+            waiting.wake()
+
+    def dismiss(self, patience: float) -> list[Waiting]:
+        """Return who has waited for more than ``patience`` seconds, and wait for them no
+        longer. Whoever leads stays, and whoever's work has been taken.
+        """
+        before = time.monotonic() - patience
+        with self._lock:
+            late = [
+                waiting
+                for waiting in self._queue
+                if waiting.since < before and not waiting.leads
+            ]
+            for waiting in late:
+                self._queue.remove(waiting)
+        return late
 
     def waiting(self) -> list[Waiting]:
         """Return who waits or is being written now, the first to come first."""
         with self._lock:
             return [*self._batch, *self._queue]
+
+
+def completed(steps: Steps[Result], look: Callable[[], None]) -> Result:
+    """Return the result of steps, for which this thread waits. Meanwhile it calls
+    ``look`` at times, which dismisses who has waited too long.
+    """
+    while True:
+        woken = threading.Event()
+        try:
+            next(steps)(woken.set)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        while not woken.wait(LOOK_SECONDS):
+            look()

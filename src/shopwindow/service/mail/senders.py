@@ -243,17 +243,15 @@ class Sender:
         )
 
     def _record(self, work: Callable[[Tables], None]) -> None:
-        """Record what became of a mail, again and again until the database can be
-        reached.
-
-        To record it twice does no harm, so the work is repeatable.
+        """Record what became of a mail, again and again until the database has stored it.
+        To record it twice does no harm.
         """
         while True:
             try:
-                return self._database.write(work, repeatable=True)
+                return self._database.write(work)
             except Refusal:
                 if self._stop.wait(self._patience.poll):
-                    return self._database.write(work, repeatable=True)
+                    return self._database.write(work)
 
 
 def _log(mail: ClaimedMail, outcome: str, reason: str = "") -> None:
