@@ -103,10 +103,7 @@ class IndexBuilds:
         when it is asked for.
         """
         with self._lock:
-            for key, outcome in list(self._outcomes.items()):
-                if outcome.file == file:
-                    del self._outcomes[key]
-            self._was_damaged = True
+            self._outcomes, self._was_damaged = {}, True
             file.unlink(missing_ok=True)
 
     def _work(self, key: str, build: Callable[[], IndexOfTree]) -> None:

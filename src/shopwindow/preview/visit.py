@@ -17,7 +17,8 @@ from zoneinfo import ZoneInfo
 
 from shopwindow.content.check.places import Files
 from shopwindow.content.documents import schedule
-from shopwindow.content.documents.documents import Content, Document
+from shopwindow.content.documents.documents import Content, Document, Documents
+from shopwindow.interface.declaring.interface import Interface
 from shopwindow.preview.drawing import Stay, places, stay
 from shopwindow.preview.workspace import Baseline, Released, Snapshot, Workspace
 from shopwindow.problems import Failure, Pointer
@@ -75,11 +76,19 @@ class Visit:
     choices: ClassVar[tuple[str, ...]] = CHOICES
     days_ahead: ClassVar[int] = DAYS_AHEAD
 
+    @property
+    def interface(self) -> Interface:
+        return self.snapshot.interface
+
+    @property
+    def documents(self) -> Documents:
+        return self.snapshot.documents
+
     # -- the bar -----------------------------------------------------------------------
 
     @cached_property
     def site_zone(self) -> ZoneInfo:
-        return self.snapshot.documents.zone
+        return self.documents.zone
 
     @cached_property
     def zone(self) -> ZoneInfo:
@@ -155,7 +164,7 @@ class Visit:
 
     @cached_property
     def applications(self) -> list[str]:
-        return self.snapshot.interface.application_names(self.content)
+        return self.interface.application_names(self.content)
 
     @cached_property
     def app(self) -> str | None:

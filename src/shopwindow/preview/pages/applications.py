@@ -57,7 +57,7 @@ GROUPS = (
 
 def page(visit: Visit) -> Page:
     """Return the page of all applications."""
-    frames = [_frame(visit, each) for each in visit.snapshot.documents.of(KIND)]
+    frames = [_frame(visit, each) for each in visit.documents.of(KIND)]
     return Page("applications.html", "Applications", {"frames": frames})
 
 

@@ -92,7 +92,7 @@ def page(visit: Visit) -> Page:
     """
     operations = [
         operation
-        for operation in visit.snapshot.interface.operations
+        for operation in visit.interface.operations
         if isinstance(operation.source, FromContent)
     ]
     by_name = {operation.name: operation for operation in operations}
@@ -156,7 +156,7 @@ def _request(operation: Operation, fields: list[Field]) -> str:
 
 
 def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
-    documents, content = visit.snapshot.documents, visit.content
+    documents, content = visit.documents, visit.content
     request = _request(operation, fields)
     format = next(each for each in RESPONSE_FORMATS if each.name == visit.format)
     used: dict[str, Path] = {}
@@ -168,7 +168,7 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         used[name] = index.file
         return index.file
 
-    interface, schemas = visit.snapshot.interface, visit.snapshot.declared.schemas
+    interface, schemas = visit.interface, visit.snapshot.declared.schemas
     try:
         with on_demand(interface, documents, content, index_file) as asking:
             response, origins = show(asking, schemas, request, visit.app, format)
@@ -208,13 +208,13 @@ def _curl(
     base = content.setting("order_base_url" if operation.order_host else "base_url")
     address, header = shlex.quote(f"{base}/{request}"), shlex.quote(f"Accept: {accept}")
     key = f" -H '{API_KEY_HEADER}: YOUR-KEY'"
-    has_keys = visit.snapshot.interface.applications
+    has_keys = visit.interface.applications
     return f"curl {address} -H {header}{key if has_keys else ''}"
 
 
 def _sources(visit: Visit, origins: AnswerOrigins) -> Iterator[SourceKind]:
     """Yield the documents of an answer by kind, in the order of the kinds."""
-    interface = visit.snapshot.interface
+    interface = visit.interface
     for name in (SITE.name, *interface.kind):
         ids = sorted(
             (id for kind, id in origins.read if kind == name),
@@ -231,4 +231,4 @@ def _title(visit: Visit, read: DocumentRead) -> str:
     document = visit.snapshot.by_id.get((read.kind, read.id))
     if document is None:
         return ""
-    return titled(visit.snapshot.interface.kind[read.kind], document.value)
+    return titled(visit.interface.kind[read.kind], document.value)

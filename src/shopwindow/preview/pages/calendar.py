@@ -51,8 +51,8 @@ def page(visit: Visit) -> Page:
     first = _month(visit.query.get("month", ""), visit.moment.astimezone(visit.zone))
     following = next_month(first)
     start, end = (first_instant(day, visit.zone) for day in (first, following))
-    kinds = visit.snapshot.interface.kinds
-    documents = visit.snapshot.documents
+    kinds = visit.interface.kinds
+    documents = visit.documents
     listed = calendar(documents, kinds, start, end, looks_beyond=False)
     happenings = list(filter(_wanted(visit), listed.happenings))
     by_day = _by_day(visit, happenings)

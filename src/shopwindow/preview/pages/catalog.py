@@ -212,7 +212,7 @@ def _cards(
     visit: Visit, catalog: Catalog, products: Sequence[Mapping[str, Any]]
 ) -> Iterator[ProductCard]:
     having = _stores_having(visit, catalog, products)
-    kind = visit.snapshot.interface.kind[KIND]
+    kind = visit.interface.kind[KIND]
     for product in products:
         yield ProductCard(
             product,

@@ -29,7 +29,7 @@ def page(visit: Visit) -> Page | None:
     the products are counted, those of a large catalog where ``count`` asks for it:
     every one of them is read, which takes a second for some 100,000.
     """
-    if KIND not in visit.snapshot.interface.kind:
+    if KIND not in visit.interface.kind:
         return None
     return drawn(visit, _page)
 

@@ -133,10 +133,10 @@ def _edited_unseen(visit: Visit, other: Other) -> list[Waiting]:
     """Return the documents that were edited since the release was built, and that
     neither it nor the chosen instant shows.
     """
-    released, documents = visit.released, visit.snapshot.documents
+    released, documents = visit.released, visit.documents
     if not (other.is_release and released):
         return []
-    kinds, built = visit.snapshot.interface.kinds, released.note.get("at")
+    kinds, built = visit.interface.kinds, released.note.get("at")
     moment = datetime.fromisoformat(built) if built else visit.moment
     hidden = {one.digest for one in waiting(documents, kinds, moment)}
     later = edited(waiting(documents, kinds, visit.moment), released.note)
@@ -193,9 +193,9 @@ def _differing(
     The latest publish boundary is left out: it moves with every document that comes or
     goes, and no editor writes it.
     """
-    boundary = (clock_titles(visit.snapshot.interface)[PUBLISHED],)
+    boundary = (clock_titles(visit.interface)[PUBLISHED],)
     leaves: dict[tuple[str, str], list[Leaf]] = defaultdict(list)
-    for named, leaf in differences(before, after, visit.snapshot.interface):
+    for named, leaf in differences(before, after, visit.interface):
         if (named, leaf[0]) != (SITE_DOCUMENT, boundary):
             leaves[named].append(leaf)
     return leaves
@@ -205,7 +205,7 @@ def _document(visit: Visit, kind: str, id: str, leaves: Sequence[Leaf]) -> Chang
     """Return a document that differs, with every value that does."""
     document = visit.snapshot.by_id.get((kind, id))
     if kind == "site":
-        document = visit.snapshot.documents.site
+        document = visit.documents.site
     pointer, old, new = leaves[0]
     what = "changes"
     values: tuple[Value, ...] = ()
@@ -254,6 +254,6 @@ def _shown(value: Any) -> str | None:
 def _title(
     visit: Visit, kind: str, id: str, value: Any, document: Document | None
 ) -> str:
-    described = visit.snapshot.interface.kind.get(kind)
+    described = visit.interface.kind.get(kind)
     whole = document.value if document else value
     return titled(described, whole) if described and isinstance(whole, dict) else id

@@ -38,7 +38,7 @@ def listing(visit: Visit) -> Page | None:
     Parameters: ``q`` finds words in titles, identities and files; ``state`` is live, to
     come or ended; ``page`` counts from 1.
     """
-    kind = visit.snapshot.interface.kind.get(visit.values["kind"])
+    kind = visit.interface.kind.get(visit.values["kind"])
     if kind is None or kind.streamed:
         return None
     words, state = visit.words, visit.query.get("state", "")
@@ -86,7 +86,7 @@ def plural(kind: Kind) -> str:
 
 
 def _entries(visit: Visit, kind: Kind) -> Iterator[ListedDocument]:
-    documents = visit.snapshot.documents.of(kind.name)
+    documents = visit.documents.of(kind.name)
     for document in sorted(documents, key=lambda document: kind.place(document.value)):
         yield ListedDocument(
             id=str(kind.named(document.value)) if kind.is_named else "",
@@ -109,7 +109,7 @@ def card(visit: Visit) -> Page | None:
     document = visit.snapshot.by_id.get((visit.values["kind"], id))
     if document is None:
         return None
-    kind, released = visit.snapshot.interface.kind[document.kind], None
+    kind, released = visit.interface.kind[document.kind], None
     if visit.baseline:
         named = kind.named(document.value)
         released = visit.baseline.document(kind.name, named)
@@ -135,10 +135,10 @@ def dates(
     """Return the dates that a document has beside its window: a label, an instant and
     the zone on whose clocks it is, once for each of its zones.
     """
-    documents = visit.snapshot.documents
+    documents = visit.documents
     if kind.dates is None:
         return []
-    zones = Zones(kind, visit.snapshot.interface.kinds, documents.of)
+    zones = Zones(kind, visit.interface.kinds, documents.of)
     listed = {
         (label, moment): zone.key
         for zone in zones.of(document.value, documents.zone)
@@ -151,10 +151,10 @@ def dates(
 
 def _users(visit: Visit, kind: Kind, target: Document) -> Iterator[dict[str, Any]]:
     """Yield the documents that name a document, by the references of all kinds."""
-    documents = visit.snapshot.documents
+    documents = visit.documents
     if kind.identity is None:
         return
-    for other in visit.snapshot.interface.kinds:
+    for other in visit.interface.kinds:
         names = names_of_target(other, kind, [target.value])
         if not names or not other.is_named:
             continue

@@ -73,7 +73,7 @@ def promotions(visit: Visit) -> Page:
 
 
 def _page(visit: Visit, name: str, template: str, title: str) -> Page:
-    kind = visit.snapshot.interface.kind[name]
+    kind = visit.interface.kind[name]
     store, state = visit.query.get("store", "").strip(), visit.query.get("state", "")
     words = visit.words
     numbers = store_numbers(visit, store)
@@ -99,8 +99,8 @@ def _page(visit: Visit, name: str, template: str, title: str) -> Page:
 
 
 def _cards(visit: Visit, kind: Kind) -> Iterator[Card]:
-    documents = visit.snapshot.documents
-    zones = Zones(kind, visit.snapshot.interface.kinds, documents.of)
+    documents = visit.documents
+    zones = Zones(kind, visit.interface.kinds, documents.of)
     for document in documents.of(kind.name):
         spans = [
             _span(kind, document.value, zone)

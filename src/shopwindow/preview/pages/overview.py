@@ -44,18 +44,18 @@ def page(visit: Visit) -> Page:
 
 def _upcoming(visit: Visit) -> list[Happening]:
     """Return what goes live and off within the days that the bar's slider covers."""
-    documents, start = visit.snapshot.documents, visit.moment
+    documents, start = visit.documents, visit.moment
     try:
         end = start + timedelta(days=DAYS_AHEAD)
     except OverflowError:  # the chosen instant is among the last that there are
         end = END
-    return upcoming(documents, visit.snapshot.interface.kinds, start, end)
+    return upcoming(documents, visit.interface.kinds, start, end)
 
 
 def _counted(visit: Visit) -> Iterator[tuple[Kind, int, int]]:
     """Yield each kind, with how many documents there are and are live."""
-    documents, content = visit.snapshot.documents, visit.content
-    for kind in visit.snapshot.interface.kinds:
+    documents, content = visit.documents, visit.content
+    for kind in visit.interface.kinds:
         if not kind.streamed:
             count = len(documents.of(kind.name))
             yield kind, count, len(content.documents(kind.name))

@@ -55,7 +55,7 @@ def checked_at(visit: Visit) -> Checked:
 def _shown(visit: Visit, problems: Iterable[Problem]) -> Iterator[Shown]:
     may_write = bool(visit.form_token)
     fixes = visit.snapshot.fixes if may_write else {}
-    pages = {} if visit.is_static else by_name(visit.snapshot.interface.pages)
+    pages = {} if visit.is_static else by_name(visit.interface.pages)
     for problem in problems:
         line = problem.place.line if problem.place else 0
         column = problem.place.column if problem.place else 1

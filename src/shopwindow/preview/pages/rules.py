@@ -6,13 +6,13 @@ from shopwindow.preview.visit import Page, Visit
 
 def rules(visit: Visit) -> Page:
     """Return the page that lists all rules."""
-    pages = by_name(visit.snapshot.interface.pages)
+    pages = by_name(visit.interface.pages)
     return Page("rules.html", "Rules", {"rules": list(pages.values())})
 
 
 def page(visit: Visit) -> Page | None:
     """Return the page of one rule; None where none is called so."""
-    rule = by_name(visit.snapshot.interface.pages).get(visit.values["name"])
+    rule = by_name(visit.interface.pages).get(visit.values["name"])
     if rule is None:
         return None
     values = {"rule": rule, "texts": texts(rule), "remark": remark(rule)}

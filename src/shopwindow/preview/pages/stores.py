@@ -137,7 +137,7 @@ def _shops(
     visit: Visit, center: tuple[float, float] | None, words: Sequence[str]
 ) -> Iterator[Shop]:
     """Yield the stores that a search for words finds."""
-    for document in visit.snapshot.documents.of(KIND):
+    for document in visit.documents.of(KIND):
         value = document.value
         if words and not in_name(words, _text(value)):
             continue
@@ -188,7 +188,7 @@ def _center(visit: Visit) -> tuple[float, float] | None:
 
 def store_named(visit: Visit, text: str) -> dict[str, Any] | None:
     """Return the store of which a text is any of its three numbers, or None."""
-    for store in visit.snapshot.documents.of(KIND) if text else ():
+    for store in visit.documents.of(KIND) if text else ():
         if any(str(store.value.get(name)) == text for name in STORE_NUMBERS):
             return store.value
     return None
