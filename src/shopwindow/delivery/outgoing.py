@@ -11,6 +11,7 @@ from pathlib import Path
 
 import orjson
 
+from shopwindow import library
 from shopwindow.delivery.bucket import Headers
 from shopwindow.delivery.chunks import Chunk, cut, groups
 from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published, size_of
@@ -20,7 +21,6 @@ from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.build_notes import last_build
 from shopwindow.release.chain import Chain
-from shopwindow.release.changes import content_of
 from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.releases import Releases, private_digest
 from shopwindow.release.stage import has_bytes
@@ -78,12 +78,9 @@ def require_secret_keys(out: Path, interface: Interface) -> None:
     """Raise Failure where the current release has an API key that everybody knows."""
     if interface.applications is None:
         return
-    releases = Releases(out)
-    id = releases.find("current")
-    known = public_keys()
-    for name, digests in interface.keys(
-        content_of(releases.path(id), interface)
-    ).items():
+    id, known = Releases(out).find("current"), public_keys()
+    content = library.released_content(interface, out)
+    for name, digests in interface.keys(content).items():
         for digest in known.intersection(digests):
             raise Failure(
                 f"release {id[:12]}: everybody knows the key of {name} whose digest is "

@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import orjson
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shopwindow.content.documents import schedule
 from shopwindow.content.reading.listing import shipped
+from shopwindow.content.reading.scalars import quoted
 from shopwindow.problems import place_words, sentence
 
 MAX_HINT = 50
@@ -33,7 +33,7 @@ def environment() -> Environment:
         "time_there": time_there,
         "moment": datetime.fromisoformat,
         "field": field,
-        "json": json_text,
+        "json": quoted,
         "hint": hint,
         "dollars": dollars,
         "place_words": place_words,
@@ -76,11 +76,6 @@ def time_of_day(moment: datetime, zone: ZoneInfo) -> str:
 def dollars(amount: float) -> str:
     """Return an amount as people write it: $1,398.00."""
     return f"${amount:,.2f}"
-
-
-def json_text(value: Any) -> str:
-    """Return a value as JSON."""
-    return orjson.dumps(value).decode()
 
 
 def hint(value: Mapping[str, Any]) -> str:
