@@ -8,7 +8,6 @@ The engine receives an Interface and knows nothing else about what it publishes.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +67,8 @@ class Interface:
     prepare: tuple[Callable[[], None], ...] = ()
     derived: tuple[Callable[[Content], Any], ...] = ()
     families: tuple[str, ...] = ()
-    schemas: Traversable | None = None
-    templates: Traversable | None = None
+    schemas: Path | None = None
+    templates: Path | None = None
     collections: tuple[Collection, ...] = ()
     base: "Interface | None" = None
     pages: tuple[Path, ...] = ()

@@ -58,12 +58,10 @@ def program_schemas(interface: Interface) -> Schemas:
     The schema of site.yaml consists of the engine's part, the parts of the Interface's
     ``families``, and a part in the Interface's own folder.
     """
-    folders = [shipped("schemas")]
-    if interface.schemas:
-        folders.append(Path(str(interface.schemas)))
+    folders = tuple(filter(None, (shipped("schemas"), interface.schemas)))
     files = [folder / name for folder in folders for name in below(folder, ".json")]
     state = [(path, path.stat().st_mtime_ns, path.stat().st_size) for path in files]
-    return _program_schemas(tuple(folders), interface.families, tuple(state))
+    return _program_schemas(folders, interface.families, tuple(state))
 
 
 # Reading and compiling them takes 20 ms, and a preview checks at each save. Those of
@@ -82,5 +80,5 @@ def template_folders(interface: Interface, *own: Path) -> list[Path]:
     ``own`` are folders of editors or operators. The Interface's and the program's
     follow.
     """
-    interface_folders = [Path(str(interface.templates))] if interface.templates else []
-    return [*own, *interface_folders, shipped("templates")]
+    folders = (*own, interface.templates, shipped("templates"))
+    return [folder for folder in folders if folder]
