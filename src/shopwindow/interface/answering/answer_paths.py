@@ -79,13 +79,13 @@ def text_of(steps: Iterable[PathStep]) -> str:
     """Return the text of a path, the reverse of `parse`."""
     text = ""
     for step in steps:
-        name = step.value if isinstance(step, Every) else _quoted(step)
+        if isinstance(step, Every):
+            name = step.value
+        else:
+            is_bare = _BARE.fullmatch(step)
+            name = step if is_bare else orjson.dumps(step).decode()
         text += name if step is Every.ITEM or not text else f".{name}"
     return text
-
-
-def _quoted(name: str) -> str:
-    return name if _BARE.fullmatch(name) else orjson.dumps(name).decode()
 
 
 def reached(answer: Json, steps: PathSteps) -> list[Json]:
@@ -97,13 +97,14 @@ def reached(answer: Json, steps: PathSteps) -> list[Json]:
 
 
 def _parts(value: Json, step: PathStep) -> Iterable[Json]:
-    if isinstance(value, list):
-        return value if step is Every.ITEM else ()
-    if not isinstance(value, dict):
-        return ()
-    if step is Every.VALUE:
-        return value.values()
-    return [value[step]] if step in value else ()
+    match value, step:
+        case list(), Every.ITEM:
+            return value
+        case dict(), Every.VALUE:
+            return value.values()
+        case dict(), str() if step in value:
+            return [value[step]]
+    return ()
 
 
 def optional_steps(place: Shape, steps: PathSteps) -> tuple[bool, ...]:

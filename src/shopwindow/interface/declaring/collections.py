@@ -194,26 +194,22 @@ def schemas_with(schemas: Schemas, interface: Interface) -> Schemas:
         files[collection.written_schema] = document_schema
         files[f"responses/{_response(collection)}.json"] = _answer(collection)
 
-    lifetimes = schemas[SITE_SCHEMA]["properties"]["lifetimes"]
-    unnamed = [name for name in interface.cached if name not in lifetimes["properties"]]
+    site = schemas[SITE_SCHEMA]
+    lifetimes = site["properties"]["lifetimes"]
+    unnamed = {
+        name: {"description": f"Lifetime of {name}.", "$ref": "#/$defs/lifetime"}
+        for name in interface.cached
+        if name not in lifetimes["properties"]
+    }
     if unnamed:
-        files[SITE_SCHEMA] = _site_schema(schemas[SITE_SCHEMA], unnamed)
+        every = {**lifetimes, "properties": {**lifetimes["properties"], **unnamed}}
+        properties = {**site["properties"], "lifetimes": every}
+        files[SITE_SCHEMA] = {**site, "properties": properties}
 
     if not files:
         return schemas
     state = encode(interface.collections) + " ".join(unnamed).encode()
     return schemas.with_files(files, state)
-
-
-def _site_schema(schema: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
-    """Return a schema of site.yaml whose `lifetimes` may name these operations, too."""
-    lifetimes = schema["properties"]["lifetimes"]
-    own = {
-        name: {"description": f"Lifetime of {name}.", "$ref": "#/$defs/lifetime"}
-        for name in names
-    }
-    lifetimes = {**lifetimes, "properties": {**lifetimes["properties"], **own}}
-    return {**schema, "properties": {**schema["properties"], "lifetimes": lifetimes}}
 
 
 @dataclass(frozen=True)
