@@ -19,8 +19,8 @@ from shopwindow.catalog.operations.search import OPERATIONS as SEARCH
 from shopwindow.catalog.operations.status import OPERATIONS as STATUS
 from shopwindow.interface.answering.contracts import contract_kind
 from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.interface.declaring.operation import in_family
-from shopwindow.interface.declaring.outbox import OUTBOX
 from shopwindow.retail.apps import kind as apps
 from shopwindow.retail.apps.operations import OPERATIONS as APPS
 from shopwindow.retail.bags.operations import OPERATIONS as BAGS

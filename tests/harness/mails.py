@@ -24,7 +24,7 @@ from harness.databases import DOCUMENT, Engine, Letters
 from harness.program import Database
 from harness.servers import ADDRESS, environment, free_port
 from harness.waits import PATIENCE
-from shopwindow.interface.declaring.outbox import OUTBOX
+from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.service.mail.senders import Patience, Sender
 from shopwindow.service.mail.smtp import SmtpServer, smtp_server

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shopwindow.interface.answering.answer_paths import PATH_FORM, Every, PathSteps, Unusable, parse, reached, text_of
+from shopwindow.interface.answering.contracts import PATH_FORM, Every, PathSteps, Unusable, parse_path, reached, text_of
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 STEPS = st.lists(NAMES | st.sampled_from(Every), min_size=1, max_size=8).map(tuple)
@@ -19,18 +19,18 @@ Json = Any
 
 @given(STEPS)
 def test_every_path_can_be_written_and_is_read_as_it_was_meant(steps: PathSteps) -> None:
-    assert parse(text_of(steps)) == steps
+    assert parse_path(text_of(steps)) == steps
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_a_path_that_is_written_the_same_way_or_is_refused_with_a_reason(text: str) -> None:
     try:
-        steps = parse(text)
+        steps = parse_path(text)
     except Unusable as error:
         steps, reason = (), str(error)
     else:
         reason = ""
-    assert parse(text_of(steps)) == steps if steps else " cannot be read from character " in reason
+    assert parse_path(text_of(steps)) == steps if steps else " cannot be read from character " in reason
 
 
 def ways(value: Json) -> Iterator[tuple[PathSteps, Json]]:
@@ -53,7 +53,7 @@ def test_a_path_leads_to_every_value_that_it_describes(answer: Json) -> None:
 @given(st.lists(SCALARS, max_size=6), st.randoms())
 def test_the_order_of_a_list_makes_no_difference(items: list[Json], chance: Any) -> None:
     shuffled = chance.sample(items, len(items))
-    one, other = [[*map(repr, reached({"a": each}, parse("a[]")))] for each in (items, shuffled)]
+    one, other = [[*map(repr, reached({"a": each}, parse_path("a[]")))] for each in (items, shuffled)]
     assert sorted(one) == sorted(other)
 
 
@@ -73,7 +73,7 @@ READ = {
 
 @pytest.mark.parametrize("text", READ)
 def test_a_path_is_read(text: str) -> None:
-    assert parse(text) == READ[text]
+    assert parse_path(text) == READ[text]
 
 
 REFUSED = {
@@ -94,7 +94,7 @@ REFUSED = {
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_no_path_is_refused_with_the_character_from_which_on(text: str) -> None:
     with pytest.raises(Unusable) as refused:
-        parse(text)
+        parse_path(text)
     finding = refused.value.finding
     found = f"the path {text!r} cannot be read from character {REFUSED[text]} on"
     assert (finding.rule, finding.found, finding.allowed) == ("contract.path", found, PATH_FORM)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from harness.databases import DOCUMENT, Letters
 from harness.program import TABLET, XML, Database, Service, reasons, release_of_writes, said
-from shopwindow.interface.declaring.outbox import OUTBOX, ClaimedMail
+from shopwindow.interface.declaring.mail import OUTBOX, ClaimedMail
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Failure
 from shopwindow.retail.sharing.addresses import address, addresses

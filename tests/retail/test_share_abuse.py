@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from harness.databases import Letters, statements
 from harness.program import Answer, Database, Request, Service, answered, reasons, release_of_writes, served
 from shopwindow.interface.declaring.limits import LIMITS, keyed
-from shopwindow.interface.declaring.mail import unlinked
-from shopwindow.interface.declaring.outbox import OUTBOX, ClaimedMail
+from shopwindow.interface.declaring.mail import OUTBOX, ClaimedMail, unlinked
 from shopwindow.shop import INTERFACE
 
 Json = Any

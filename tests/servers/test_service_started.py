@@ -24,7 +24,7 @@ from harness.waits import PATIENCE, awaited
 from interface.test_requests_as_sent import NO_TRACES, TRACE
 from retail.test_mobilelog import ENTRY, dist, get, numbered
 from service.test_codings import KEY, LARGE
-from shopwindow.interface.declaring.outbox import OUTBOX
+from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.shop import INTERFACE
 
 __all__ = ["dist", "maintained", "shop"]

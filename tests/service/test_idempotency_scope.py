@@ -22,8 +22,8 @@ from harness.program import (
     served,
 )
 from harness.waits import awaited
+from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.interface.declaring.operation import FromStore, Outcome
-from shopwindow.interface.declaring.outbox import OUTBOX
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.shop import INTERFACE

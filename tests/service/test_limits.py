@@ -21,8 +21,8 @@ from harness.databases import Engine, open_database, prune
 from harness.program import PHONE, TABLET, Answer, Database, Service, reasons, release_of_writes, said
 from harness.waits import PATIENCE, awaited
 from shopwindow.interface.declaring.limits import origins
+from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.interface.declaring.operation import Rate
-from shopwindow.interface.declaring.outbox import OUTBOX
 from shopwindow.interface.declaring.table import Tables, microseconds
 from shopwindow.problems import Refusal
 from shopwindow.service.database.clock import ServerClock

@@ -11,8 +11,7 @@ import pytest
 from harness.content import ROOT
 from harness.databases import DOCUMENT, Letters
 from harness.program import Interface, Ran, shopwindow
-from shopwindow.interface.declaring.mail import Letter, Mailbox, MailTemplate
-from shopwindow.interface.declaring.outbox import ClaimedMail
+from shopwindow.interface.declaring.mail import ClaimedMail, Letter, Mailbox, MailTemplate
 from shopwindow.problems import Failure
 from shopwindow.service.mail.trial import problems
 from shopwindow.shop import INTERFACE

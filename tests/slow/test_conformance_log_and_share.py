@@ -23,7 +23,7 @@ from harness.program import (
 )
 from harness.servers import ADDRESS, Server, ask, free_port, own_server
 from harness.waits import PATIENCE
-from shopwindow.interface.declaring.outbox import OUTBOX
+from shopwindow.interface.declaring.mail import OUTBOX
 
 ROWS = table()
 KEPT = {path: sum(row.kept for row in ROWS if row.case.target.startswith(path)) for path in (LOG, SHARE)}

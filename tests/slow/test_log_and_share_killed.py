@@ -15,7 +15,7 @@ from harness.databases import Engine
 from harness.program import PHONE, UNLIMITED, entry_of, release_of_writes
 from harness.servers import ADDRESS, Server, ask, own_server
 from harness.waits import PATIENCE, awaited
-from shopwindow.interface.declaring.outbox import OUTBOX
+from shopwindow.interface.declaring.mail import OUTBOX
 
 HEADERS = {"x-svc-webservice-client-id": PHONE, "content-type": "application/json"}
 MANY = {"most": 10_000, "minutes": 60}

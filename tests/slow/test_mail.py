@@ -33,7 +33,7 @@ from harness.mails import (
 from harness.program import PHONE, Database, release_of_writes
 from harness.servers import ADDRESS, environment, free_port, metric, own_server
 from harness.waits import PATIENCE, awaited
-from shopwindow.interface.declaring.outbox import OUTBOX
+from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Failure
 from shopwindow.service.mail.smtp import SMTP

@@ -29,7 +29,7 @@ from shopwindow.cli.options import interface
 from shopwindow.cli.places import place_of
 from shopwindow.cli.releases import outcome
 from shopwindow.cli.steps import memory_of, print_problems
-from shopwindow.interface.declaring.outbox import OUTBOX
+from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.problems import Failure, Misuse
 from shopwindow.release.releases import OutputBusy, Releases
 from shopwindow.service import logfile

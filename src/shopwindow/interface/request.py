@@ -23,7 +23,7 @@ def quoted(text: str, safe: str) -> str:
 _percent_encoded = lru_cache(maxsize=256)(quote)
 
 
-_UNREADABLE = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
+_UNREADABLE = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2})[\s\S]{0,2})")
 """An escape that no two servers read alike: of NUL, which ends a text in C, or without
 two hexadecimal digits (RFC 3986 §2.1). nginx refuses both in a path.
 """
@@ -34,9 +34,8 @@ def unreadable(where: str, escaped: str) -> Fault | None:
     match = _UNREADABLE.search(escaped) if "%" in escaped else None
     if match is None:
         return None
-    text = escaped[match.start() : match.start() + 3]
     allowed = "must have two hexadecimal digits after each %, and not %00"
-    return Fault(where, f"{allowed}; {text!r} was found")
+    return Fault(where, f"{allowed}; {match[0]!r} was found")
 
 
 class Request(NamedTuple):

@@ -23,8 +23,12 @@ from shopwindow.content.documents.documents import Content, Document
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.schemas.schema import Schemas, schemas_of
 from shopwindow.interface.answering.answer import refused
-from shopwindow.interface.answering.answer_paths import text_of
-from shopwindow.interface.answering.contracts import ReadRequest, answer_of, title_of
+from shopwindow.interface.answering.contracts import (
+    ReadRequest,
+    answer_of,
+    text_of,
+    title_of,
+)
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Pointer, Problem, Refusal
 from shopwindow.release.answer_origins import answer_origins

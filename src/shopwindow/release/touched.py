@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import orjson
 
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.answering.answer_paths import reached, text_of
 from shopwindow.interface.answering.contracts import (
     CONTRACT,
     answer_of,
+    reached,
     read_requests,
+    text_of,
     title_of,
 )
 from shopwindow.problems import Refusal

@@ -230,7 +230,7 @@ def _route(arrival: Arrival) -> None:
         return
 
     inner = request._replace(path=arrival.path)
-    arrival.owner = routes.owner(inner, True) if order_host else None
+    arrival.owner = routes.owner(inner) if order_host else None
     arrival.routed = routes.route(inner, order_host=order_host)
     arrival.owner = operation = arrival.routed[0]
     if not arrival.is_admitted:

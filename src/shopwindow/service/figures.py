@@ -17,7 +17,7 @@ from pathlib import Path
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from shopwindow.interface.declaring.outbox import OUTBOX
+from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Failure, Refusal
 from shopwindow.release import pull_notes

@@ -20,14 +20,16 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.interface.answering.answer import refused
-from shopwindow.interface.answering.answer_paths import (
+from shopwindow.interface.answering.contracts import (
     ANYTHING,
+    CONTRACT,
     Every,
     PathSteps,
     Unusable,
+    answer_of,
+    require_read,
     text_of,
 )
-from shopwindow.interface.answering.contracts import CONTRACT, answer_of, require_read
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Misuse, Refusal, sentence
 from shopwindow.starter.written import in_brackets, write_new

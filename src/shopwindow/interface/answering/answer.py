@@ -9,7 +9,6 @@ have a form of failures of its own instead.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -27,8 +26,7 @@ from shopwindow.interface.formats import SCRIPTS, Format, sayable
 from shopwindow.problems import SERVICE, Fault, Refusal
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(NamedTuple):
     """A row of the table of refusals (interface W1.9).
 
     ``status``: of HTTP. ``error_code`` and ``message``: what the body says.
@@ -156,7 +154,7 @@ def _script(
     return Response(200, media_type, script, lifetime, headers)
 
 
-def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:
+def _masked(value: Json, items: Sequence[str], mask: Mask) -> Json:
     """Apply a mask to the items of an answer; the envelope stays (interface 4.4).
 
     ``items``: the properties that lead to the list of items; empty: it is ``value``.
@@ -164,10 +162,7 @@ def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:
     if not items:
         return [select(item, mask) for item in value]
     name, *rest = items
-    return {
-        key: _masked(part, tuple(rest), mask) if key == name else part
-        for key, part in value.items()
-    }
+    return {**value, name: _masked(value[name], rest, mask)} if name in value else value
 
 
 def refuse(

@@ -5,13 +5,23 @@ one of its versions sends, and the fields of each answer that it needs. A field 
 and keywords of JSON Schema for what stands there. Whoever checks or builds content
 answers these requests from it, and judges each answer by one schema (`release.contracts`).
 
+A path is names with dots between them: `config.poorNetwork.poorWifiMaxSecsLatency`. `[]`
+stands for every item of a list, `*` for every value of an object: `events[].id`,
+`featureConfig.*.landingUrl`. A name that has a dot, a bracket, a quote, a star or a space in it
+is a string of JSON, in quotes: `prices."4.99".text`.
+
+There are no positions of lists: an order may change without breaking anybody. So a path
+means a set of values, and two lists with the same items give the same set.
+
 This module has what needs no content: the kind, a contract's value as `ReadRequest`s with
 their schemas, and the rules that hold a contract to the interface. A request must be a
 read that the content answers, and a path one that the answer's schema admits.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
@@ -19,29 +29,158 @@ from urllib.parse import unquote
 import orjson
 
 from shopwindow.content.documents.documents import Content, Document
-from shopwindow.content.documents.finding import Finding
+from shopwindow.content.documents.finding import Finding, listing_of
 from shopwindow.content.kinds import Kind, Reference, Rule
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.rules.unique import once
 from shopwindow.content.schemas.own_schemas import schema_faults
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.content.schemas.shape import Shape
+from shopwindow.content.schemas.shape import SchemaFiles, Shape
 from shopwindow.did_you_mean import nearest
-from shopwindow.interface.answering import answer_paths
 from shopwindow.interface.answering.answer import selected, value_of
-from shopwindow.interface.answering.answer_paths import (
-    Every,
-    PathSteps,
-    Unusable,
-    optional_steps,
-)
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.operation import FromContent, Operation
 from shopwindow.interface.formats import JSON, Format
 from shopwindow.interface.request import Request
 from shopwindow.interface.requests.bind import bind
 from shopwindow.problems import Pointer, Refusal, cut
+
+# -- paths ---------------------------------------------------------------------------
+
+
+class Every(Enum):
+    """A step of a path to everything that a list or an object holds."""
+
+    ITEM = "[]"
+    VALUE = "*"
+
+
+PathStep = str | Every
+"""A step of a path: a name, or every item or value."""
+
+PathSteps = tuple[PathStep, ...]
+
+PATH_RULE = "contract.path"
+
+PATH_FORM = 'names with dots between them, [] for items, * for values: events[].id, sections.*.title, "a.b".c'
+"""What a path looks like, for messages."""
+
+ANYTHING = Shape(SchemaFiles({}), "", {})
+"""A place of which no schema says anything."""
+
+_NAME = r'[^\s.\[\]*"]+|"(?:[^"\\]|\\.)+"'
+_PATH_STEP = re.compile(rf"{_NAME}|\*|\[\]")
+_PATH = re.compile(rf"(?:{_NAME}|\*|\[\])(?:\.(?:{_NAME}|\*)|\[\])*")
+_BARE = re.compile(r'[^\s.\[\]*"]+')
+
+_OPEN_KEYWORDS = frozenset(("allOf", "anyOf", "oneOf", "if", "patternProperties"))
+"""Keywords under which a place may have more properties than it lists."""
+
+
+class Unusable(Exception):
+    """What a contract names cannot be meant. ``finding`` says why, at no place yet."""
+
+    def __init__(self, rule: str, found: str, allowed: str, nearest: str = "") -> None:
+        self.finding = Finding(rule, (), found, allowed, nearest=nearest)
+
+
+def parse_path(text: str) -> PathSteps:
+    """Return the steps of a path. Raises Unusable."""
+    match = _PATH.match(text)
+    end = match.end() if match else 0
+    if not match or end < len(text):
+        found = f"the path {cut(text)!r} cannot be read from character {end + 1} on"
+        raise Unusable(PATH_RULE, found, PATH_FORM)
+    return tuple(map(_step, _PATH_STEP.findall(text)))
+
+
+def _step(text: str) -> PathStep:
+    if text.startswith('"'):
+        return str(orjson.loads(text))
+    return {each.value: each for each in Every}.get(text, text)
+
+
+def text_of(steps: Iterable[PathStep]) -> str:
+    """Return the text of a path, the reverse of `parse_path`."""
+    text = ""
+    for step in steps:
+        if isinstance(step, Every):
+            name = step.value
+        else:
+            is_bare = _BARE.fullmatch(step)
+            name = step if is_bare else orjson.dumps(step).decode()
+        text += name if step is Every.ITEM or not text else f".{name}"
+    return text
+
+
+def reached(answer: Json, steps: PathSteps) -> list[Json]:
+    """Return every value of an answer that a path leads to."""
+    values = [answer]
+    for step in steps:
+        values = [part for value in values for part in _parts(value, step)]
+    return values
+
+
+def _parts(value: Json, step: PathStep) -> Iterable[Json]:
+    match value, step:
+        case list(), Every.ITEM:
+            return value
+        case dict(), Every.VALUE:
+            return value.values()
+        case dict(), str() if step in value:
+            return [value[step]]
+    return ()
+
+
+def optional_steps(place: Shape, steps: PathSteps) -> tuple[bool, ...]:
+    """Return for each step of a path whether an answer may lack what it leads to.
+
+    ``place`` is that of the answer. Where a schema leaves open what stands at a place,
+    any path may lead on. Raises Unusable where no answer has what the path leads to.
+    """
+    optional: list[bool] = []
+    places = [place]
+    for number, step in enumerate(steps):
+        if any(map(_is_open, places)):
+            break
+        type = "array" if step is Every.ITEM else "object"
+        # One type, or a list of types: a name of a type is part of no other.
+        around = [each for each in places if type in (each.keyword("type") or "object")]
+        places = [below for each in around for below in _below(each, step)]
+        if not places:
+            names = dict.fromkeys(name for each in around for name in each.properties)
+            above = text_of(steps[:number]) or "the answer"
+            allowed = listing_of(names) or "[] behind a list; nothing behind a value"
+            name = text_of((step,))
+            raise Unusable(
+                PATH_RULE,
+                f"{above} has no {cut(name)!r}",
+                allowed,
+                nearest(name, names),
+            )
+        is_name = isinstance(step, str)
+        optional.append(is_name and any(step not in each.required for each in around))
+    return (*optional, *[True] * (len(steps) - len(optional)))
+
+
+def _below(place: Shape, step: PathStep) -> list[Shape]:
+    """Return the places that a step leads to."""
+    if step is Every.ITEM:
+        return [place.items or ANYTHING]
+    names = (*place.properties, step.value) if isinstance(step, Every) else (step,)
+    is_closed = place.keyword("additionalProperties") is False
+    listed = [name for name in names if name in place.properties or not is_closed]
+    return [place.property(name) or ANYTHING for name in listed]
+
+
+def _is_open(place: Shape) -> bool:
+    """Return whether a place may hold more than its own keywords say."""
+    is_typed = "type" in place.schema or place.properties
+    return not is_typed or not _OPEN_KEYWORDS.isdisjoint(place.schema)
+
+
+# -- the kind --------------------------------------------------------------------------
 
 CONTRACT = "contract"
 """The name of the kind."""
@@ -164,7 +303,7 @@ def steps_of(operation: Operation, path: str) -> PathSteps:
 
     What the interface calls the answer may stand first (`Operation.subject`).
     """
-    steps = answer_paths.parse(path)
+    steps = parse_path(path)
     is_named = len(steps) > 1 and steps[0] == operation.subject
     return steps[1:] if is_named else steps
 

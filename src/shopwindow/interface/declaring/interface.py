@@ -85,17 +85,15 @@ class Interface:
 
     def application_names(self, content: Content) -> list[str]:
         """Return the names of the applications that have API keys, in order."""
-        if self.applications is None:
-            return []
-        return content.identities(self.applications)
+        return content.identities(self.applications) if self.applications else []
 
     def keys(self, content: Content) -> dict[str, list[str]]:
         """Return the digests of API keys (SHA-256, hex) by the application's name."""
         if self.applications is None:
             return {}
+        name_of = self.kind[self.applications].named
         documents = content.documents(self.applications)
-        digests = [application["apiKeys"] for application in documents]
-        return dict(zip(self.application_names(content), digests, strict=True))
+        return {name_of(each): each["apiKeys"] for each in documents}
 
     @cached_property
     def cached(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from shopwindow.did_you_mean import suggestion
 from shopwindow.interface import fields
+from shopwindow.interface.declaring.table import written
 
 MAX_ID = 2**53 - 1
 """The largest whole number that every JSON reader keeps exact (RFC 8259 §6)."""
@@ -134,11 +135,8 @@ def list_order(item: str) -> tuple[bool, str]:
     return True, item
 
 
-_ID_DIGITS = 16
-"""Decimal digits of MAX_ID."""
-
 _ID = re.compile(r"\s*0*([1-9][0-9]{0,15})\s*", re.ASCII)
-"""An id, with zeros and spaces that mean nothing; at most _ID_DIGITS digits count."""
+"""An id, with zeros and spaces that mean nothing. MAX_ID has 16 digits."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +220,7 @@ class Words(ParameterKind):
     def schema(self) -> Schema:
         return {
             "type": "array",
-            "items": {"type": "string", "enum": list(self.choices)},
+            "items": Word(self.choices).schema(),
             "minItems": 1,
         }
 
@@ -308,8 +306,7 @@ class Count(ParameterKind):
     maximum: int = MAX_ID
 
     def parse(self, text: str) -> int:
-        is_number = text.isascii() and text.isdigit() and len(text) <= _ID_DIGITS
-        number = int(text) if is_number else 0
+        number = int(text) if re.fullmatch("[0-9]{1,16}", text, re.ASCII) else 0
         if 1 <= number <= self.maximum:
             return number
         raise refused(f"must be a whole number from 1 to {self.maximum}", text)
@@ -521,9 +518,7 @@ class Instant(ParameterKind):
                     moment = moment.replace(tzinfo=UTC)
                 moment = moment.astimezone(UTC)
                 if 1000 <= moment.year < 3000:  # the offset may have moved it out
-                    milliseconds = moment.microsecond // 1000
-                    seconds = moment.strftime("%Y-%m-%dT%H:%M:%S")
-                    return f"{seconds}.{milliseconds:03}Z"
+                    return written(moment)
         except (ValueError, OverflowError):
             pass
         allowed = "a day or an instant" if self.days else "an instant"

@@ -25,8 +25,8 @@ def load(name: str) -> Interface:
     Raises Failure where there is none, in words for the person who wrote the name. An
     import that fails within the module raises what it raises.
     """
-    module_name, separator, attribute = name.partition(":")
-    if not separator or not attribute.isidentifier():
+    module_name, _, attribute = name.partition(":")
+    if not attribute.isidentifier():
         raise Failure(
             f"--interface {name}: must be package.module:NAME, such as {DEFAULT}"
         )

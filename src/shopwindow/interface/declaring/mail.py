@@ -1,23 +1,43 @@
-"""The mails of an Interface: which there are, and how a row of the outbox becomes one.
+"""The mails of an Interface, and the outbox, in which they wait.
 
-How this works. An action promises a mail: it puts a document, the name of a
-MailTemplate and one recipient into the outbox (`interface.declaring.outbox`), in its own
-transaction. Later a sender reads that row, perhaps in another process. It looks the
-MailTemplate up in the Interface, and ``letter`` turns the document into a Letter: what
-stands in the headers, and the variables for the templates. The service renders the
-templates and sends the mail; it knows nothing of what the mail is about.
+How this works. An action promises a mail: it inserts a row a recipient into the outbox,
+in its own transaction, so a mail is promised if and only if the action's other writes
+are. A row has a document and the name of a MailTemplate. Any number of senders, on any
+hosts, then share the rows: each asks for some that are `due`, and claims one with a
+lease until which no other sender may have it. It looks the MailTemplate up in the
+Interface, and ``letter`` turns the document into a Letter: what stands in the headers,
+and the variables for the templates. The service renders the templates and sends the
+mail; it knows nothing of what the mail is about.
+
+What became of the mail goes back into the row: it is deleted once a server has accepted
+it, put off with a later `due`, or dead-lettered. A sender that is killed leaves nothing
+to repair: the row is due again when its lease has ended.
 
 The templates are files, so editors can bring their own. ``samples`` are documents with
 which `shopwindow check`, and a sender that starts, try them before a customer's mail
 depends on them.
+
+An Interface whose actions promise mail lists OUTBOX among its tables, and the mails
+themselves among its ``mails``. Both stand in this package because a family that
+promises a mail needs them as well as the service that sends it.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
+import orjson
+
 from shopwindow.content.reading.yaml import Json
+from shopwindow.interface.declaring.table import (
+    Aging,
+    Session,
+    Table,
+    read_instant,
+    written,
+)
 
 
 @dataclass(frozen=True)
@@ -95,3 +115,211 @@ def unlinked(text: str) -> str:
     (`10.50`), times (`10:30`) and sentences stay as they are.
     """
     return _LINKS.sub(lambda match: f"{match[0]} ", text)
+
+
+# -- the outbox ------------------------------------------------------------------------
+
+CANDIDATES = 32
+"""Due mails of which a sender claims one at random, so that senders that ask at the
+same time seldom want the same one.
+"""
+
+DEAD_LETTERS_FOR = timedelta(days=30)
+"""How long a dead-lettered mail stays: time enough to learn why, and to try it again
+(docs/operate/configure.md#sending-mail).
+"""
+
+TEMPLATE_KEY = "mailTemplate"
+"""Where a row's document names its MailTemplate."""
+
+
+@dataclass(frozen=True)
+class ClaimedMail:
+    """A mail that a sender has claimed.
+
+    ``template`` names a MailTemplate. ``at`` is when the mail was promised, and
+    ``deferred`` how many times a server has put it off.
+    """
+
+    id: str
+    template: str
+    recipient: str
+    document: Json
+    at: datetime
+    deferred: int
+
+
+class Outbox:
+    """The outbox within one transaction. Actions call `add`, and the senders everything
+    else.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._run = session.run
+
+    def add(
+        self, id: str, template: str, recipient: str, document: Json, at: datetime
+    ) -> None:
+        """Promise a mail to one recipient.
+
+        ``id`` is unique and cannot be guessed, for it becomes the Message-ID.
+        ``template`` names a MailTemplate of the Interface; its ``letter`` is handed
+        ``document``, a JSON object, when the mail is sent. ``at`` is now.
+        """
+        when = written(at)
+        text = orjson.dumps({TEMPLATE_KEY: template, **document}).decode()
+        self._run(
+            "INSERT INTO outbox (id, recipient, document, state, due, deferred, at)"
+            " VALUES (?, ?, ?, 'waiting', ?, 0, ?)",
+            *(id, recipient, text, when, when),
+        )
+
+    def due(self, at: datetime) -> list[str]:
+        """Return the ids of up to CANDIDATES mails that may be tried, the longest due
+        first.
+        """
+        rows = self._run(
+            "SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due LIMIT ?",
+            written(at),
+            CANDIDATES,
+        )
+        return [id for (id,) in rows]
+
+    def claim(
+        self, id: str, lease: str, at: datetime, until: datetime
+    ) -> ClaimedMail | None:
+        """Claim a mail for one sender until an instant; None where another sender was
+        faster.
+
+        ``lease`` is a text that no other sender has: with it this one changes the row
+        later.
+        """
+        rows = self._run(
+            "UPDATE outbox SET lease = ?, due = ? WHERE id = ? AND state = 'waiting' AND due <= ?"
+            " RETURNING recipient, document, at, deferred",
+            *(lease, written(until), id, written(at)),
+        )
+        for recipient, text, promised, deferred in rows:
+            document = orjson.loads(text)
+            template = document.pop(TEMPLATE_KEY, "")
+            return ClaimedMail(
+                id, template, recipient, document, read_instant(promised), deferred
+            )
+        return None
+
+    def sent(self, id: str) -> None:
+        """Delete a mail that a server has accepted. Another sender that has claimed it
+        meanwhile finds it gone.
+        """
+        if self._run("DELETE FROM outbox WHERE id = ? RETURNING 1", id):
+            self._count("sent")
+
+    def postpone(
+        self, id: str, lease: str, due: datetime, reason: str, *, deferred: bool
+    ) -> None:
+        """Let a mail be tried again at ``due``, where ``lease`` is still its lease.
+
+        ``deferred`` says that a server has put off this very mail, which counts against
+        it; False where the server could not be reached.
+        """
+        self._run(
+            "UPDATE outbox SET due = ?, reason = ?, deferred = deferred + ?, lease = NULL"
+            " WHERE id = ? AND lease = ?",
+            *(written(due), reason, int(deferred), id, lease),
+        )
+
+    def give_up(self, id: str, lease: str, reason: str) -> None:
+        """Dead-letter a mail, where ``lease`` is still its lease: it stays, and nobody
+        tries it until `retry`.
+        """
+        changed = self._run(
+            "UPDATE outbox SET state = 'dead', reason = ?, lease = NULL"
+            " WHERE id = ? AND lease = ? RETURNING 1",
+            *(reason, id, lease),
+        )
+        if changed:
+            self._count("dead")
+
+    def dead(self) -> list[dict[str, Any]]:
+        """Return the dead-lettered mails, the oldest first, without what they say."""
+        names = ("id", "recipient", "at", "deferred", "reason")
+        rows = self._run(
+            f"SELECT {', '.join(names)} FROM outbox WHERE state = 'dead' ORDER BY at, id"
+        )
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def retry(self, ids: Iterable[str] | None, at: datetime) -> int:
+        """Let dead-lettered mails be tried again: these, or all (None). Return their
+        number.
+        """
+        when = written(at)
+        sql = "UPDATE outbox SET state = 'waiting', due = ?, deferred = 0 WHERE state = 'dead'"
+        if ids is None:
+            return len(self._run(f"{sql} RETURNING 1", when))
+        return sum(
+            len(self._run(f"{sql} AND id = ? RETURNING 1", when, id)) for id in ids
+        )
+
+    def counts(self) -> dict[str, int]:
+        """Return how many mails are "waiting" and "dead" now, and how many ever "ended
+        sent" and "ended dead".
+        """
+        numbers = dict.fromkeys(("waiting", "dead", "ended sent", "ended dead"), 0)
+        numbers |= dict(self._run("SELECT state, count(*) FROM outbox GROUP BY state"))
+        numbers |= dict(self._run("SELECT 'ended ' || state, number FROM outbox_ends"))
+        return numbers
+
+    def oldest(self) -> datetime | None:
+        """Return when the mail that has waited longest was promised; None where none
+        waits.
+        """
+        ((at,),) = self._run("SELECT min(at) FROM outbox WHERE state = 'waiting'")
+        return read_instant(at) if at else None
+
+    def _count(self, state: str) -> None:
+        self._run(
+            "INSERT INTO outbox_ends (state, number) VALUES (?, 1)"
+            " ON CONFLICT (state) DO UPDATE SET number = outbox_ends.number + 1",
+            state,
+        )
+
+
+OUTBOX = Table(
+    name="outbox",
+    steps=(
+        """
+        -- Mail that is to be sent: a row a recipient, deleted once a server has accepted it.
+        -- `due`: when it may be tried, and while a sender has it, until when nobody else may.
+        -- `lease` is that sender's. `deferred`: how many times it was put off.
+        CREATE TABLE outbox (
+            id TEXT NOT NULL PRIMARY KEY,
+            recipient TEXT NOT NULL,
+            document TEXT NOT NULL,
+            state TEXT NOT NULL,
+            due TEXT NOT NULL,
+            lease TEXT,
+            deferred INTEGER NOT NULL,
+            reason TEXT,
+            at TEXT NOT NULL
+        );
+        CREATE INDEX outbox_due ON outbox (state, due);
+        -- How many mails ended how: sent, dead.
+        CREATE TABLE outbox_ends (
+            state TEXT NOT NULL PRIMARY KEY,
+            number BIGINT NOT NULL
+        );
+        """,
+    ),
+    verbs=Outbox,
+    aging=(
+        Aging(
+            "outbox",
+            ("id",),
+            "at",
+            DEAD_LETTERS_FOR,
+            called="dead mails",
+            option="mails",
+            where="state = 'dead'",
+        ),
+    ),
+)

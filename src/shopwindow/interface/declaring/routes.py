@@ -124,14 +124,12 @@ class Routes:
         """The OPEN_PATHS that no operation has."""
         return tuple(path for path in OPEN_PATHS if not self.of(path, False))
 
-    def owner(
-        self, request: Request, order_host: bool | None = None
-    ) -> Operation | None:
-        """Return the only operation of a request's path, whatever the method.
+    def owner(self, request: Request) -> Operation | None:
+        """Return the only operation of a path of the order host, whatever the method.
 
         Returns None where there is none, or where there are several.
         """
-        matching = self.of(request.path.removesuffix("/"), order_host)
+        matching = self.of(request.path.removesuffix("/"), True)
         return matching[0][0] if len(matching) == 1 else None
 
 

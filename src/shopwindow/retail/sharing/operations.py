@@ -14,6 +14,7 @@ from shopwindow.content.documents.documents import Content
 from shopwindow.content.documents.schedule import zone
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.limits import LIMITS, Limit, origins
+from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.interface.declaring.operation import (
     Call,
     CountedByAction,
@@ -24,7 +25,6 @@ from shopwindow.interface.declaring.operation import (
     Rate,
     Sender,
 )
-from shopwindow.interface.declaring.outbox import OUTBOX
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.sharing.addresses import address, addresses

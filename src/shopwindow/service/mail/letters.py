@@ -24,8 +24,12 @@ from jinja2 import TemplateError
 
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.loading import template_folders
-from shopwindow.interface.declaring.mail import Letter, Mailbox, MailTemplate
-from shopwindow.interface.declaring.outbox import ClaimedMail
+from shopwindow.interface.declaring.mail import (
+    ClaimedMail,
+    Letter,
+    Mailbox,
+    MailTemplate,
+)
 from shopwindow.problems import Failure
 from shopwindow.service.mail import trial
 from shopwindow.service.mail.templates import RenderedMail, environment_of, render

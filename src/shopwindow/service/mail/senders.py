@@ -2,7 +2,7 @@
 and record what became of them.
 
 How this works. A sender claims one of the mails that are due, with a lease until which
-no other sender may have it (`interface.declaring.outbox`). It makes the mail of its templates,
+no other sender may have it (`interface.declaring.mail`). It makes the mail of its templates,
 and hands it to the server before three quarters of the lease are over. Then it records
 the outcome:
 
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from shopwindow.interface.declaring.outbox import OUTBOX, ClaimedMail
+from shopwindow.interface.declaring.mail import OUTBOX, ClaimedMail
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Refusal
 from shopwindow.service import journal
