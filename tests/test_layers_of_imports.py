@@ -73,7 +73,6 @@ def test_each_library_has_one_home() -> None:
         "jsonschema_rs": {"content/schemas/own_schemas.py", "content/schemas/shape.py"},
         "brotli": {"service/codings.py"},
         "jinja2": {
-            "cli/differences.py",
             "content/documents/expressions.py",
             "edge/printing.py",
             "preview/templates.py",

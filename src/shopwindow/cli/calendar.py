@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,9 +67,7 @@ def _shown(moment: datetime, zone: ZoneInfo) -> str:
 
 
 def _json(listed: Calendar, zone: ZoneInfo) -> bytes:
-    return orjson.dumps(
-        asdict(listed), option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_INDENT_2
-    )
+    return orjson.dumps(listed, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_INDENT_2)
 
 
 def _ics(listed: Calendar, zone: ZoneInfo) -> bytes:

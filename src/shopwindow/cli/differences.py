@@ -10,9 +10,6 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from shopwindow.content.reading.listing import shipped
 from shopwindow.library import ReleaseDifference
 from shopwindow.problems import (
     leads_through_list,
@@ -103,24 +100,23 @@ def _contracts_section(difference: ReleaseDifference) -> Iterator[str]:
 
 def html(difference: ReleaseDifference) -> Iterator[str]:
     """Yield a difference as a page that needs no other file."""
-    templates = Environment(
-        loader=FileSystemLoader(shipped("templates")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    from shopwindow.preview.templates import environment  # for this format alone
+
     documents = [
         {"name": f"{changes[0].kind} {changes[0].id}", "values": list(_values(changes))}
         for changes in _by_document(difference.changes)
     ]
-    yield templates.get_template("difference.html").render(
-        documents=documents,
-        contracts=[
-            (touched.reader, _read(touched)) for touched in difference.contracts
-        ],
-        urls=difference.urls,
-        lifetime=_lifetime(difference).capitalize(),
+    yield (
+        environment()
+        .get_template("difference.html")
+        .render(
+            documents=documents,
+            contracts=[
+                (touched.reader, _read(touched)) for touched in difference.contracts
+            ],
+            urls=difference.urls,
+            lifetime=_lifetime(difference).capitalize(),
+        )
     )
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +63,7 @@ def why(names: tuple[str, ...], content: Path, form: str) -> None:
         return
     explained = library.why(opened(content), *names)
     if form == "json":
-        click.echo(orjson.dumps([asdict(one) for one in explained], option=INDENTED))
+        click.echo(orjson.dumps(explained, option=INDENTED))
         return
     click.echo("\n\n".join("\n".join(_lines(one, content)) for one in explained))
 
@@ -85,7 +84,7 @@ def _why_answered(
 ) -> None:
     answered = library.why_answered(opened, request, pointer)
     if form == "json":
-        click.echo(orjson.dumps(asdict(answered), option=INDENTED))
+        click.echo(orjson.dumps(answered, option=INDENTED))
     else:
         click.echo("\n".join(_of_answer(answered, request, pointer, content)))
 
@@ -169,7 +168,7 @@ def uses(what: str, name: str, content: Path, form: str) -> None:
 
     listed = library.uses(opened(content), what, name)
     if form == "json":
-        click.echo(orjson.dumps(asdict(listed), option=INDENTED))
+        click.echo(orjson.dumps(listed, option=INDENTED))
     else:
         click.echo("\n".join(_grouped(listed, content)))
 

@@ -17,7 +17,10 @@ MAX_HINT = 50
 
 
 def environment() -> Environment:
-    """Return what draws the templates below templates/preview; everything is escaped."""
+    """Return what draws the templates below templates/preview; everything is escaped.
+
+    `diff` has one there, too.
+    """
     templates = Environment(
         loader=FileSystemLoader(shipped("templates") / "preview"),
         autoescape=True,
