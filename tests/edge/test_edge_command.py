@@ -89,3 +89,7 @@ def test_a_template_of_the_operator_is_used_and_runs_nothing(public: Path, tmp_p
     assert not marker.exists()
     (tmp_path / "nginx.conf").unlink()
     assert edge_nginx(public, "--templates", tmp_path).status == 2
+
+
+def test_an_empty_variable_of_a_script_means_the_programs_own_template(public: Path) -> None:
+    assert edge_nginx(public, "--templates", "") == edge_nginx(public)

@@ -34,7 +34,7 @@ def calendar(content: Path, start: str | None, end: str | None, form: str) -> No
     looked_into = opened(content)
     listed = library.calendar(looked_into, start=start, end=end)
     zone = looked_into.documents.zone
-    click.echo(CALENDAR_FORMATS[form](listed, zone), nl=form == "text")
+    click.echo(CALENDAR_FORMATS[form](listed, zone), nl=form != "ics")
 
 
 def _text(listed: Calendar, zone: ZoneInfo) -> str:
@@ -67,7 +67,7 @@ def _shown(moment: datetime, zone: ZoneInfo) -> str:
 
 
 def _json(listed: Calendar, zone: ZoneInfo) -> bytes:
-    return orjson.dumps(listed, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_INDENT_2)
+    return orjson.dumps(listed, option=orjson.OPT_INDENT_2)
 
 
 def _ics(listed: Calendar, zone: ZoneInfo) -> bytes:

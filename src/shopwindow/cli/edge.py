@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--templates",
-    type=PATH,
     metavar="DIR",
     help="A folder of yours whose template is used instead of the program's own: "
     "nginx.conf or worker.js. One in the content is never used.",
@@ -82,7 +81,7 @@ def edge(
     content: Path,
     out: Path,
     api_keys: Path | None,
-    templates: Path | None,
+    templates: str | None,
     target: Path | None,
     **options: Any,
 ) -> None:
@@ -98,10 +97,11 @@ def edge(
     from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
     from shopwindow.release.edge_notes import record_edge
 
+    folder = Path(templates) if templates else None
     where = (interface(), content, out)
     if kind == "nginx":
-        _warn_of_unused(content, templates)
-        text = _nginx(where, api_keys, templates, **options)
+        _warn_of_unused(content, folder)
+        text = _nginx(where, api_keys, folder, **options)
         mode, load = OWNERS_MODE, "nginx takes it with `nginx -t && nginx -s reload`"
     else:
         source_of = click.get_current_context().get_parameter_source
@@ -110,7 +110,7 @@ def edge(
                 raise Misuse(
                     name.replace("_", "-"), "is of nginx, and a worker has none"
                 )
-        text = library.worker_module(*where, templates=templates)
+        text = library.worker_module(*where, templates=folder)
         mode, load = PUBLIC_MODE, "Cloudflare takes it with `wrangler deploy`"
     if target is None:
         click.echo(text, nl=False)
