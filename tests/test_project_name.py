@@ -62,7 +62,7 @@ def test_a_copy_of_a_checkout_is_recognized(command: str, is_copy: bool) -> None
     ("command", "from_an_index"),
     [
         ("pip " + "install shopwindow", True),
-        ("pip " + "install --quiet 'shopwindow[serve]'", True),
+        ("pip " + "install --quiet 'shopwindow[delivery]'", True),
         ("uv " + "add shopwindow", True),
         ("pip install -e .", False),
         ("pip install ./shopwindow-0.3.0-py3-none-any.whl", False),

@@ -43,6 +43,19 @@ def test_through_nginx(edge: int, base: str) -> None:
     assert (len(cases) > 100, differing(edge, base, cases)) == (True, [])
 
 
+def test_nginx_tells_no_client_whether_the_service_is_ready(edge: int, live: Server) -> None:
+    def status(port: int, path: str, **headers: str) -> int:
+        connection = HTTPConnection(ADDRESS, port)
+        try:
+            return ask(connection, path, headers).status
+        finally:
+            connection.close()
+
+    for path in ("/healthz", "/readyz"):
+        through = status(edge, path), status(edge, path, **{"X-SVC-Webservice-Client-Id": PHONE})
+        assert (status(live.port, path), through) == (200, (401, 404)), path
+
+
 # -- pre-rendered files are live answers -------------------------------------------------------------------------------
 
 

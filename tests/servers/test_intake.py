@@ -66,9 +66,6 @@ HALF = head(f"POST {OPT_IN} HTTP/1.1", "Content-Type: application/json", "Conten
 # -- clients that do nothing -------------------------------------------------------------------------------------
 
 
-# -- clients that do nothing -------------------------------------------------------------------------------------------
-
-
 @dataclass
 class Watched:
     """Connections that do nothing; when each of them came to its end, and with what."""

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -124,3 +125,15 @@ def test_mail_that_is_due_is_sent(maintained: Path) -> None:
         env = {"SHOPWINDOW_SMTP": f"smtp+plain://127.0.0.1:{server.port}"}
         assert outcomes(maintain(maintained, "mail", env=env)) == {"mail": "done"}
     assert [recipient for recipient, _ in server.taken] == ["ann@mail.example"]
+
+
+def test_the_unit_has_started_once_a_worker_answers_whatever_it_says(tmp_path: Path) -> None:
+    unit = (DEPLOY / "systemd/shopwindow.service").read_text()
+    (line,) = re.findall("^ExecStartPost=(.*)$", unit, re.MULTILINE)
+    command, admin = line.replace("/opt/shopwindow/bin/python", sys.executable).split(" ${SHOPWINDOW_ADMIN}")
+    (tmp_path / "dist").mkdir()
+    with own_server(tmp_path / "server", tmp_path / "dist", "--workers", "1") as server:
+        assert server.told("/readyz").status == 503
+        answered = subprocess.run([*shlex.split(command), f"127.0.0.1:{server.admin}"], timeout=PATIENCE)
+    silent = subprocess.run([*shlex.split(command), f"127.0.0.1:{server.admin}"], capture_output=True, timeout=PATIENCE)
+    assert (admin, answered.returncode, silent.returncode) == ("", 0, 1)

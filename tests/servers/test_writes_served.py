@@ -100,9 +100,6 @@ def test_a_body_that_breaks_off_is_refused_though_it_is_whole_by_itself(server: 
     assert (answer.split()[1], said in answer, devices_of(shared)["cut"]) == (b"400", True, 0)
 
 
-# -- stopping ----------------------------------------------------------------------------------------------------
-
-
 # -- what cannot be written --------------------------------------------------------------------------------------
 
 
