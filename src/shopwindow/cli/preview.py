@@ -1,6 +1,7 @@
 """`preview`: pages over the content folder, for editors."""
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import click
@@ -53,6 +54,8 @@ def preview(
     forward.
     """
     from shopwindow.preview import server
+    from shopwindow.preview.export import export
+    from shopwindow.preview.workspace import Workspace
 
     if not content.is_dir():
         raise Misuse("content", f"{content}: there is no such folder")
@@ -60,40 +63,31 @@ def preview(
     if forwarded and "/" in forwarded:
         wanted = "the name alone, as in a Host header, such as shop-4000.app.github.dev"
         raise Misuse("allow-host", f"{forwarded}: {wanted}")
+    workspace = partial(Workspace, interface(), content, out, _cache(content), against)
     if exported is not None:
-        _export(content, out, exported, against)
+        _require_outside(content, exported)
+        checked = workspace()
+        try:
+            for path in export(checked, exported):
+                click.echo(path)
+        except OSError as error:
+            raise Failure(f"{exported} cannot be written: {error.strerror}") from None
         return
 
     def ready(address: str) -> None:
         click.echo(f"{content}: {address} (Ctrl-C ends it)")
 
-    server.run(
-        interface=interface(),
-        content=content,
-        out=out,
-        cache=_cache(content),
-        bind=_address(bind),
-        ready=ready,
-        against=against,
-        forwarded=forwarded.lower() if forwarded else None,
-    )
+    name = forwarded.lower() if forwarded else None
+    server.run(workspace, _address(bind), ready, name)
 
 
-def _export(content: Path, out: Path, folder: Path, against: str) -> None:
-    from shopwindow.preview.export import export
-    from shopwindow.preview.workspace import Workspace
-
+def _require_outside(content: Path, folder: Path) -> None:
+    """Raise Misuse where pages cannot be written into a folder."""
     if folder.absolute().is_relative_to(content.absolute()):
         lies_within = f"{folder} lies within --content {content}"
         raise Misuse("export", f"{lies_within}, whose every file is content")
     if folder.exists() and not folder.is_dir():
         raise Misuse("export", f"{folder} is a file, and no folder")
-    workspace = Workspace(interface(), content, out, _cache(content), against)
-    try:
-        for path in export(workspace, folder):
-            click.echo(path)
-    except OSError as error:
-        raise Failure(f"{folder} cannot be written: {error.strerror}") from None
 
 
 def _cache(content: Path) -> Path:

@@ -7,12 +7,10 @@ import socket
 import threading
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 
 import uvicorn
 
 from shopwindow import library
-from shopwindow.interface.declaring.interface import Interface
 from shopwindow.preview.application import application
 from shopwindow.preview.guard import SECRET_PARAMETER, Guard
 from shopwindow.preview.workspace import Workspace
@@ -30,26 +28,21 @@ RETRY_SECONDS = 1.0
 
 
 def run(
-    interface: Interface,
-    content: Path,
-    out: Path,
-    cache: Path,
+    checked: Callable[[], Workspace],
     bind: tuple[str, int],
     ready: Callable[[str], None],
-    against: str = "",
     forwarded: str | None = None,
 ) -> None:
     """Show a content folder at an address until a signal ends it.
 
-    ``out`` is where the releases are, and ``cache`` a folder for what can be made again.
+    ``checked`` checks the folder, which takes a while, and returns its workspace.
     ``ready`` takes the address, once it answers, with its secret where it has one.
-    ``against`` is the git revision to compare with; empty: the current release.
     ``forwarded`` is the name of a forwarded address, in lower case. Raises Failure where
-    the address cannot be used, and where git has no such revision.
+    the address cannot be used, and what ``checked`` raises.
     """
     listener = _listener(bind)
     host, port = listener.getsockname()[:2]
-    workspace = Workspace(interface, content, out, cache, against)
+    workspace = checked()
     keep_out_of_collections()
     door = Guard(bind[0], port, forwarded)
     config = uvicorn.Config(
