@@ -3,8 +3,11 @@
 Routing, binding, pre-rendering, the edge's configuration and OpenAPI all follow from
 the value that describes an operation. Its ``source`` decides where it is answered:
 `FromContent` by a file or by the service, `FromStore` and `FromRunning` by the service
-alone. Both types stand in this module, because an operation's source takes Calls, and a
-Call belongs to an operation.
+alone.
+
+What a declaration needs stands here together: parameters and the rules between them,
+sources, what an action knows and returns, how often a client may call. So does the
+Call, because an operation's source takes Calls, and a Call belongs to an operation.
 """
 
 import re
@@ -483,11 +486,11 @@ class Call:
     """One call of an operation.
 
     ``arguments``: those that the canonical spelling has (`Operation.call`), in the
-    declared order; then others, by name. So two Calls that mean the same are equal. ``application``: whose
-    API key was sent, where the response depends on it. ``body``: checked, every value
-    of its schema's one type. ``if_match``: that header (RFC 9110 §13.1.1).
-    ``ignored``: names in the request that look like `Operation.others` and are none; the
-    log has them. They do not tell Calls apart.
+    declared order; then others, by name. So two Calls that mean the same are equal.
+    ``application``: whose API key was sent, where the response depends on it. ``body``:
+    checked, every value of its schema's one type. ``if_match``: that header (RFC 9110
+    §13.1.1). ``ignored``: names in the request that look like `Operation.others` and are
+    none; the log has them. They do not tell Calls apart.
     """
 
     operation: Operation
