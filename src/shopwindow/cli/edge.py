@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -12,9 +12,6 @@ from shopwindow import library
 from shopwindow.cli import aside
 from shopwindow.cli.options import CONTENT_DIR, OUT, PATH, interface
 from shopwindow.problems import Misuse
-
-if TYPE_CHECKING:
-    from shopwindow.interface.declaring.interface import Interface
 
 
 @click.command()
@@ -94,6 +91,7 @@ def edge(
     The worker runs on Cloudflare's Workers and in workerd. It holds digests of API keys
     only, and takes none of nginx's options.
     """
+    from shopwindow.edge.nginx import EdgeLimits
     from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
     from shopwindow.release.edge_notes import record_edge
 
@@ -101,7 +99,12 @@ def edge(
     where = (interface(), content, out)
     if kind == "nginx":
         _warn_of_unused(content, folder)
-        text = _nginx(where, api_keys, folder, **options)
+        limits = {name: options.pop(name) for name in ("rate", "burst", "requests")}
+        text, warnings = library.nginx_configuration(
+            *where, api_keys, limits=EdgeLimits(**limits), templates=folder, **options
+        )
+        for warning in warnings:
+            aside(f"shopwindow: {api_keys}: {warning}")
         mode, load = OWNERS_MODE, "nginx takes it with `nginx -t && nginx -s reload`"
     else:
         source_of = click.get_current_context().get_parameter_source
@@ -118,33 +121,6 @@ def edge(
         write(target, text, mode)
         click.echo(f"{target}: written; {load}")
     record_edge(out, kind, target)
-
-
-def _nginx(
-    where: tuple[Interface, Path, Path],
-    keys: Path | None,
-    templates: Path | None,
-    *,
-    service: str,
-    listen: str,
-    rate: int,
-    burst: int,
-    requests: int,
-) -> str:
-    """Return nginx's configuration, and print warnings about the keys."""
-    from shopwindow.edge.nginx import EdgeLimits
-
-    text, warnings = library.nginx_configuration(
-        *where,
-        keys,
-        service=service,
-        listen=listen,
-        limits=EdgeLimits(rate, burst, requests),
-        templates=templates,
-    )
-    for warning in warnings:
-        aside(f"shopwindow: {keys}: {warning}")
-    return text
 
 
 def _warn_of_unused(content: Path, templates: Path | None) -> None:
