@@ -93,7 +93,6 @@ def edge(
     """
     from shopwindow.edge.nginx import EdgeLimits
     from shopwindow.edge.printing import OWNERS_MODE, PUBLIC_MODE, write
-    from shopwindow.release.edge_notes import record_edge
 
     folder = Path(templates) if templates else None
     where = (interface(), content, out)
@@ -120,7 +119,7 @@ def edge(
     else:
         write(target, text, mode)
         click.echo(f"{target}: written; {load}")
-    record_edge(out, kind, target)
+    library.record_edge(out, kind, target)
 
 
 def _warn_of_unused(content: Path, templates: Path | None) -> None:

@@ -31,7 +31,7 @@ from shopwindow.cli.releases import outcome
 from shopwindow.cli.steps import memory_of, print_problems
 from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.problems import Failure, Misuse
-from shopwindow.release.releases import OutputBusy, Releases
+from shopwindow.release.releases import Releases
 from shopwindow.service import logfile
 from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.database.prune import lifetimes, prune
@@ -189,7 +189,7 @@ def done(job: str, plan: Plan, now: datetime) -> bool:
         words = _JOBS[job](plan, now)
     except _Skipped as skipped:
         outcome, words = skipped.outcome, skipped.words
-    except OutputBusy as busy:
+    except library.OutputBusy as busy:
         outcome, words = "not due", str(busy)
     except (Failure, Misuse, OSError) as failure:
         outcome, words = "failed", str(failure)

@@ -9,9 +9,10 @@ prints, reads settings from the environment, or ends a process.
 
 The work is done in the rooms below: `content` checks, `release` builds and activates,
 `edge` prints, `service` answers. Where a function here has more than one line of its
-own, it says in which order these are called. The modules of this package are chapters;
-callers import the names from the package. A chapter is loaded with the first of its
-names that somebody uses: `why` needs nothing of what builds a release.
+own, it says in which order these are called; a name without such a function is that of
+its room. The modules of this package are chapters; callers import the names from the
+package. A module is loaded with the first of its names that somebody uses: `why` needs
+nothing of what builds a release.
 """
 
 from importlib import import_module
@@ -80,37 +81,39 @@ if TYPE_CHECKING:
         record_contract,
         show,
     )
+    from shopwindow.release.edge_notes import record_edge
+    from shopwindow.release.releases import OutputBusy
 
-_CHAPTERS = {
-    "answering": (
+_HOMES = {
+    "library.answering": (
         "AnsweredValue",
         "DocumentRead",
         "documents_read",
         "why_answered",
     ),
-    "building": (
+    "library.building": (
         "Build",
         "build",
         "counted",
         "indexed_content",
     ),
-    "checking": ("check",),
-    "edges": (
+    "library.checking": ("check",),
+    "library.edges": (
         "NewKey",
         "new_key",
         "nginx_configuration",
         "openapi_document",
         "worker_module",
     ),
-    "editing": (
+    "library.editing": (
         "fixes",
         "retire",
         "uses",
         "why",
         "write_edits",
     ),
-    "following": ("follow",),
-    "opening": (
+    "library.following": ("follow",),
+    "library.opening": (
         "ContentAtFault",
         "OpenedContent",
         "declared",
@@ -119,7 +122,7 @@ _CHAPTERS = {
         "opened",
         "schemas",
     ),
-    "operating": (
+    "library.operating": (
         "ReleaseDifference",
         "activate",
         "difference",
@@ -132,26 +135,30 @@ _CHAPTERS = {
         "urls_to_purge",
         "verify",
     ),
-    "repositories": (
+    "library.repositories": (
         "editor_schemas",
         "new",
         "start",
     ),
-    "serving": ("application",),
-    "showing": (
+    "library.serving": ("application",),
+    "library.showing": (
         "calendar",
         "record_contract",
         "show",
     ),
+    "release.edge_notes": ("record_edge",),
+    "release.releases": ("OutputBusy",),
 }
-"""The names that programs call, by the chapter that has them."""
+"""The names that programs call, by the module that has them: a chapter, or where nothing
+is to be added, a room below.
+"""
 
-__all__ = [name for names in _CHAPTERS.values() for name in names]
+__all__ = [name for names in _HOMES.values() for name in names]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the chapter that has a name (PEP 562)."""
-    for chapter, names in _CHAPTERS.items():
+    """Load the module that has a name (PEP 562)."""
+    for home, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(f"{__name__}.{chapter}"), name)
+            return getattr(import_module(f"shopwindow.{home}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,6 @@
-"""Building a release of a content folder."""
+"""Building a release of a content folder, and holding content to the contracts of apps, as
+a build does.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,14 +10,15 @@ from pathlib import Path
 
 from shopwindow.content.check.folder import Check, Checked
 from shopwindow.content.check.memory import Memory
-from shopwindow.content.documents.documents import Content
+from shopwindow.content.documents import schedule
+from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.kinds import SITE
 from shopwindow.content.reading.listing import COLLECTIONS, Source
+from shopwindow.content.reading.scratch import scratch
 from shopwindow.content.reading.steps import Steps, no_steps
-from shopwindow.edge.rules import digest, rules
+from shopwindow.interface.declaring.collections import Declared
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.operation import Operation
-from shopwindow.library.holding import ordered, refused_by_contracts
 from shopwindow.library.opening import (
     OpenedContent,
     checked_content,
@@ -27,9 +30,9 @@ from shopwindow.problems import Failure, Level, Misuse, failures
 from shopwindow.release import activation, build_notes
 from shopwindow.release.ahead import build_chain
 from shopwindow.release.build import Built
-from shopwindow.release.contracts import ContractsBroken
+from shopwindow.release.contracts import ContractsBroken, hold
 from shopwindow.release.edge_notes import ConfiguredEdge, stale_edges
-from shopwindow.release.indexes import on_demand
+from shopwindow.release.indexes import index_state, on_demand
 from shopwindow.release.order import BuildInputs, BuildOrder
 from shopwindow.release.origin import origin
 from shopwindow.release.prerender import planned_operations
@@ -89,6 +92,8 @@ def build(
     Raises Misuse, Failure (a full disk, a damaged release) or OutputBusy, where another
     process changes ``out``.
     """
+    from shopwindow.edge.rules import digest, rules  # here: what only checks needs none
+
     if out.absolute().is_relative_to(content.absolute()):
         raise Misuse(
             "out", f"{out} lies within --content {content}, whose every file is content"
@@ -230,3 +235,70 @@ def counted(
         }
     for operation in interface.operations:
         yield operation, files.get(operation.name)
+
+
+# -- contracts -------------------------------------------------------------------------
+
+
+def ordered(
+    inputs: BuildInputs, declared: Declared, check: Check, steps: Steps
+) -> BuildOrder:
+    """Return the order to build checked documents that break no contract."""
+    # Not the check itself: it has the sources, which the processes of a build would copy.
+    folder, memory, most = check.folder, check.memory, check.most
+    return BuildOrder(
+        inputs=inputs,
+        moment=schedule.moment_of(check.at, inputs.documents.zone),
+        jobs=check.jobs,
+        steps=steps,
+        accept=lambda asking, digests: hold(
+            asking, digests, declared, folder, memory, most=most
+        ),
+    )
+
+
+def held(
+    declared: Declared,
+    check: Check,
+    checked: Checked,
+    documents: Documents,
+    ahead: timedelta,
+    *,
+    steps: Steps,
+) -> Checked:
+    """Return the outcome of a check with what breaks contracts, or with what ends the
+    releases that a build would write ahead.
+    """
+    try:
+        if ahead:
+            inputs = BuildInputs(
+                declared.interface, documents, declared.schemas, check.memory.program
+            )
+            order = ordered(inputs, declared, check, steps)
+            with scratch() as folder:
+                built = build_chain(order, Releases(folder), ahead)
+            if built.broken:
+                raise built.broken
+        else:
+            _hold_now(declared, check, documents)
+    except ContractsBroken as broken:
+        return refused_by_contracts(checked, broken)
+    return checked
+
+
+def _hold_now(declared: Declared, check: Check, documents: Documents) -> None:
+    """Raise ContractsBroken where documents break a contract at the check's instant."""
+    interface, feeds = declared.interface, documents.feeds
+    published = live_at(interface, documents, check.at)
+    digests = {
+        index.name: index_state(index, feeds[index.name], published, "")
+        for index in interface.indexes
+        if index.name in feeds and check.memory.folder is not None
+    }
+    with on_demand(interface, documents, published, jobs=check.jobs) as asking:
+        hold(asking, digests, declared, check.folder, check.memory, most=check.most)
+
+
+def refused_by_contracts(checked: Checked, broken: ContractsBroken) -> Checked:
+    """Return the outcome of a check with what breaks contracts."""
+    return replace(checked, documents=None, problems=broken.problems, more=broken.more)

@@ -3,7 +3,6 @@ program.
 """
 
 import os
-from importlib.metadata import version
 from pathlib import Path
 
 from shopwindow.content.reading.git import GitFailed, git
@@ -16,6 +15,8 @@ def origin(content: Path) -> dict[str, str | None]:
     """Return the commit of a content folder and the version of this program, for
     build.json.
     """
+    from importlib.metadata import version  # 9 ms, which a check need not wait for
+
     return {"commit": _commit(content), "version": version("shopwindow")}
 
 
