@@ -32,11 +32,17 @@ from shopwindow.interface.declaring.operation import Outcome
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.retail.consents.table import CONSENTS, Choice
 from shopwindow.service.database.database import open_database
-from shopwindow.service.database.forget import By, forget
-from shopwindow.service.database.migrate import STEPS_TABLE, left_alone, reached, statements
 from shopwindow.service.database.prune import prune
+from shopwindow.service.database.removals import By, forget
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry
-from shopwindow.service.database.tables import ENGINE_TABLES, declared
+from shopwindow.service.database.tables import (
+    ENGINE_TABLES,
+    STEPS_TABLE,
+    declared,
+    left_alone,
+    reached,
+    statements,
+)
 from shopwindow.service.mail.letters import Letters
 from shopwindow.shop import INTERFACE
 

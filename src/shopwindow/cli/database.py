@@ -63,7 +63,7 @@ def migrate(database: str) -> None:
     first uses the database does the same.
     """
     from shopwindow.service.database.database import open_database
-    from shopwindow.service.database.migrate import left_alone
+    from shopwindow.service.database.tables import left_alone
 
     data = open_database(database, interface().tables)
     try:

@@ -18,7 +18,7 @@ from shopwindow.cli.options import DATABASE_URL, format_option
 if TYPE_CHECKING:
     from shopwindow.retail.consents.table import Choice
     from shopwindow.service.database.database import Database
-    from shopwindow.service.database.forget import By
+    from shopwindow.service.database.removals import By
 
 CHOICE_FIELDS = ("at", "application", "device", "choice", "user")
 """What `export` prints of a choice, in this order."""
@@ -129,7 +129,7 @@ def forget(database: str, device: str | None, user: str | None) -> None:
     import os
 
     from shopwindow.service.database.address import sqlite_path
-    from shopwindow.service.database.forget import forget as remove
+    from shopwindow.service.database.removals import forget as remove
     from shopwindow.service.database.sqlite_file import empty_log
 
     if (device is None) == (user is None):

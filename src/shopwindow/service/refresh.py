@@ -30,41 +30,35 @@ def refresh_status(releases: Releases, id: str) -> dict[str, Any]:
     because a build that fails activates no release.
     """
     last, cut = last_build(releases.out), killed_build(releases.out)
+    fault = ""
     if cut:
-        return _failed(
-            id,
-            cut.get("started"),
-            cut.get("started"),
-            "the build ended before it was done",
-        )
-    if last.get("status") == "FAILED":
-        description = OUTSIDE_CONTENT
+        started = ended = cut.get("started")
+        fault = "the build ended before it was done"
+    elif last.get("status") == "FAILED":
+        started, ended = last.get("started"), last.get("ended")
+        fault = OUTSIDE_CONTENT
         if last.get("cause") == CONTENT_AT_FAULT and last.get("description"):
-            description = str(last["description"])
-        return _failed(id, last.get("started"), last.get("ended"), description)
-    note = releases.note(id)
-    built = note.get("built")
-    return _times(note.get("started", built), note.get("ended", built), "SUCCESS")
+            fault = str(last["description"])
+    else:
+        note = releases.note(id)
+        built = note.get("built")
+        started, ended = note.get("started", built), note.get("ended", built)
 
-
-def _failed(id: str, started: Any, ended: Any, description: str) -> dict[str, Any]:
-    return {
-        **_times(started, ended, "FAILED"),
-        "instanceId": id,
-        "executionId": str(started),
-        "exitCode": "FAILED",
-        "exitDescription": description,
-        "clusterName": JOB,
-    }
-
-
-def _times(started: Any, ended: Any, status: str) -> dict[str, Any]:
-    return {
+    status = {
         "jobName": JOB,
         "startTime": _instant(started),
         "endTime": _instant(ended),
-        "status": status,
+        "status": "FAILED" if fault else "SUCCESS",
     }
+    if fault:
+        status |= {
+            "instanceId": id,
+            "executionId": str(started),
+            "exitCode": "FAILED",
+            "exitDescription": fault,
+            "clusterName": JOB,
+        }
+    return status
 
 
 def _instant(text: Any) -> str:

@@ -40,9 +40,8 @@ from shopwindow.service.allowances import Allowances, charges_of
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.engine import unavailable
 from shopwindow.service.database.rates import RATES, Charge
-from shopwindow.service.database.retries import STORED_RESPONSES, Retry
+from shopwindow.service.database.retries import STORED_RESPONSES, Retry, retry_of
 from shopwindow.service.database.turns import Steps
-from shopwindow.service.idempotency import retry_of
 from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
 
 ReadStatus = Callable[[], dict[str, Any]]

@@ -150,13 +150,13 @@ class Tables:
 
     def __init__(self, session: Session, declared: Mapping[str, Table[Any]]) -> None:
         self.session = session
-        self._declared = declared
+        self.declared = declared
         self._verbs: dict[str, Any] = {}
 
     def __getitem__(self, table: Table[Verbs]) -> Verbs:
         verbs: Verbs | None = self._verbs.get(table.name)
         if verbs is None:
-            if self._declared.get(table.name) is not table:
+            if self.declared.get(table.name) is not table:
                 raise LookupError(
                     f"the Interface does not list the table {table.name} among its tables"
                 )

@@ -37,15 +37,16 @@ from shopwindow.service.database.engine import (
     OutcomeUnknown,
     unavailable,
 )
-from shopwindow.service.database.migrate import (
+from shopwindow.service.database.rates import RATES
+from shopwindow.service.database.sqlite import SQLite
+from shopwindow.service.database.tables import (
+    TablesByName,
+    declared,
     lacks_steps,
     migrate,
     reached,
     refuse_newer,
 )
-from shopwindow.service.database.rates import RATES
-from shopwindow.service.database.sqlite import SQLite
-from shopwindow.service.database.tables import TablesByName, declared
 from shopwindow.service.database.turns import (
     Steps,
     Turns,

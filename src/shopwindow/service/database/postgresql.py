@@ -109,9 +109,7 @@ class PostgreSQL:
             if end.statusmessage != "COMMIT":  # it has found an error that was hidden
                 raise Lost("the server rolled the transaction back", passes=True)
         except BaseException:
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
+            self._close_writer()
             raise
 
     def act(self, session: Session, work: Callable[[], Result]) -> Result:
@@ -155,9 +153,7 @@ class PostgreSQL:
 
     def close(self) -> None:
         self._close_readers()
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        self._close_writer()
 
     # -- connections -------------------------------------------------------------------
 
@@ -175,6 +171,11 @@ class PostgreSQL:
         ((server,),) = new.execute("SELECT clock_timestamp()").fetchall()
         self._clock.set(server, sent)
         return new
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     def _close_readers(self) -> None:
         while connection := self._reader():

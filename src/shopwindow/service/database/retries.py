@@ -1,4 +1,5 @@
-"""Answers that are stored for repeated requests, in a table of the engine's own.
+"""Idempotency-Key: the answers that are stored for repeated requests, in a table of the
+engine's own.
 
 How this works. A client that got no answer repeats its request under the same
 Idempotency-Key. What the first request writes and its answer are committed in one
@@ -7,16 +8,23 @@ it is carried out as if it were the first.
 
 In that transaction `Retries.begin` comes before the action, and `Retries.finish` after
 it. What an action does outside the database comes between two transactions.
+
+A key holds for one sender. Two phones behind one application may choose the same key,
+and neither may get the response of the other. The operation knows where its requests
+name their sender (Operation.sender). A request that names nobody is of its network
+address.
 """
 
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import sha256
 
 import orjson
 
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.declaring.operation import Outcome
+from shopwindow.interface.declaring.limits import origins
+from shopwindow.interface.declaring.operation import Call, Outcome, Sender
 from shopwindow.interface.declaring.table import (
     Aging,
     Column,
@@ -25,7 +33,16 @@ from shopwindow.interface.declaring.table import (
     Table,
     written,
 )
+from shopwindow.interface.request import Request
+from shopwindow.interface.requests.body import encoded
 from shopwindow.problems import Fault, Refusal
+
+IDEMPOTENCY_HEADER = "idempotency-key"
+
+MAX_KEY = 255
+"""Characters of a key: many times a UUID (36), and few enough to be a part of a primary
+key.
+"""
 
 ANSWERS_STORED_FOR = timedelta(hours=24)
 """How long an answer is stored. An older key counts as new even before its answer has
@@ -58,6 +75,52 @@ class Retry:
         """The row's primary key: application, method, path, and whose key it is."""
         key = f"{self.sender} {self.key}" if self.sender else self.key
         return self.application, self.method, self.path, key
+
+
+def retry_of(call: Call, request: Request) -> Retry | None:
+    """Return what identifies a request that may be repeated; None for one without a
+    key.
+
+    Only a POST may have a key; with other methods the header means nothing. ``sender``
+    of the result is a text, of which the caller makes a keyed digest. Raises Refusal
+    for a key that is malformed.
+    """
+    key = request.headers.get(IDEMPOTENCY_HEADER)
+    if key is None or call.operation.method != "POST":
+        return None
+    if not 0 < len(key) <= MAX_KEY or not key.isascii() or not key.isprintable():
+        fault = Fault(
+            "Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters"
+        )
+        raise Refusal("invalid", fault)
+
+    arguments = [[name, str(value)] for name, value in call.arguments]
+    digest = sha256(encoded([arguments, call.body, call.if_match])).hexdigest()
+    # a path may end with a slash; both spellings are one path
+    path = request.path.removesuffix("/")
+    sender = call.operation.sender(call) if call.operation.sender else Sender()
+    return Retry(
+        str(call.application),
+        call.operation.method,
+        path,
+        key,
+        digest,
+        sender.device,
+        sender.user,
+        _name(sender, request.address),
+    )
+
+
+def _name(sender: Sender, address: str) -> str:
+    """Return whom a key holds for, as one text.
+
+    That is the device, the user or the name of the sender, or else the network address.
+    """
+    if sender.device is not None:
+        return f"device {sender.device}"
+    if sender.user is not None:
+        return f"user {sender.user}"
+    return sender.name or f"address {origins(address)[0].name}"
 
 
 class Retries:

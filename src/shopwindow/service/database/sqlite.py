@@ -88,9 +88,7 @@ class SQLite:
                 yield SQLiteSession(self._writer)
                 self._writer.execute("COMMIT")
         except BaseException:
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
+            self._close_writer()
             raise
 
     def act(self, session: Session, work: Callable[[], Result]) -> Result:
@@ -138,12 +136,15 @@ class SQLite:
     def close(self) -> None:
         while self._readers:
             self._readers.pop().close()
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        self._close_writer()
         if self._locks is not None:
             self._locks.close()
             self._locks = None
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     def _opened(self) -> Locks:
         """Return the locks of the file, which is open from now on."""

@@ -24,8 +24,7 @@ from pathlib import Path
 from shopwindow.interface.declaring.table import Row
 from shopwindow.problems import Failure
 from shopwindow.release.durable import synchronize
-from shopwindow.service.database.migrate import reached, refuse_newer
-from shopwindow.service.database.tables import TablesByName
+from shopwindow.service.database.tables import TablesByName, reached, refuse_newer
 
 NETWORK = re.compile(
     r"nfs\d?|cifs|smb\d?|smbfs|9p|afs|ceph|lustre|gpfs|beegfs|gfs2|ocfs2|ncpfs|coda|orangefs|virtiofs"
@@ -100,11 +99,16 @@ def make(path: Path) -> None:
     opens the file.
     """
     with suppress(OSError):
-        descriptor = os.open(
-            path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
-        )
-        _hand_over(descriptor, path.parent)
-        os.close(descriptor)
+        _create(path, path.parent)
+
+
+def _create(path: Path, beside: Path) -> None:
+    """Make an empty file of the owner of what it lies beside. Raises OSError where
+    there is one already.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    _hand_over(descriptor, beside)
+    os.close(descriptor)
 
 
 def _hand_over(descriptor: int, beside: Path) -> None:
@@ -291,9 +295,7 @@ def _draft(path: Path) -> Iterator[Path]:
     """
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)
-    descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    _hand_over(descriptor, path)
-    os.close(descriptor)
+    _create(part, path)
     try:
         yield part
     finally:
