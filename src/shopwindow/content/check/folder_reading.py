@@ -29,7 +29,7 @@ from shopwindow.content.documents.layers import (
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.reading.listing import SITE_FILE, Source
 from shopwindow.content.reading.yaml import Json
-from shopwindow.content.rules.allowances import AllowComment
+from shopwindow.content.rules.allowances import Allowance
 from shopwindow.content.schemas.lines import LineFaults, LineGroup, LineGroups
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Place, Pointer, Problem
@@ -47,7 +47,7 @@ class FolderReading:
     with their findings and flaws. ``unreadable``: paths of files of which documents are
     missing. ``recognized``: documents of lists with faults that others before them have;
     ``at_least``: not all faulty documents were looked at. ``slips``: warnings of slips
-    in texts. ``allowed``: by path, the comments that silence warnings. ``locator`` knows
+    in texts. ``allowed``: by path, what comments allow. ``locator`` knows
     where all of it stands.
     """
 
@@ -65,7 +65,7 @@ class FolderReading:
         self.slips: list[Problem] = []
         self.recognized: LineGroups = {}
         self.at_least = False
-        self.allowed: dict[str, Sequence[AllowComment]] = {}
+        self.allowed: dict[str, Sequence[Allowance]] = {}
         self.locator = Locator(folder, by_path, schemas)
         self._folder = folder
         self._by_path = by_path

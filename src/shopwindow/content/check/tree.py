@@ -32,7 +32,7 @@ from shopwindow.content.reading.processes import Progress, processors, shared
 from shopwindow.content.reading.slips import slips_in
 from shopwindow.content.reading.text import YamlText, text_of
 from shopwindow.content.reading.yaml import Json, Malformed, at
-from shopwindow.content.rules.allowances import AllowComment, allowances
+from shopwindow.content.rules.allowances import Allowance, allowances
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.problems import Pointer, Problem
 
@@ -64,7 +64,7 @@ class Parsed:
     read, or hold expressions and there are no names to evaluate them with.
     ``unrendered``: where texts stand whose expressions could not be evaluated.
     ``flawed``: rule and pointer of faults in the YAML that reading went beyond.
-    ``warnings``: slips in the text. ``allowed``: comments that silence warnings.
+    ``warnings``: slips in the text. ``allowed``: what comments allow.
     """
 
     source: Source
@@ -76,7 +76,7 @@ class Parsed:
     unrendered: list[Pointer] = field(default_factory=list)
     flawed: Sequence[tuple[str, Pointer]] = ()
     warnings: Sequence[Problem] = ()
-    allowed: Sequence[AllowComment] = ()
+    allowed: Sequence[Allowance] = ()
 
     @property
     def is_plain(self) -> bool:

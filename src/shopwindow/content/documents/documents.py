@@ -260,7 +260,7 @@ def live(
                 for document in documents.of(kind.name)
                 if moment in schedule.window(document.value, zone)
             ]
-            by_kind[kind.name] = sorted(map(_shown, live_ones), key=kind.place)
+            by_kind[kind.name] = sorted(map(unscheduled, live_ones), key=kind.place)
     site = {
         name: entry
         for name, entry in documents.site.value.items()
@@ -269,8 +269,8 @@ def live(
     return Content(site, values, by_kind, kinds)
 
 
-def _shown(document: Document) -> Json:
-    """Return a document without its publish window, which the engine has applied."""
+def unscheduled(document: Document) -> Json:
+    """Return what a document says beside its publish window."""
     if "publish" not in document.value:
         return document.value
     return {name: part for name, part in document.value.items() if name != "publish"}

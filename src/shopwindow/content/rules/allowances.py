@@ -9,7 +9,6 @@ the files alone; a window that is not past yet may be allowed in advance.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from shopwindow.problems import Level, Place, Problem
 
@@ -25,30 +24,25 @@ _ALLOWANCE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AllowComment:
-    """A comment that allows some rules on its line. ``place`` is the comment's."""
-
-    rules: tuple[str, ...]
-    place: Place
+Allowance = tuple[str, Place]
+"""A rule, and the place of the comment that allows it on its line."""
 
 
-def allowances(text: str) -> list[AllowComment]:
-    """Return the comments of a text that silence warnings."""
+def allowances(text: str) -> list[Allowance]:
+    """Return the rules that comments of a text allow."""
     if MARK not in text:
         return []
     found = []
     for number, line in enumerate(re.split("\r\n|\n|\r", text), 1):
         for match in _ALLOWANCE.finditer(line):
-            rules = tuple(rule.strip() for rule in match[2].split(","))
             place = Place(number, match.start(1) + 1, number, match.end(1) + 1)
-            found.append(AllowComment(rules, place))
+            found += [(rule.strip(), place) for rule in match[2].split(",")]
     return found
 
 
 def unsilenced(
     warnings: Iterable[Problem],
-    allowed: Mapping[str, Sequence[AllowComment]],
+    allowed: Mapping[str, Sequence[Allowance]],
     lasting: Collection[str],
 ) -> Iterator[Problem]:
     """Yield the warnings that no comment on their line allows, and those of comments
@@ -56,15 +50,14 @@ def unsilenced(
 
     Args:
         warnings: of a whole check.
-        allowed: the comments of each file, by its path.
+        allowed: what the comments of each file allow, by its path.
         lasting: rules whose warnings follow from the files alone, at any time. Of
             others nobody can say that their comment is of no use.
     """
     unused = {
-        (path, comment.place.line, rule): comment.place
-        for path, comments in allowed.items()
-        for comment in comments
-        for rule in comment.rules
+        (path, place.line, rule): place
+        for path, of_file in allowed.items()
+        for rule, place in of_file
     }
     silenced = set(unused)
     for warning in warnings:

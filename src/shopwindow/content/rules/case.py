@@ -49,6 +49,7 @@ class Case:
 
     def __post_init__(self) -> None:
         self.kinds = [kind for kind in self.kinds if not kind.streamed]
+        self.by_name = {kind.name: kind for kind in self.kinds}
         self.findings = {id(document): findings for document, findings in self.broken}
         self._unsound: dict[int, _Unsound] = {}
 

@@ -86,10 +86,9 @@ def _absent(
 
 def selections(case: Case) -> RuleFindings:
     """Check that documents name groups that site.yaml has, and `all` of what exists."""
-    kinds = {kind.name: kind for kind in case.kinds}
     for kind in case.kinds:
         for selection in kind.selections:
-            target = kinds.get(selection.kind)
+            target = case.by_name.get(selection.kind)
             if target is None:
                 continue
             setting = groups.grouping_of(target).setting

@@ -38,14 +38,13 @@ def references(case: Case) -> RuleFindings:
     meet one of them at some time.
     """
     targets = cache(partial(_targets, case))
-    kinds = {kind.name: kind for kind in case.kinds if not kind.streamed}
-    for kind in kinds.values():
+    for kind in case.kinds:
         by_target: dict[str, list[Reference]] = defaultdict(list)
         for reference in kind.references:
-            if reference.kind in kinds and KEY not in reference.pointer:
+            if reference.kind in case.by_name and KEY not in reference.pointer:
                 by_target[reference.kind].append(reference)
         for name, together in by_target.items():
-            target = kinds[name]
+            target = case.by_name[name]
             for document in case.having(kind.name):
                 yield from _of_document(
                     case, document, target, together, kind.selections, targets

@@ -8,7 +8,6 @@ What cannot be resolved stays as it is written, and rules say why
 (`group_rules.selections`, `window_rules.windows`).
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -62,7 +61,7 @@ class _Resolving:
 
     def __init__(self, case: Case) -> None:
         self._case = case
-        self._kinds: Mapping[str, Kind] = {kind.name: kind for kind in case.kinds}
+        self._kinds = case.by_name
         self._words = zones.words(case.kinds)
         self._members = cache(
             lambda kind, name: members_of(case, self._kinds[kind], name)
@@ -119,7 +118,6 @@ class _Resolving:
 
 def zones_of(case: Case, kind: Kind) -> Zones:
     """Return the zones of a kind's documents, as far as they are sound."""
-    by_name = {other.name: other for other in case.kinds}
     return Zones(
-        kind, case.kinds, lambda name: case.having(name, (by_name[name].zone,))
+        kind, case.kinds, lambda name: case.having(name, (case.by_name[name].zone,))
     )

@@ -81,12 +81,11 @@ def by_name(files: Iterable[Path]) -> Pages:
     """
     by_rule = {page.name: page for page in pages_of(ENGINE_PAGES)}
     for page in (page for file in files for page in pages_of(file)):
-        by_rule[page.name] = page if page.title else _shown_by(by_rule[page.name], page)
+        if not page.title:
+            words = by_rule[page.name]
+            page = replace(page, title=words.title, why=words.why)
+        by_rule[page.name] = page
     return dict(sorted(by_rule.items()))
-
-
-def _shown_by(page: RulePage, example: RulePage) -> RulePage:
-    return replace(example, title=page.title, why=page.why)
 
 
 def document(pages: Pages) -> str:

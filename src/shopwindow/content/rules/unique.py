@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.documents import Document, unscheduled
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.yaml import at
@@ -62,7 +62,7 @@ def once(
                 twins = id(document), id(other)
                 if document is not other and twins in case.twins:
                     break
-                if _without_window(document) == _without_window(other):
+                if unscheduled(document) == unscheduled(other):
                     case.twins.add(twins)
                 layer = other.own
                 found = f"the {name} {value} is also that of the {kind.name} in {layer.path}"
@@ -71,13 +71,6 @@ def once(
                 yield document, finding
                 break
         users[value].append((document, pointer))
-
-
-def _without_window(document: Document) -> Any:
-    value = document.value
-    if not isinstance(value, dict):
-        return value
-    return {key: part for key, part in value.items() if key != "publish"}
 
 
 def _copied(findings: RuleFindings) -> RuleFindings:

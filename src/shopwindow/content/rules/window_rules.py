@@ -3,7 +3,6 @@ it closes.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -15,12 +14,19 @@ from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.rules.resolving import zones_of
 from shopwindow.problems import Pointer
 
-ZONE = "a zone of the IANA database, such as America/New_York"
+ZONE = "a zone of the IANA database"
 """What may stand where a time zone is meant."""
 
+SUCH_AS = ", such as America/New_York"
 
-def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
-    """Return what is wrong with the name of a time zone at ``pointer``, or None."""
+
+def unknown_zone(
+    pointer: Pointer, name: str, words: Collection[str] = ()
+) -> Finding | None:
+    """Return what is wrong with the name of a time zone at ``pointer``, or None.
+
+    ``words``: those that may stand there in place of a zone.
+    """
     try:
         schedule.zone(name)
     except ValueError as error:
@@ -28,21 +34,27 @@ def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
             "time.zone",
             pointer,
             str(error),
-            ZONE,
-            nearest=schedule.nearest_zone(name),
+            " or ".join((ZONE, *map(repr, words))) + SUCH_AS,
+            nearest=schedule.nearest_zone(name, words),
         )
     return None
 
 
 def instant_at(
-    pointer: Pointer, text: str, where: ZoneInfo, *, ends: bool
+    pointer: Pointer,
+    text: str,
+    where: ZoneInfo,
+    *,
+    ends: bool,
+    words: Collection[str] = (),
 ) -> datetime | Finding:
     """Return the instant that stands at ``pointer``, or why there is none.
 
-    The other arguments are those of `schedule.instant`.
+    ``words`` are as for `unknown_zone`, the other arguments those of
+    `schedule.instant`.
     """
     name = schedule.zone_name(text)
-    if name and (unknown := unknown_zone(pointer, name)):
+    if name and (unknown := unknown_zone(pointer, name, words)):
         return unknown
     try:
         return schedule.instant(text, where, ends=ends)
@@ -70,16 +82,10 @@ def windows(case: Case) -> RuleFindings:
                 word = schedule.zone_name(text)
                 if word in words:
                     own = own or zones_of(case, kind)
-                    finding = _zone_of_word(document, end, word, own)
-                elif word:
-                    finding = _unknown_zone_of_end(end, word, words)
-                else:
-                    continue
-                if finding:
-                    yield document, finding
-                if finding or word in words:
+                    if unclear := _zone_of_word(document, end, word, own):
+                        yield document, unclear
                     del publish[end]
-            for finding in _window(publish, case.zone):
+            for finding in _window(publish, case.zone, words):
                 yield document, finding
 
 
@@ -93,7 +99,7 @@ def _zone_of_word(
     pointer = ("publish", end)
     if word not in own.words:
         found = f"a {document.kind} names no {word}, so {word!r} is no time zone here"
-        return Finding("time.zone", pointer, found, ZONE)
+        return Finding("time.zone", pointer, found, ZONE + SUCH_AS)
     counted = own.counted(document.value, word)
     if len(counted) < 2:
         return None
@@ -104,19 +110,6 @@ def _zone_of_word(
     found = f"the {word}s of this {document.kind} lie in {len(counted)} zones: {listed}"
     allowed = f"one document a zone, or one zone's name in place of {word!r}"
     return Finding("time.zone", pointer, found, allowed)
-
-
-def _unknown_zone_of_end(end: str, name: str, words: Collection[str]) -> Finding | None:
-    """Return what is wrong with the zone that an end of a window names, or None."""
-    finding = unknown_zone(("publish", end), name)
-    if finding is None:
-        return None
-    choices = " or ".join(("a zone of the IANA database", *map(repr, words)))
-    return replace(
-        finding,
-        allowed=f"{choices}, such as America/New_York",
-        nearest=schedule.nearest_zone(name, words),
-    )
 
 
 def past(case: Case) -> RuleFindings:
@@ -138,11 +131,14 @@ def past(case: Case) -> RuleFindings:
                 yield document, finding
 
 
-def _window(publish: Mapping[str, str], zone: ZoneInfo) -> Iterator[Finding]:
+def _window(
+    publish: Mapping[str, str], zone: ZoneInfo, words: Collection[str]
+) -> Iterator[Finding]:
     """Yield what is wrong with the ends of a window, of which some may be left out."""
     moments: dict[str, datetime] = {}
     for end, text in publish.items():
-        moment = instant_at(("publish", end), text, zone, ends=end == "until")
+        place, ends = ("publish", end), end == "until"
+        moment = instant_at(place, text, zone, ends=ends, words=words)
         if isinstance(moment, Finding):
             yield moment
         else:
