@@ -7,7 +7,7 @@ import pytest
 
 from harness.program import shopwindow
 from harness.waits import awaited
-from shopwindow.preview.pages import ask, catalog, catalog_explain
+from shopwindow.preview.pages import ask, catalog
 from shopwindow.preview.templates import environment
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.preview.workspace import Workspace
@@ -23,8 +23,8 @@ SAID = (
 )
 PAGES: dict[str, tuple[Callable[[Visit], Page | None], dict[str, str]]] = {
     "/catalog": (catalog.page, {"q": "coat"}),
-    "/catalog/explain": (catalog_explain.page, {"q": "coat"}),
-    "/catalog/explain?count=1": (catalog_explain.page, {"count": "1"}),
+    "/catalog/explain": (catalog.explanation, {"q": "coat"}),
+    "/catalog/explain?count=1": (catalog.explanation, {"count": "1"}),
 }
 
 

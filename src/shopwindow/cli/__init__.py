@@ -34,7 +34,7 @@ SECTIONS = {
     },
     "Deliver": {
         "publish": ("delivery", "Bring the current release to an object store."),
-        "pull": ("pulling", "Bring an object store's current release to this host."),
+        "pull": ("delivery", "Bring an object store's current release to this host."),
         "edge": ("edge", "Print the configuration of what serves the files."),
         "keys": ("keys", "Make and look after the keys that sign releases."),
     },
@@ -48,7 +48,7 @@ SECTIONS = {
     },
     "Begin": {
         "init": ("starter", "Begin a content repository."),
-        "schemas": ("editor", "Write schemas for an editor, and OpenAPI."),
+        "schemas": ("starter", "Write schemas for an editor, and OpenAPI."),
         "catalog": ("catalog", "Import feeds of the catalog; explain a search."),
     },
 }

@@ -35,10 +35,8 @@ from shopwindow.preview.pages import (
     ask,
     calendar,
     catalog,
-    catalog_explain,
     compare,
     documents,
-    fixes,
     offers,
     overview,
     problems,
@@ -96,9 +94,9 @@ PAGES = (
 """The pages of the menu, in its order."""
 
 PARTS: tuple[tuple[str, PageOf], ...] = (
-    ("/problems/fix", fixes.page),
+    ("/problems/fix", problems.fix),
     ("/rules/{name}", rules.page),
-    ("/catalog/explain", catalog_explain.page),
+    ("/catalog/explain", catalog.explanation),
     ("/documents/{kind}", documents.listing),
     ("/documents/{kind}/{id:path}", documents.card),
 )
@@ -275,7 +273,7 @@ def _write_fix(door: Guard, drawing: _Drawing) -> Callable[[Request], Any]:
 
     def write(request: Request, digest: str) -> Response:
         visit = drawing.visit(request)
-        refused = fixes.write(visit, digest)
+        refused = problems.write_fix(visit, digest)
         if refused is not None:
             return drawing.html(visit, refused)
         drawing.workspace.refresh()

@@ -1,4 +1,5 @@
-"""The catalog as customers find it: the tree of categories, a search, and product cards.
+"""The catalog as customers find it: the tree of categories, a search, and product cards;
+why a search finds what it finds, and what the catalog lacks.
 
 A page for the kinds of `shopwindow.catalog`, which only an index holds. It shows the
 working tree's index once that is built, and until then that of the current release.
@@ -7,12 +8,15 @@ working tree's index once that is built, and until then that of the current rele
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from shopwindow import library
 from shopwindow.catalog.feeds.rules import ends
-from shopwindow.catalog.protocol import Catalog, ProductQuery
+from shopwindow.catalog.protocol import CATEGORY_FILTER, Catalog, ProductQuery
+from shopwindow.catalog.reading.explaining import explain
 from shopwindow.catalog.reading.opened import OpenedCatalog
+from shopwindow.content.reading.yaml import Json
 from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.documents import number
 from shopwindow.preview.pages.indexes import (
@@ -33,6 +37,14 @@ CARDS_A_PAGE = 24
 
 MAX_STOCK = 20_000
 """Pairs of a UPC and a store that are looked up for the cards of a page."""
+
+EXPLAINED_PRODUCTS = 12
+"""Products that the page explains: those of a client's first page (interface W2.2)."""
+
+COUNTED_CATALOGS = 2
+"""Catalogs whose counts are remembered: the working tree's and the release's. The page
+is drawn again at every save, and only a new index has new counts.
+"""
 
 
 @dataclass(frozen=True)
@@ -244,3 +256,53 @@ def _stores_having(
         if status != "UNAVAILABLE":
             having[owners[upc]].add(location)
     return {id: len(stores) for id, stores in having.items()}
+
+
+# -- why a search finds what it finds --------------------------------------------------
+
+
+def explanation(visit: Visit) -> Page | None:
+    """Return the page of why a search finds what it finds; None where the interface has
+    no catalog.
+
+    Parameters: ``q`` is the phrase, ``category`` the id of one that narrows it,
+    ``product`` the id of a product whose place or absence is explained. Without ``q``
+    the products are counted, those of a large catalog where ``count`` asks for it:
+    every one of them is read, which takes a second for some 100,000.
+    """
+    if KIND not in visit.interface.kind:
+        return None
+    return drawn(visit, _explanation)
+
+
+def _explanation(visit: Visit, shown: ShownCatalog) -> Page:
+    catalog = shown.catalog
+    phrase = visit.query.get("q", "").strip()
+    product = number(visit.query.get("product", "").strip())
+    is_large = catalog is not None and catalog.active > MAX_PRODUCTS
+    values: dict[str, Any] = {
+        **shown.values,
+        "q": phrase,
+        "product": product or "",
+        "category": None,
+        "explanation": None,
+        "lacks": None,
+        "waits": is_large and not phrase and "count" not in visit.query,
+    }
+    if catalog is not None and phrase:
+        category = catalog.category(number(visit.query.get("category", "")))
+        filters = {CATEGORY_FILTER: (str(category["id"]),)} if category else {}
+        query = ProductQuery(filters=filters)
+        values["category"] = category
+        values["explanation"] = explain(
+            catalog, phrase, query, EXPLAINED_PRODUCTS, product or None
+        )
+    elif catalog is not None and not values["waits"]:
+        values["lacks"] = _lacks(catalog)
+    title = "Why this is found" if phrase else "What the catalog lacks"
+    return Page("catalog_explain.html", title, values)
+
+
+@lru_cache(maxsize=COUNTED_CATALOGS)
+def _lacks(catalog: OpenedCatalog) -> Json:
+    return explain(catalog, "", ProductQuery(), 0)

@@ -1,13 +1,31 @@
-"""What `check` reports: problems, then warnings, each with the lines of its file."""
+"""What `check` reports: problems, then warnings, each with the lines of its file; and a
+fix before it is written: the change as a diff, and the button that writes it.
 
-from collections.abc import Iterable, Iterator
+The page of a fix is the only one that leads to a write, and it does so in two steps, so
+that nobody writes what they have not seen. The form holds a digest of the change. Where
+a file was saved meanwhile, the change would be another one, and is refused.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
+from shopwindow import library
 from shopwindow.content.check.folder import Checked
+from shopwindow.content.editing.mending import Repair
 from shopwindow.content.rules.rule_pages import by_name
-from shopwindow.preview.pages.fixes import id_of
 from shopwindow.preview.visit import Page, Visit
-from shopwindow.problems import Problem
+from shopwindow.problems import Failure, Problem
+
+PROBLEM_DIGITS = 20
+"""Of a digest, by which a form names a problem."""
+
+GONE = (
+    "This is not there any more, or a check of the change finds that it is not certain."
+)
+CHANGED_MEANWHILE = (
+    "A file was saved meanwhile, so nothing was written. This is the change now."
+)
 
 
 @dataclass(frozen=True)
@@ -72,3 +90,81 @@ def _shown(visit: Visit, problems: Iterable[Problem]) -> Iterator[Shown]:
             id=id,
             page=page,
         )
+
+
+# -- fixes -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Diff:
+    """A line of a diff; ``sign``: a plus, a minus, a space, or an @ between parts."""
+
+    sign: str
+    text: str
+
+
+def fix(visit: Visit) -> Page | None:
+    """Return the page of one problem's fix, or, where the query names none, of all.
+
+    None where nothing may be written.
+    """
+    return _fix(visit, "") if visit.form_token else None
+
+
+def write_fix(visit: Visit, digest: str) -> Page | None:
+    """Write the fix that the query names, if it is the one with this digest.
+
+    Returns None where it was written, else the page that says why not.
+    """
+    repair = _repair(visit)
+    if not repair.edits:
+        return _fix(visit, "")
+    if _digest(repair) != digest:
+        return _fix(visit, CHANGED_MEANWHILE)
+    try:
+        library.write_edits(visit.workspace.folder, repair)
+    except Failure as failure:
+        return _fix(visit, str(failure))
+    return None
+
+
+def id_of(problem: Problem) -> str:
+    """Return what names a problem in a form, as long as it is where it is."""
+    named = repr((problem.path, problem.rule, problem.place, problem.pointer))
+    return sha256(named.encode()).hexdigest()[:PROBLEM_DIGITS]
+
+
+def _fix(visit: Visit, refusal: str) -> Page:
+    repair = _repair(visit)
+    values = {
+        "fixes": repair.fixes,
+        "files": [(edit.path, _lines(edit.diff(""))) for edit in repair.edits],
+        "digest": _digest(repair),
+        "refusal": refusal if repair.edits else GONE,
+    }
+    title = "Fix" if len(repair.fixes) <= 1 else f"{len(repair.fixes)} fixes"
+    return Page("fix.html", title, values, 409 if refusal else 200)
+
+
+def _repair(visit: Visit) -> Repair:
+    named = visit.query.get("problem", "")
+    return visit.workspace.repair(
+        visit.snapshot, lambda problem: not named or id_of(problem) == named
+    )
+
+
+def _digest(repair: Repair) -> str:
+    """Return what tells a change from another: of which files, from what, to what."""
+    digest = sha256()
+    for edit in repair.edits:
+        for part in (edit.path.encode(), edit.before, edit.after):
+            digest.update(sha256(part).digest())
+    return digest.hexdigest()
+
+
+def _lines(diff: str) -> Sequence[Diff]:
+    """Return the lines of a unified diff without its header."""
+    return [
+        Diff(line[:1], "" if line.startswith("@@") else line[1:])
+        for line in diff.splitlines()[2:]
+    ]
