@@ -17,6 +17,7 @@ from shopwindow.content.check import records
 from shopwindow.content.check.records import FeedBatch, FeedLines, batches
 from shopwindow.content.documents import expressions
 from shopwindow.content.documents.expressions import MAX_COMPILED, MAX_EXPRESSION, MAX_IN_TEXT, Unreadable, evaluate
+from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.files import MAX_LINE
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Malformed
@@ -76,13 +77,13 @@ def test_a_text_has_a_number_of_expressions() -> None:
 
 def test_a_file_has_a_number_of_expressions_that_must_be_compiled() -> None:
     value = [f"{{{{ base_url ~ '{number}' }}}}" for number in range(20 * MAX_COMPILED)]
-    faults: list[expressions.Unrendered] = []
+    faults: list[Finding] = []
     done = quick(10)
     rendered = expressions.render(value, NAMES, faults.append)
     done()
     assert rendered[MAX_COMPILED - 1] == f"https://api.example{MAX_COMPILED - 1}"
     assert [fault.pointer for fault in faults] == [(number,) for number in range(MAX_COMPILED, len(value))]
-    assert {fault.fault.found for fault in faults} == {"the file has too many different expressions"}
+    assert {fault.found for fault in faults} == {"the file has too many different expressions"}
     same = ["{{ base_url ~ 'x' }}"] * (2 * MAX_COMPILED)
     assert expressions.render(same, NAMES, faults.append) == ["https://api.examplex"] * len(same)
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from harness.content import edit, found, place, problems, write_files
 from harness.program import Schemas
 from shopwindow.content.documents import expressions, site
-from shopwindow.content.documents.expressions import Unreadable, Unrendered
+from shopwindow.content.documents.expressions import Unreadable
+from shopwindow.content.documents.finding import Finding
 
 NAMES = {"www": "https://www.example", "brand": "Lark & Vane", "self_service": "é", "if": "odd"}
 KNOWN = "the names of site.yaml: brand, if, self_service, www"
@@ -106,10 +107,10 @@ def test_an_expression_without_a_text(text: str, what: str, allowed: str, neares
 
 
 def test_every_fault_of_a_text_is_told_once() -> None:
-    faults: list[Unrendered] = []
+    faults: list[Finding] = []
     text = "{{ brnad }} {{ www | uper }} {{ brnad }} {{ logo }} {{ b"
     assert expressions.render(text, NAMES | {"logo": None}, faults.append) == text
-    assert [(fault.fault.found, fault.reported) for fault in faults] == [
+    assert [(fault.found, fault.follows) for fault in faults] == [
         ("the name 'brnad' is not defined", False),
         ("the filter 'uper' is not known", False),
         ("the name 'logo' is not defined", True),
@@ -136,7 +137,7 @@ def test_any_text_is_evaluated_or_refused(text: str) -> None:
 
 def test_every_text_value_is_rendered_and_no_key() -> None:
     value = {"{{ www }}": ["{{ brand }}", {"a": "{{ if }}"}], "b": 1, "c": None, "d": True}
-    faults: list[Unrendered] = []
+    faults: list[Finding] = []
     rendered = expressions.render(value, NAMES, faults.append)
     assert rendered == {"{{ www }}": ["Lark & Vane", {"a": "odd"}], "b": 1, "c": None, "d": True}
     assert faults == []
@@ -147,25 +148,27 @@ def test_the_result_is_always_text() -> None:
 
 
 def test_a_text_without_a_result_stays_and_is_told() -> None:
-    faults: list[Unrendered] = []
+    faults: list[Finding] = []
     rendered = expressions.render({"a": ["{{ www }}", "{{ brnad }}"]}, NAMES, faults.append)
     assert rendered == {"a": ["https://www.example", "{{ brnad }}"]}
-    assert [(fault.pointer, fault.fault.name, fault.reported) for fault in faults] == [(("a", 1), "brnad", False)]
+    assert [(fault.pointer, fault.absent, fault.follows) for fault in faults] == [
+        (("a", 1), ("name", "", "brnad"), False)
+    ]
 
 
 def test_a_name_without_a_text_is_told_where_it_is_defined() -> None:
-    faults: list[Unrendered] = []
+    faults: list[Finding] = []
     expressions.render(["{{ logo | upper }}", "{{ lgo }}"], {"logo": None, "www": "w"}, faults.append)
-    assert [(fault.pointer, fault.reported) for fault in faults] == [((0,), True), ((1,), False)]
-    assert faults[1].fault.allowed == "the names of site.yaml: www"
+    assert [(fault.pointer, fault.follows) for fault in faults] == [((0,), True), ((1,), False)]
+    assert faults[1].allowed == "the names of site.yaml: www"
 
 
 def test_the_expressions_of_a_file_make_a_bounded_text() -> None:
-    faults: list[Unrendered] = []
+    faults: list[Finding] = []
     expressions.render(["{{ a ~ a ~ a }}"] * 2000, {"a": "x" * 20_000}, faults.append)
     (first, *_) = faults
     assert first.pointer == (559,)  # 32 MiB at 60,000 characters each
-    assert first.fault.found == "the expressions of the file make too much text"
+    assert first.found == "the expressions of the file make too much text"
 
 
 # -- in a content folder -----------------------------------------------------------------------------------------
@@ -191,7 +194,9 @@ def test_site_names_may_use_the_names_before_them() -> None:
         "c": None,
         "d": "x",
     }
-    assert [(fault.pointer, fault.fault.name, fault.reported) for fault in faults] == [(("names", "c"), "d", False)]
+    assert [(fault.pointer, fault.absent, fault.follows) for fault in faults] == [
+        (("names", "c"), ("name", "", "d"), False)
+    ]
 
 
 def test_an_expression_is_a_problem_at_the_value_that_holds_it(minimal: Path, schemas: Schemas) -> None:

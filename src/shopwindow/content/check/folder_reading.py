@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 
 from shopwindow.content.check import tree
-from shopwindow.content.check.locating import Locator
+from shopwindow.content.check.locating import Locator, origin
 from shopwindow.content.check.tree import Parsed, doubtful
 from shopwindow.content.documents import expressions, site
 from shopwindow.content.documents.characters import not_xml
@@ -23,7 +23,6 @@ from shopwindow.content.documents.layers import (
     Forgotten,
     assemble,
     merge,
-    origin,
     useless_nulls,
 )
 from shopwindow.content.kinds import SITE, Kind
@@ -103,7 +102,7 @@ class FolderReading:
         # The first rendering serves to find the faults.
         rendered, _, _ = site.render(value, frozenset())
         document = Document("site", rendered, (Layer(SITE_FILE, None, rendered), *over))
-        findings += [*self._explained(document), *not_xml(rendered)]
+        findings += self._explained(document)
         flaws = self.locator.flaws_of(document)
 
         # The second one leaves out the names that are at fault, and so shows which
@@ -111,12 +110,12 @@ class FolderReading:
         bad_names = site.names_at_fault(value, [*findings, *flaws])
         _, names, unrendered = site.render(value, bad_names or frozenset())
         for layer in document.layers:
-            self.locator.unrendered[layer.path] = {text.pointer for text in unrendered}
+            self.locator.unrendered[layer.path] = {one.pointer for one in unrendered}
         findings += [
-            text.finding
-            for text in unrendered
+            one
+            for one in unrendered
             # Where nobody knows the names, an unknown one is no mistake.
-            if not text.reported and (bad_names is not None or not text.fault.absent)
+            if not one.follows and (bad_names is not None or not one.absent)
         ]
 
         self.findings += [(document, finding) for finding in findings]
@@ -238,7 +237,7 @@ class FolderReading:
         self.unreadable.add(path)
 
     def _explained(self, document: Document) -> list[Finding]:
-        """Return what the schema finds in a document.
+        """Return what the schema finds in a document, and what XML cannot hold.
 
         Messages repeat numbers as the editor wrote them: 7.10, where the value is 7.1.
         """
@@ -248,7 +247,8 @@ class FolderReading:
             return self.locator.files.text(layer.path).number(layer.in_file(at))
 
         schema = self._by_name[document.kind].schema
-        return self._schemas.findings(schema, document.value, written=written)
+        found = self._schemas.findings(schema, document.value, written=written)
+        return [*found, *not_xml(document.value)]
 
     def _sort_out(
         self, document: Document, findings: list[Finding], valid: list[Document]
@@ -320,7 +320,7 @@ class FolderReading:
             )
         for document, filled in assembly.bases:
             # Explaining is slow, and would find something in nearly every base alone.
-            if not self._schemas.valid(kind.schema, filled):
+            if not self._schemas.valid(kind.schema, filled) or not_xml(filled):
                 self._report_incomplete(document, self._explained(document), assembly)
 
     def _report_incomplete(

@@ -1,7 +1,7 @@
 """From findings in documents to problems at places in files.
 
 A check compares documents, while editors mend files. So a finding is traced in two
-steps: to the layer that says the value (`layers.origin`), and from there to line and
+steps: to the layer that says the value (`origin`), and from there to line and
 column. For the second step the file is read again. Nearly all files have no findings,
 so no check pays for line numbers before it needs them.
 
@@ -16,11 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from shopwindow.content.check import tree
-from shopwindow.content.check.places import Files
+from shopwindow.content.check.places import Files, layers_stating
 from shopwindow.content.documents import expressions
 from shopwindow.content.documents.documents import Document, Layer
 from shopwindow.content.documents.finding import NOTHING, Finding
-from shopwindow.content.documents.layers import origin
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.rules import engine_rules
@@ -35,6 +34,21 @@ from shopwindow.problems import (
     leads_through_list,
     ordinal,
 )
+
+
+def origin(document: Document, finding: Finding) -> tuple[Layer, Pointer]:
+    """Return the layer of a document that a finding is about, and the pointer there.
+
+    It is the layer nearest to the document that says the value. No layer says what is
+    ``missing`` after merging, so that is reported at `extends` of the document's own.
+    """
+    top, pointer = document.own, finding.pointer
+    if finding.missing is not None and len(document.layers) > 1:
+        return top, ("extends",)
+    for layer in layers_stating(document, pointer):
+        return layer, pointer
+    has_key = bool(pointer) and isinstance(top.value, dict) and pointer[0] in top.value
+    return top, pointer[:1] if has_key else ()
 
 
 class Locator:

@@ -22,7 +22,7 @@ import orjson
 
 from shopwindow.content.check.records import FeedBatch, FeedLines
 from shopwindow.content.documents import expressions
-from shopwindow.content.documents.characters import may_break_xml, not_xml
+from shopwindow.content.documents.characters import may_break_xml
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.schedule import full_clock
 from shopwindow.content.kinds import Kind, values_at
@@ -190,9 +190,7 @@ def read_one(
     if _HOUR_OF_ONE_DIGIT.search(data):
         _fill_clocks(documents, source.kind)
         data = b"%b" % orjson.dumps(documents)
-    if may_break_xml(data):
-        parsed.problems += _not_xml(folder, source, documents, parsed.listed)
-    undecided = parsed.flawed or _may_hold_fraction(data)
+    undecided = parsed.flawed or doubtful(data)
     parsed.valid = source.kind.layered or (
         not undecided
         and all(schemas.valid(source.kind.schema, document) for document in documents)
@@ -257,16 +255,15 @@ def _evaluate(file: YamlText, names: expressions.Names | None, parsed: Parsed) -
         if expressions.any_in(file.value):
             parsed.lost, parsed.documents = True, []
         return
-    faults: list[expressions.Unrendered] = []
+    faults: list[Finding] = []
     value = expressions.render(file.value, names, faults.append)
     parsed.documents = value if parsed.listed else [value]
-    for unrendered in faults:
-        pointer = unrendered.pointer
+    for fault in faults:
+        pointer = fault.pointer
         parsed.unrendered.append(pointer)
-        if not unrendered.reported:
+        if not fault.follows:
             place = yaml.place_at(file.spots, pointer)
-            problem = unrendered.finding.problem(parsed.source.path, pointer, place)
-            parsed.problems.append(problem)
+            parsed.problems.append(fault.problem(parsed.source.path, pointer, place))
 
 
 def _feed(folder: Path, source: Source) -> Parsed:
@@ -297,34 +294,7 @@ _FRACTION = re.compile(rb"[0-9]\.0[,\]}]")
 def doubtful(data: bytes) -> bool:
     """Return whether a document, as JSON bytes, needs a closer look.
 
-    It may hold characters that XML cannot, or a number such as 7.0.
+    It may hold characters that XML cannot, or a number such as 7.0, which the fast
+    validator takes for a whole number. Whoever explains looks at both.
     """
-    return may_break_xml(data) or _may_hold_fraction(data)
-
-
-def _may_hold_fraction(data: bytes) -> bool:
-    """Return whether JSON bytes may hold a number such as 7.0.
-
-    The fast validator takes 7.0 for a whole number. So a document with one is left to
-    the validator that explains, which does not.
-    """
-    return b".0" in data and bool(_FRACTION.search(data))
-
-
-def _not_xml(
-    folder: Path, source: Source, documents: list[Json], listed: bool
-) -> list[Problem]:
-    """Return a problem for each text that XML cannot hold."""
-    findings = not_xml(documents if listed else documents[0])
-    try:
-        spots = text_of(folder, source).spots if findings else {}
-    except Malformed:  # changed since it was read
-        spots = {}
-    return [
-        finding.problem(
-            source.path,
-            finding.pointer,
-            yaml.place_at(spots, finding.pointer, on_key=finding.on_key),
-        )
-        for finding in findings
-    ]
+    return may_break_xml(data) or (b".0" in data and bool(_FRACTION.search(data)))

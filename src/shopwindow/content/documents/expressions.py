@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.reading.yaml import Json, walked
 from shopwindow.did_you_mean import nearest
-from shopwindow.problems import Absent, Pointer, cut
+from shopwindow.problems import Pointer, cut
 
 if TYPE_CHECKING:
     from jinja2.nodes import Node
@@ -98,41 +98,13 @@ class Unreadable(Exception):
     name: str = ""
     more: "tuple[Unreadable, ...]" = ()
 
-    @property
-    def absent(self) -> Absent | None:
-        """What is named and does not exist, where that is the fault."""
-        return ("name", "", self.name) if self.name else None
 
-
-@dataclass(frozen=True, slots=True)
-class Unrendered:
-    """A text of a document whose expressions could not be evaluated.
-
-    ``reported``: it uses a name whose own value is at fault in site.yaml. That problem
-    is reported there, and this would repeat it.
-    """
-
-    pointer: Pointer
-    fault: Unreadable
-    reported: bool = False
-
-    @property
-    def finding(self) -> Finding:
-        fault = self.fault
-        return Finding(
-            "expression",
-            self.pointer,
-            fault.found,
-            fault.allowed,
-            nearest=fault.nearest,
-            absent=fault.absent,
-        )
-
-
-def render(value: Json, names: Names, report: Callable[[Unrendered], None]) -> Json:
+def render(value: Json, names: Names, report: Callable[[Finding], None]) -> Json:
     """Return a value with the expressions of its texts evaluated.
 
-    A text at fault stays as it is, and ``report`` is called with the fault.
+    A text at fault stays as it is, and ``report`` is called with the fault. It follows,
+    where the text uses a name whose own value is at fault in site.yaml: that problem is
+    reported there.
     """
     sound_names = {name: text for name, text in names.items() if text is not None}
     rendered = 0
@@ -153,7 +125,17 @@ def render(value: Json, names: Names, report: Callable[[Unrendered], None]) -> J
                     )
             except Unreadable as first:
                 for fault in (first, *first.more):
-                    report(Unrendered(pointer, fault, reported=fault.name in names))
+                    report(
+                        Finding(
+                            "expression",
+                            pointer,
+                            fault.found,
+                            fault.allowed,
+                            nearest=fault.nearest,
+                            absent=("name", "", fault.name) if fault.name else None,
+                            follows=fault.name in names,
+                        )
+                    )
                 return part
             return text
         if isinstance(part, dict):

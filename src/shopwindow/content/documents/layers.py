@@ -5,8 +5,8 @@ RFC 7396, the deepest base first, so that what stands nearer to the document win
 
 `assemble` follows every chain, merges it, and reports what is wrong with the way
 documents build on each other: a missing base, a cycle, a base that nothing uses, a null
-that removes nothing. `origin` goes the other way: from a finding in a merged document
-to the layer that says the value, since editors mend files. Nothing here reads a file.
+that removes nothing. The other way, from a finding in a merged document to the layer
+that says the value, goes `locating.origin`. Nothing here reads a file.
 """
 
 import posixpath
@@ -271,22 +271,3 @@ def _wrong_base(
         nearest=nearest(named, names),
         absent=("base", "", path),
     )
-
-
-def origin(document: Document, finding: Finding) -> tuple[Layer, Pointer]:
-    """Return the layer of a document that a finding is about, and the pointer there.
-
-    It is the layer nearest to the document that says the value. No layer says what is
-    ``missing`` after merging, so that is reported at `extends` of the document's own.
-    """
-    top, pointer = document.own, finding.pointer
-    if finding.missing is not None and len(document.layers) > 1:
-        return top, ("extends",)
-    for layer in reversed(document.layers):
-        try:
-            at(layer.value, pointer)
-        except (KeyError, IndexError, TypeError):
-            continue
-        return layer, pointer
-    has_key = bool(pointer) and isinstance(top.value, dict) and pointer[0] in top.value
-    return top, pointer[:1] if has_key else ()

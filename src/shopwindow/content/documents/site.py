@@ -21,17 +21,17 @@ without an order host has one address.
 
 def render(
     value: Json, bad: frozenset[str]
-) -> tuple[Json, dict[str, str | None], list[expressions.Unrendered]]:
+) -> tuple[Json, dict[str, str | None], list[Finding]]:
     """Return site.yaml with its expressions evaluated, the names, and the faults.
 
     An expression may use the names before it. ``bad``: names that have another fault;
     they, and names whose texts use them, have no text.
     """
     names: dict[str, str | None] = {}
-    faults: list[expressions.Unrendered] = []
+    faults: list[Finding] = []
 
     def part(value: Json, pointer: Pointer) -> Json:
-        found: list[expressions.Unrendered] = []
+        found: list[Finding] = []
         rendered = expressions.render(value, names, found.append)
         faults.extend(replace(one, pointer=(*pointer, *one.pointer)) for one in found)
         return rendered

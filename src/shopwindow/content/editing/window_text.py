@@ -6,11 +6,9 @@ that end. YAML that is written in a way not foreseen here is thus refused, and n
 changed by mistake.
 """
 
-from dataclasses import dataclass
-
 from shopwindow.content.editing.fixing import fixed
 from shopwindow.content.reading.text import Edit, Fix, YamlText, ending
-from shopwindow.content.reading.yaml import Malformed, at
+from shopwindow.content.reading.yaml import at
 from shopwindow.problems import Pointer
 
 STEP = "  "
@@ -31,13 +29,11 @@ def with_end(text: str, document: Pointer, until: str) -> str:
 
     Raises:
         Unwritable: an alias stands there, or the outcome would not be what is meant.
+        Malformed: the text cannot be read.
     """
     file = YamlText(text)
-    try:
-        value = at(file.value, document)
-        edit = _WindowInText(file, document).ended(until)
-    except Malformed as fault:
-        raise Unwritable(fault.found) from None
+    value = at(file.value, document)
+    edit = _ended(file, document, until)
     publish = {**value.get("publish", {}), "until": until}
     edited = fixed(file, [Fix("", (edit,), document, {**value, "publish": publish})])
     if edited is None:
@@ -45,46 +41,38 @@ def with_end(text: str, document: Pointer, until: str) -> str:
     return edited
 
 
-@dataclass(frozen=True)
-class _WindowInText:
-    """The publish window of a document in a file, if it has one."""
+def _ended(file: YamlText, document: Pointer, until: str) -> Edit:
+    """Return the edit after which a document ends at ``until``."""
+    spots, publish = file.spots, (*document, "publish")
+    if (*publish, "until") in spots:
+        return Edit(spots[*publish, "until"].value, until)
+    if publish not in spots:
+        return _added(file, document, until)
+    if file.sign(publish) in "*&":
+        raise Unwritable("its publish window is shared by an alias")
+    begins = (*publish, "from")
+    if begins not in spots:
+        raise Unwritable("its publish window has no `from`, and no `until`")
+    if file.sign(publish) == "{":
+        return Edit(ending(spots[begins].value), f", until: {until}")
+    line = f"{_indent(file, begins)}until: {until}"
+    return file.lines_after(spots[begins].value.line, line)
 
-    file: YamlText
-    document: Pointer
 
-    def ended(self, until: str) -> Edit:
-        """Return the edit after which the window ends at ``until``."""
-        file, publish = self.file, (*self.document, "publish")
-        spots = file.spots
-        if (*publish, "until") in spots:
-            return Edit(spots[*publish, "until"].value, until)
-        if publish not in spots:
-            return self._added(until)
-        if file.sign(publish) in "*&":
-            raise Unwritable("its publish window is shared by an alias")
-        begins = (*publish, "from")
-        if begins not in spots:
-            raise Unwritable("its publish window has no `from`, and no `until`")
-        if file.sign(publish) == "{":
-            return Edit(ending(spots[begins].value), f", until: {until}")
-        line = " " * self._key_column(begins) + f"until: {until}"
-        return file.lines_after(spots[begins].value.line, line)
+def _added(file: YamlText, document: Pointer, until: str) -> Edit:
+    """Return the edit that adds a window at the end of a document without one."""
+    last = file.last_leaf(document)
+    if file.sign(document) == "{":
+        window = f", publish: {{until: {until}}}"
+        return Edit(ending(file.spots[last].value), window)
+    indent = _indent(file, (*document, next(iter(at(file.value, document)))))
+    lines = (f"{indent}publish:", f"{indent}{STEP}until: {until}")
+    return file.lines_after(file.last_line(last), *lines)
 
-    def _added(self, until: str) -> Edit:
-        """Return the edit that adds a window at the end of a document without one."""
-        file, document = self.file, self.document
-        last = file.last_leaf(document)
-        if file.sign(document) == "{":
-            window = f", publish: {{until: {until}}}"
-            return Edit(ending(file.spots[last].value), window)
-        first_key = next(iter(at(file.value, document)))
-        indent = " " * self._key_column((*document, first_key))
-        lines = (f"{indent}publish:", f"{indent}{STEP}until: {until}")
-        return file.lines_after(file.last_line(last), *lines)
 
-    def _key_column(self, pointer: Pointer) -> int:
-        """Return how many characters stand before the key of a value."""
-        key = self.file.spots[pointer].key
-        if key is None:
-            raise Unwritable("its keys stand by alias")
-        return key.column - 1
+def _indent(file: YamlText, pointer: Pointer) -> str:
+    """Return the spaces that a line begins with beside the key of a value."""
+    key = file.spots[pointer].key
+    if key is None:
+        raise Unwritable("its keys stand by alias")
+    return " " * (key.column - 1)
