@@ -13,10 +13,9 @@ from shopwindow.interface.answering.answer import refused
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.library.opening import OpenedContent, live_at
 from shopwindow.problems import Misuse, Refusal
-from shopwindow.release.answer_origins import AnswerOrigins, answer_origins
 from shopwindow.release.documents_read import Named
 from shopwindow.release.indexes import on_demand
-from shopwindow.release.show import below_base_url
+from shopwindow.release.show import AnswerOrigins, answer_origins, below_base_url
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,9 @@ from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS, discard_index, index_of_tree
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Misuse
-from shopwindow.release.answer_origins import AnswerOrigins
 from shopwindow.release.damage import is_damaged
 from shopwindow.release.indexes import on_demand
-from shopwindow.release.show import show
+from shopwindow.release.show import AnswerOrigins, show
 
 FIELD_PREFIX = "p."
 """Before the names of an operation's parameters in the page's own query."""
