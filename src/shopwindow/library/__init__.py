@@ -20,12 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 # ruff: noqa: F401 (imported for the type checker alone: `__getattr__` returns the names)
 if TYPE_CHECKING:
-    from shopwindow.library.answering import (
-        AnsweredValue,
-        DocumentRead,
-        documents_read,
-        why_answered,
-    )
     from shopwindow.library.building import (
         Build,
         build,
@@ -77,20 +71,18 @@ if TYPE_CHECKING:
     )
     from shopwindow.library.serving import application
     from shopwindow.library.showing import (
+        AnsweredValue,
+        DocumentRead,
         calendar,
+        documents_read,
         record_contract,
         show,
+        why_answered,
     )
     from shopwindow.release.edge_notes import record_edge
     from shopwindow.release.releases import OutputBusy
 
 _HOMES = {
-    "library.answering": (
-        "AnsweredValue",
-        "DocumentRead",
-        "documents_read",
-        "why_answered",
-    ),
     "library.building": (
         "Build",
         "build",
@@ -142,9 +134,13 @@ _HOMES = {
     ),
     "library.serving": ("application",),
     "library.showing": (
+        "AnsweredValue",
+        "DocumentRead",
         "calendar",
+        "documents_read",
         "record_contract",
         "show",
+        "why_answered",
     ),
     "release.edge_notes": ("record_edge",),
     "release.releases": ("OutputBusy",),
