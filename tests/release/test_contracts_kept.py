@@ -15,9 +15,8 @@ from shopwindow.cli.steps import cache_of
 from shopwindow.interface.answering.contracts import CONTRACT
 from shopwindow.interface.declaring.operation import Call, FromContent
 from shopwindow.problems import Failure, Misuse, sentence
-from shopwindow.release.changes import opened
+from shopwindow.release.changes import opened, touched
 from shopwindow.release.contracts import RECORDS
-from shopwindow.release.touched import touched
 from shopwindow.shop import INTERFACE
 
 Json = Any

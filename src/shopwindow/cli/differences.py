@@ -17,8 +17,7 @@ from shopwindow.problems import (
     place_words,
     pointer_text,
 )
-from shopwindow.release.changes import ValueChange
-from shopwindow.release.touched import TouchedContract
+from shopwindow.release.changes import TouchedContract, ValueChange
 
 MAX_PRINTED_VALUE = 200
 """Characters of a value that `diff` prints: two of them are a few lines of a terminal.

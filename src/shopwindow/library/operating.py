@@ -11,15 +11,16 @@ from shopwindow.release import activation
 from shopwindow.release.activation import Activated
 from shopwindow.release.changes import (
     OpenedRelease,
+    TouchedContract,
     ValueChange,
     changes,
     longest_lifetime,
     opened,
     purged,
+    touched,
 )
 from shopwindow.release.damage import remedy as remedy_of_release
 from shopwindow.release.releases import Release, Releases
-from shopwindow.release.touched import TouchedContract, touched
 from shopwindow.release.verify import verify as verify_release
 
 

@@ -4,6 +4,10 @@ which URLs.
 Documents are compared by kind and identity, value by value. To know the URLs of a
 change, each file that differs is answered once more from its own release, and what its
 view reads names the documents (`reads`).
+
+A contract is a document of its release. Each of its requests is answered from both
+releases, and the values that its fields lead to are compared. What differs broke no
+contract, or the release would not have been built; it is worth a look on such a phone.
 """
 
 from collections import defaultdict
@@ -20,11 +24,19 @@ from shopwindow.content.documents.schedule import PUBLISHED
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.answering.answer import value_of
+from shopwindow.interface.answering.contracts import (
+    CONTRACT,
+    answer_of,
+    reached,
+    read_requests,
+    text_of,
+    title_of,
+)
 from shopwindow.interface.declaring.index import BROUGHT_BACK, Index
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.operation import FromContent
 from shopwindow.interface.formats import JSON
-from shopwindow.problems import Failure, Pointer
+from shopwindow.problems import Failure, Pointer, Refusal
 from shopwindow.release import manifest
 from shopwindow.release.documents_read import (
     SITE_DOCUMENT,
@@ -324,3 +336,48 @@ class _Readers:
         call = operation.call(JSON, arguments, entry.get("application"))
         value_of(call, self._recorded)
         return self._documents.take()
+
+
+# -- which contracts read what differs -------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TouchedContract:
+    """What of one answer differs that a contract reads.
+
+    ``reader``: the application and its version. ``request``: as the contract has it.
+    ``paths``: of the fields whose values differ.
+    """
+
+    reader: str
+    request: str
+    paths: tuple[str, ...]
+
+
+def touched(before: OpenedRelease, after: OpenedRelease) -> list[TouchedContract]:
+    """Return what differs that the contracts of the newer release read. Raises Failure."""
+    if CONTRACT not in after.interface.kind:
+        return []
+    found = []
+    for contract in after.content.documents(CONTRACT):
+        for request in read_requests(after.interface, contract):
+            answers = [
+                _answer(release, request.text, contract["app"])
+                for release in (before, after)
+            ]
+            paths = tuple(
+                text_of(steps)
+                for steps in request.fields
+                if len({orjson.dumps(reached(answer, steps)) for answer in answers}) > 1
+            )
+            if paths:
+                found.append(TouchedContract(title_of(contract), request.text, paths))
+    return found
+
+
+def _answer(release: OpenedRelease, request: str, application: str) -> Json:
+    """Return the answer of a release; null where it refuses the request."""
+    try:
+        return answer_of(release.interface, request, application, release.content)
+    except Refusal:
+        return None
