@@ -83,8 +83,7 @@ def check(
 
     Exit status 0: no problem; 1: there are some, or with --strict warnings.
     """
-    from shopwindow.cli import fixes as mending
-    from shopwindow.cli import steps
+    from shopwindow.cli import checking, steps
 
     if against in ("current", "previous") and not Path(against).exists():
         against = str(library.folder_of_release(Path(DEFAULT_OUT), against))
@@ -105,9 +104,7 @@ def check(
         other = "--fix" if fixes else "--diff" if diff else f"--format {form}"
         raise Misuse("watch", f"it does not go with {other}: run that by itself")
     if watches:
-        from shopwindow.cli.watching import watch
-
-        watch(interface(), content, checked_now, strict)
+        checking.watch(interface(), content, checked_now, strict)
         return
 
     gc.disable()  # for the reason that `build` names
@@ -115,9 +112,9 @@ def check(
     if diff or fixes:
         repair = library.fixes(interface(), content, checked, jobs=jobs, memory=memory)
         if diff:
-            mending.print_diff(content, repair)
+            checking.print_diff(content, repair)
             sys.exit(PROBLEMS if checked.problems else 0)
-        mending.write_fixes(content, repair, form)
+        checking.write_fixes(content, repair, form)
         if repair.fixes:
             checked = checked_now(steps=steps.progress_bar)
     steps.print_problems(checked, content, form)

@@ -1,4 +1,6 @@
-"""What `check --watch` prints: the state of the content folder after every save."""
+"""What `check --watch` prints: the state of the content folder after every save; and what
+`check --fix` and `check --diff` print and write.
+"""
 
 import sys
 import threading
@@ -9,11 +11,12 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli import aside, terminal
+from shopwindow.cli import aside, report, terminal
 from shopwindow.cli.steps import print_outcome, print_problems
 from shopwindow.content.check.folder import Checked
+from shopwindow.content.editing.mending import Repair
 from shopwindow.interface.declaring.interface import Interface
-from shopwindow.problems import Failure, Misuse
+from shopwindow.problems import Failure, Misuse, number_of
 
 
 def watch(
@@ -64,3 +67,36 @@ def _begin() -> None:
         click.clear()
     else:
         click.echo(f"--- {time.strftime('%H:%M:%S')}")
+
+
+# -- fixes -----------------------------------------------------------------------------
+
+
+def print_diff(content: Path, repair: Repair) -> None:
+    """Print what `write_fixes` would write, as one diff of all files."""
+    diffs = (edit.diff(str(content)) for edit in repair.edits)
+    click.echo("".join(diffs), nl=False)
+    if repair.fixes:
+        advice = "nothing was written; check --fix writes them"
+        aside(f"{_count(repair)}; {advice}")
+    else:
+        aside("no fix is certain")
+
+
+def write_fixes(content: Path, repair: Repair, form: str) -> None:
+    """Write every fix that is certain and print it.
+
+    ``form`` is the format of the problems that are printed afterwards. Where that is
+    for programs, the fixes are printed for people beside it.
+    """
+    library.write_edits(content, repair)
+    for mended in repair.fixes:
+        line = f"{report.where(mended.problem, content)}: {mended.fix.title}"
+        click.echo(line, err=form != "text")
+    if repair.fixes:
+        aside(f"{_count(repair)} written")
+
+
+def _count(repair: Repair) -> str:
+    count, files = len(repair.fixes), len(repair.edits)
+    return f"{number_of(count, 'fix', 'es')} in {number_of(files, 'file')}"
