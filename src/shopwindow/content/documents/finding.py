@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 import orjson
 
@@ -16,7 +15,7 @@ NOTHING = "nothing is written here"
 """What is found where an editor wrote a key and no value."""
 
 LISTED_VALUES = 40
-"""Values that a message lists: three lines of a terminal hold them."""
+"""Values or names that a message lists, which are a few lines of a terminal."""
 
 NumberAt = Callable[[Pointer], str | None]
 """Returns the digits of the number at a place, such as 5.10, as its file has them.
@@ -99,6 +98,8 @@ def shown(value: Json, limit: int = LONGEST) -> str:
     return cut(text, limit)
 
 
-def listing_of(values: Iterable[str]) -> str:
-    """Return values as a message lists them: the first LISTED_VALUES, with commas."""
-    return ", ".join(islice(values, LISTED_VALUES))
+def listed(values: Iterable[Json]) -> str:
+    """Return values or names, separated by commas, as many as a message may hold."""
+    values = list(values)
+    text = ", ".join(cut(str(value)) for value in values[:LISTED_VALUES])
+    return text + f", … ({len(values):,} in all)" * (len(values) > LISTED_VALUES)

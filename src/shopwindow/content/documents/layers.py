@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from shopwindow.content.documents.documents import Document, Layer
-from shopwindow.content.documents.finding import Finding, listing_of, shown
+from shopwindow.content.documents.finding import Finding, listed, shown
 from shopwindow.content.reading.yaml import Json, at
 from shopwindow.did_you_mean import nearest
 from shopwindow.problems import Pointer
@@ -180,7 +180,7 @@ def useless_nulls(
             yield from useless_nulls(value, below.get(key), (*pointer, key))
         elif key not in below:
             message = f"null removes nothing: what this file builds on has no {shown(key)} here"
-            allowed = listing_of(below) or "no null"
+            allowed = listed(below) or "no null"
             yield Finding(
                 "extends.null",
                 (*pointer, key),

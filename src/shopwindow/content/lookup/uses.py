@@ -16,7 +16,7 @@ from shopwindow.content.documents.documents import Document
 from shopwindow.content.kinds import SITE, Kind, titled, values_at
 from shopwindow.content.lookup.shelf import Held, Shelf, with_id
 from shopwindow.content.reading.yaml import Json, at, walked
-from shopwindow.content.schemas.shape import Shape
+from shopwindow.content.schemas.shape import placed
 from shopwindow.did_you_mean import suggestion
 from shopwindow.problems import (
     Misuse,
@@ -149,36 +149,20 @@ def uses_of_attribute(shelf: Shelf, kinds: Iterable[Kind], name: str) -> Uses:
     others: set[str] = set()
 
     def having(document: Document) -> Iterator[Pointer]:
-        for pointer in _attributes(document.value, shapes[document.kind], ()):
-            if pointer[-1] == name:
-                yield pointer
-            else:
-                others.add(str(pointer[-1]))
+        for pointer, part, shape in placed(shapes[document.kind], document.value):
+            if (
+                isinstance(part, dict)
+                and shape.keyword("additionalProperties") is not False
+            ):
+                others.update(part)
+                if name in part:
+                    yield (*pointer, name)
 
     uses = _uses(shelf, kinds, f"attribute {name}", {name}, having)
     if not (uses.places or uses.feeds):
         close = suggestion(name, others)
         raise Misuse("", f"no document has the attribute {cut(name)!r}{close}")
     return uses
-
-
-def _attributes(
-    value: Json, shape: Shape | None, pointer: Pointer
-) -> Iterator[Pointer]:
-    """Yield the places of all keys of open maps. ``shape``: what the schema says of the
-    value.
-    """
-    if isinstance(value, dict):
-        is_open = shape and shape.keyword("additionalProperties") is not False
-        for key, part in value.items():
-            if is_open:
-                yield (*pointer, key)
-            below = shape.property(key) if shape else None
-            yield from _attributes(part, below, (*pointer, key))
-    elif isinstance(value, list):
-        for index, part in enumerate(value):
-            items = shape.items if shape else None
-            yield from _attributes(part, items, (*pointer, index))
 
 
 # -- names of site.yaml ----------------------------------------------------------------

@@ -191,9 +191,10 @@ def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spo
             _, position = quoted(position, pointer)
         elif text[position] in "{[":
             if len(pointer) > yaml.MAX_NESTING:
-                found = f"nested more than {yaml.MAX_NESTING} levels deep"
                 allowed = "fewer levels"
-                refuse("yaml.depth", found, allowed, start, start + 1, pointer[:1])
+                refuse(
+                    "yaml.depth", yaml.TOO_DEEP, allowed, start, start + 1, pointer[:1]
+                )
             position = members(position, pointer)
         else:
             match = _ATOM.match(text, position)
@@ -243,6 +244,4 @@ def _refused_atom(atom: str) -> tuple[str, str, str] | None:
         fits = atom in ("true", "false", "null") or abs(float(atom)) != float("inf")
     if fits:
         return None
-    shown = atom if len(atom) <= 24 else f"{atom[:20]}… ({len(atom)} characters)"
-    allowed = f"at most {yaml.MAX_INTEGER_DIGITS} digits; text in quotes"
-    return "yaml.number", f"the number {shown} is too large", allowed
+    return "yaml.number", *yaml.too_large(atom)

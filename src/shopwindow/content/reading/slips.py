@@ -28,7 +28,6 @@ What counts, and why no more than this:
 import re
 import unicodedata
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
 from shopwindow.content.reading.text import YamlText
 from shopwindow.content.reading.yaml import CONSTANTS, JSON_NUMBER
@@ -120,13 +119,16 @@ def slips_in(path: str, text: str) -> list[Problem]:
     file = YamlText(text)
     aliases = frozenset(_ALIAS.findall(text))
     around = {pointer[:-1] for pointer in file.spots if pointer}
-    found = list(skeleton(path, text))
+    problems = list(skeleton(path, text))
     for pointer, spot in file.spots.items():
         slips = list(_in_key(file, spot.key)) if spot.key else []
         if pointer not in around:
             slips += _in_value(file, aliases, spot.value)
-        found += [replace(slip, path=path, pointer=pointer) for slip in slips]
-    return found
+        problems += [
+            Problem(rule, path, found, place, pointer, allowed, level=Level.WARNING)
+            for rule, found, allowed, place in slips
+        ]
+    return problems
 
 
 def skeleton(path: str, text: str) -> Iterator[Problem]:
@@ -136,14 +138,16 @@ def skeleton(path: str, text: str) -> Iterator[Problem]:
         place = Place(line, 1, line, len(match[0].rstrip()) + 1)
         found = "as long as this line is here, the values are the examples of `new`"
         allowed = "values of your own, and then no such line"
-        yield replace(_slip(SKELETON, found, allowed, place), path=path)
+        yield Problem(
+            SKELETON, path, found, place, allowed=allowed, level=Level.WARNING
+        )
 
 
-def _slip(rule: str, found: str, allowed: str, place: Place) -> Problem:
-    return Problem(rule, "", found, place, allowed=allowed, level=Level.WARNING)
+_Slip = tuple[str, str, str, Place]
+"""The rule, what was found, what is allowed, and the place."""
 
 
-def _in_key(file: YamlText, place: Place) -> Iterator[Problem]:
+def _in_key(file: YamlText, place: Place) -> Iterator[_Slip]:
     key = file.at(place)
     yield from _enclosed(key, place, "key")
     yield from _invisible(key, place)
@@ -152,7 +156,7 @@ def _in_key(file: YamlText, place: Place) -> Iterator[Problem]:
 
 def _in_value(
     file: YamlText, aliases: Collection[str], place: Place
-) -> Iterator[Problem]:
+) -> Iterator[_Slip]:
     """Yield the slips of a value that is neither a list nor an object.
 
     ``aliases``: the names that some `*name` of the text repeats.
@@ -167,7 +171,7 @@ def _in_value(
                 f"'&{name}' is read as a name for the value, and *{name} stands nowhere"
             )
             allowed = "quotes around text that begins with &"
-            yield _slip(ANCHOR, f"{found}: {_left(value)}", allowed, place)
+            yield ANCHOR, f"{found}: {_left(value)}", allowed, place
     is_block = value[:1] in ("|", ">")
     is_plain = (not is_block and value[:1] not in ('"', "'")) or not value
     if is_plain and not (JSON_NUMBER.fullmatch(value) or value in CONSTANTS):
@@ -177,7 +181,7 @@ def _in_value(
     if match := _QUOTED_ADDRESS.search(value):
         found = f"a curly quote in {_around(match)}"
         allowed = "straight quotes, \" or '; a curly one in an address as %E2%80%99"
-        yield _slip(QUOTES, found, allowed, place)
+        yield QUOTES, found, allowed, place
     yield from _invisible(value, place)
     inner = value if is_plain else value[1:-1]
     match = None if is_block else _SPACE_AT_AN_END.search(inner)
@@ -186,33 +190,33 @@ def _in_value(
     yield from _odd_space(match, place)
 
 
-def _cut_off(file: YamlText, value: str, place: Place) -> Iterator[Problem]:
+def _cut_off(file: YamlText, value: str, place: Place) -> Iterator[_Slip]:
     line = file.lines[place.end_line - 1]
     if match := _CUT_OFF.match(line, place.end_column - 1):
         start, end = match.start(1) + 1, match.end(1) + 1
         found = f"{cut(match[1])!r} is read as a comment: {_left(value)}"
         allowed = "quotes around the whole text; a space behind the # of a comment"
         comment = Place(place.end_line, start, place.end_line, end)
-        yield _slip(COMMENT, found, allowed, comment)
+        yield COMMENT, found, allowed, comment
 
 
-def _enclosed(text: str, place: Place, noun: str) -> Iterator[Problem]:
+def _enclosed(text: str, place: Place, noun: str) -> Iterator[_Slip]:
     if _ENCLOSED.fullmatch(text):
         found = f"the curly quotes around {cut(text)} are part of the {noun}"
         allowed = (
             "straight quotes, or none; these in straight ones where they are meant"
         )
-        yield _slip(QUOTES, found, allowed, place)
+        yield QUOTES, found, allowed, place
 
 
-def _invisible(text: str, place: Place) -> Iterator[Problem]:
+def _invisible(text: str, place: Place) -> Iterator[_Slip]:
     if match := _UNSEEN.search(text):
         found = f"the invisible character {_name(match[0])} in {_around(match)}"
         allowed = "text without it; an escape in double quotes where it is meant"
-        yield _slip(INVISIBLE, found, allowed, place)
+        yield INVISIBLE, found, allowed, place
 
 
-def _odd_space(match: re.Match[str] | None, place: Place) -> Iterator[Problem]:
+def _odd_space(match: re.Match[str] | None, place: Place) -> Iterator[_Slip]:
     if match:
         found = (
             f"the space {_name(match[0])} in {_around(match)}, which looks like another"
@@ -220,7 +224,7 @@ def _odd_space(match: re.Match[str] | None, place: Place) -> Iterator[Problem]:
         allowed = (
             "the space of the keyboard; an escape in double quotes where it is meant"
         )
-        yield _slip(INVISIBLE, found, allowed, place)
+        yield INVISIBLE, found, allowed, place
 
 
 def _left(value: str) -> str:

@@ -30,7 +30,7 @@ MAX_NESTING = 64
 walked.
 """
 
-_TOO_DEEP = f"nested more than {MAX_NESTING} levels deep"
+TOO_DEEP = f"nested more than {MAX_NESTING} levels deep"
 
 MAX_VALUES = 500_000
 """Values of one file, which take three seconds to be read; twenty thousand events have
@@ -212,6 +212,14 @@ def _place(start: Any, end: Any) -> Place:
     return Place(start.line + 1, start.column + 1, end.line + 1, end.column + 1)
 
 
+def too_large(number: str) -> tuple[str, str]:
+    """Return what was found and what is allowed, of a number that JSON readers refuse."""
+    count = len(number)
+    shown = number if count <= 24 else f"{number[:20]}… ({count} characters)"
+    allowed = f"at most {MAX_INTEGER_DIGITS} digits; text in quotes"
+    return f"the number {shown} is too large", allowed
+
+
 def _tag(event: Any) -> tuple[str, str]:
     name = event.tag.replace("tag:yaml.org,2002:", "!!")
     return f"the tag {name}", "no tags; text that begins with ! in quotes"
@@ -369,7 +377,7 @@ class _ValueReader:
     def _check_depth(self, event: Any, pointer: Pointer, depth: int) -> None:
         if depth > MAX_NESTING:
             raise self._malformed(
-                "yaml.depth", event, _TOO_DEEP, "fewer levels", pointer[:1]
+                "yaml.depth", event, TOO_DEEP, "fewer levels", pointer[:1]
             )
         self._deepest = depth
 
@@ -538,19 +546,7 @@ class _ValueReader:
                 return int(value)
         elif abs(number := float(value)) != float("inf"):
             return number
-        shown = (
-            value if len(value) <= 24 else f"{value[:20]}… ({len(value)} characters)"
-        )
-        allowed = f"at most {MAX_INTEGER_DIGITS} digits; text in quotes"
-        self._report(
-            self._malformed(
-                "yaml.number",
-                event,
-                f"the number {shown} is too large",
-                allowed,
-                pointer,
-            )
-        )
+        self._report(self._malformed("yaml.number", event, *too_large(value), pointer))
         return value
 
     def _alias(self, event: Any, pointer: Pointer, depth: int) -> Json:
@@ -607,7 +603,7 @@ class _ValueReader:
         if error.problem == syntax.TOO_DEEP:
             # libyaml reads ahead, and stands beyond MAX_NESTING.
             place = _place(error.problem_mark, error.problem_mark)
-            return Malformed("yaml.depth", _TOO_DEEP, "fewer levels", place)
+            return Malformed("yaml.depth", TOO_DEEP, "fewer levels", place)
         if (
             error.problem == syntax.NO_VALUE
             and not self._text[error.problem_mark.index :]

@@ -11,7 +11,6 @@ second time.
 """
 
 from collections.abc import Collection, Iterable
-from functools import partial
 from pathlib import PurePosixPath
 
 from shopwindow.content.documents.documents import Document
@@ -83,23 +82,23 @@ def lifetimes(operations: Collection[str]) -> Rule:
 
     ``operations``: the names of those that may have one.
     """
-    return Rule(("site.lifetime",), partial(_lifetimes, operations))
-
-
-def _lifetimes(operations: Collection[str], case: Case) -> RuleFindings:
     allowed = ("default", *operations)
-    for site in case.having("site"):
-        for name in case.keys(site, ("lifetimes",)) or ():
-            if name not in allowed:
-                finding = Finding(
-                    "site.lifetime",
-                    ("lifetimes", name),
-                    f"{name!r} is no operation that caches keep responses of",
-                    ", ".join(allowed),
-                    nearest=nearest(name, allowed),
-                    on_key=True,
-                )
-                yield site, finding
+
+    def unknown(case: Case) -> RuleFindings:
+        for site in case.having("site"):
+            for name in case.keys(site, ("lifetimes",)) or ():
+                if name not in allowed:
+                    finding = Finding(
+                        "site.lifetime",
+                        ("lifetimes", name),
+                        f"{name!r} is no operation that caches keep responses of",
+                        ", ".join(allowed),
+                        nearest=nearest(name, allowed),
+                        on_key=True,
+                    )
+                    yield site, finding
+
+    return Rule(("site.lifetime",), unknown)
 
 
 # -- names of files --------------------------------------------------------------------

@@ -5,7 +5,7 @@ from functools import cache, partial
 from typing import Any
 
 from shopwindow.content.documents import groups
-from shopwindow.content.documents.finding import Finding, listing_of
+from shopwindow.content.documents.finding import Finding, listed
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.rules.case import Case, RuleFindings
 from shopwindow.content.rules.resolving import grouped_by
@@ -58,9 +58,9 @@ def _of_group(
                 all_there = False
                 yield _absent(kind, (*place, property, index), value, there)
 
-    listed = {property: frozenset(members) for property, members in group.items()}
+    members = {property: frozenset(values) for property, values in group.items()}
     if all_there and not any(
-        groups.contains(grouping, listed, value) for value in values
+        groups.contains(grouping, members, value) for value in values
     ):
         found = f"no {kind.name} has one of these values of every property"
         allowed = f"values that one {kind.name} has together"
@@ -80,7 +80,7 @@ def _absent(
         return Finding(
             "reference", pointer, found, allowed, nearest=close, absent=absent
         )
-    allowed = listing_of(sorted(there.values()))
+    allowed = listed(sorted(there.values()))
     return Finding("group.value", pointer, found, allowed, nearest=close)
 
 
@@ -110,11 +110,11 @@ def _unknown_group(
     pointer: Pointer, name: str, target: Kind, names: Collection[str]
 ) -> Finding:
     setting = groups.grouping_of(target).setting
-    listed = listing_of(names)
     return Finding(
         "reference",
         pointer,
         f"site.yaml has no group {name!r} in {setting}",
-        listed or f"a group of {target.name}s, once site.yaml has one in {setting}",
+        listed(names)
+        or f"a group of {target.name}s, once site.yaml has one in {setting}",
         nearest=nearest(name, names),
     )

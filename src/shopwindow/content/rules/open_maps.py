@@ -14,7 +14,6 @@ are meant.
 import re
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import partial
 from itertools import chain, product
 
 from shopwindow.content.documents.finding import Finding
@@ -51,13 +50,13 @@ no end.
 
 def near_names(schemas: Schemas) -> Rule:
     """Return the rule that no name of an open map is near a known one."""
-    return Rule((NEAR_NAME,), partial(_near_names, schemas), Level.WARNING)
 
+    def near(case: Case) -> RuleFindings:
+        for kind in case.kinds:
+            for pointer, names in _open_maps(schemas, kind.schema).items():
+                yield from _in_maps(case, kind, pointer, names)
 
-def _near_names(schemas: Schemas, case: Case) -> RuleFindings:
-    for kind in case.kinds:
-        for pointer, names in _open_maps(schemas, kind.schema).items():
-            yield from _in_maps(case, kind, pointer, names)
+    return Rule((NEAR_NAME,), near, Level.WARNING)
 
 
 def _open_maps(schemas: Schemas, schema: str) -> dict[Pointer, set[str]]:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from shopwindow.content.documents import groups
 from shopwindow.content.documents.documents import Document
-from shopwindow.content.documents.finding import Finding, listing_of
+from shopwindow.content.documents.finding import Finding, listed
 from shopwindow.content.documents.schedule import ALWAYS, BEGINNING, Window
 from shopwindow.content.kinds import EACH, KEY, Kind, Reference, Selection, values_at
 from shopwindow.content.rules.case import Case, RuleFindings
@@ -117,7 +117,7 @@ def _absent(
 def _identities(kind: Kind, name: str, there: Collection[Any]) -> str:
     """Return what may name a document: the names that there are, or its ``name``."""
     if there and all(isinstance(value, str) for value in there):
-        return listing_of(sorted(there))
+        return listed(sorted(there))
     return f"the {name} of a {kind.name}"
 
 

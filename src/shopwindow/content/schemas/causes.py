@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from shopwindow.content.documents.finding import UNKNOWN_KEY, Finding
-from shopwindow.content.reading.yaml import Json, at
+from shopwindow.content.reading.yaml import Json, at, part
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import Pointer, place_words
 
@@ -208,9 +208,7 @@ class _DocumentInFile:
         right = (*key.pointer[:-1], key.nearest)
         if not key.nearest or lack.pointer[: len(right)] != right:
             return False
-        held = self._at(key.pointer)
-        for step in lack.pointer[len(right) :]:
-            held = held.get(step) if isinstance(held, dict) else None
+        held = part(self._value, (*key.pointer, *lack.pointer[len(right) :]))
         return isinstance(held, dict) and lack.missing in held
 
     def _meant(self, finding: Finding) -> Finding:

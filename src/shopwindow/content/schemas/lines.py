@@ -55,13 +55,12 @@ class LineGroup:
 LineGroups = dict[LineCause, LineGroup]
 
 
-def cause(kind: str, finding: Finding) -> LineCause:
-    """Return what a finding in a line has in common with those of other lines."""
-    return _cause(kind, finding.rule, finding.pointer, finding.found)
-
-
-def _cause(kind: str, rule: str, pointer: Pointer, found: str) -> LineCause:
-    return LineCause(kind, rule, general(pointer), found if rule in _BY_WORDS else "")
+def cause(kind: str, fault: Finding | Problem) -> LineCause:
+    """Return what a fault in a line has in common with those of other lines. Its pointer
+    begins at the document.
+    """
+    words = fault.found if fault.rule in _BY_WORDS else ""
+    return LineCause(kind, fault.rule, general(fault.pointer), words)
 
 
 def general(pointer: Pointer) -> Pointer:
@@ -119,7 +118,7 @@ def grouped(
         if kind is None or place is None or is_alone:
             others.append(problem)
             continue
-        common = _cause(kind, problem.rule, problem.pointer[1:], problem.found)
+        common = cause(kind, replace(problem, pointer=problem.pointer[1:]))
         line = problem.path, number if problem.pointer else place.line
         by_cause.setdefault(common, {}).setdefault(line, []).append(problem)
     groups: list[LineGroup] = []

@@ -15,7 +15,7 @@ from itertools import product
 
 import orjson
 
-from shopwindow.content.documents.finding import NumberAt
+from shopwindow.content.documents.finding import NumberAt, listed
 from shopwindow.content.reading.scalars import scalar
 from shopwindow.content.reading.yaml import (
     JSON_NUMBER,
@@ -24,7 +24,7 @@ from shopwindow.content.reading.yaml import (
 )
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.did_you_mean import is_slip
-from shopwindow.problems import LONGEST, Pointer, cut
+from shopwindow.problems import LONGEST, Pointer
 
 TYPES = {
     "object": "an object",
@@ -242,17 +242,6 @@ def wanted_at(place: Shape | None) -> str:
         return ""
     named, choices = place.keyword("x-allowed"), place.keyword("enum")
     return str(named or (choices and listed(choices)) or TYPES.get(place.type, ""))
-
-
-def listed(choices: Iterable[Json]) -> str:
-    """Return values or names, separated by commas, as many as a message may hold."""
-    choices = list(choices)
-    text = ", ".join(cut(str(choice)) for choice in choices[:_MOST_CHOICES])
-    return text + f", … ({len(choices):,} in all)" * (len(choices) > _MOST_CHOICES)
-
-
-_MOST_CHOICES = 40
-"""Allowed values or names that a message lists, which are a few lines of a terminal."""
 
 
 def choice(value: Json, choices: Iterable[Json]) -> str | None:

@@ -303,7 +303,7 @@ class Schemas:
     ) -> list[Finding]:
         """Return what is wrong by this schema, without regard to the one below it."""
         shape = self.shape(name)
-        with_fraction = list(islice(fractions(shape, value, (), written), limit))
+        with_fraction = list(islice(fractions(shape, value, written), limit))
         refused = (
             finding
             for error in self.validator(name).iter_errors(value)

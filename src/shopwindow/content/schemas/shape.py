@@ -1,6 +1,6 @@
 """A Shape: what one place of a schema says, with its references followed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -147,6 +147,23 @@ class Shape:
                 return None
             shape = shape.items if isinstance(step, int) else shape.property(step)
         return shape
+
+
+def placed(
+    shape: Shape | None, value: Any, pointer: Pointer = ()
+) -> Iterator[tuple[Pointer, Any, Shape]]:
+    """Yield a value and every value in it, as far as the schema has a place for them:
+    the pointer, the value, and the place.
+    """
+    if shape is None:
+        return
+    yield pointer, value, shape
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from placed(shape.property(key), part, (*pointer, key))
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from placed(shape.items, part, (*pointer, index))
 
 
 def absolute(schema: Any, base: str) -> Any:

@@ -14,17 +14,22 @@ from typing import Any
 
 import orjson
 
-from shopwindow.content.documents.finding import NOTHING, Finding, NumberAt, shown
+from shopwindow.content.documents.finding import (
+    NOTHING,
+    Finding,
+    NumberAt,
+    listed,
+    shown,
+)
 from shopwindow.content.reading.yaml import Json, at, walked
 from shopwindow.content.schemas import meant
 from shopwindow.content.schemas.meant import (
     TYPES,
     Meant,
     Readings,
-    listed,
     wanted_at,
 )
-from shopwindow.content.schemas.shape import Shape
+from shopwindow.content.schemas.shape import Shape, placed
 from shopwindow.did_you_mean import nearest
 from shopwindow.problems import Pointer, cut
 
@@ -70,31 +75,20 @@ _NUMBER = re.compile(r"\+?[0-9]{1,1000}")
 _DAY_FORM = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def fractions(
-    shape: Shape | None, value: Json, pointer: Pointer, written: NumberAt
-) -> Iterator[Finding]:
+def fractions(whole: Shape, document: Json, written: NumberAt) -> Iterator[Finding]:
     """Yield where a whole number is written with a fraction of zero."""
-    if shape is None:
-        return
-    if isinstance(value, float) and shape.type == "integer" and value.is_integer():
-        allowed = "a whole number without a fraction" + (
-            f": {value:.0f}" if abs(value) < 1e15 else ""
-        )
-        found = f"{written(pointer) or shown(value)} has a fraction"
-        yield Finding(
-            "schema.fraction",
-            pointer,
-            found,
-            allowed,
-            shape.description,
-            meant=int(value) if abs(value) < 1e15 else None,
-        )
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from fractions(shape.property(key), item, (*pointer, key), written)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from fractions(shape.items, item, (*pointer, index), written)
+    for pointer, value, shape in placed(whole, document):
+        if isinstance(value, float) and shape.type == "integer" and value.is_integer():
+            certain = int(value) if abs(value) < 1e15 else None
+            allowed = "a whole number without a fraction"
+            yield Finding(
+                "schema.fraction",
+                pointer,
+                f"{written(pointer) or shown(value)} has a fraction",
+                allowed if certain is None else f"{allowed}: {certain}",
+                shape.description,
+                meant=certain,
+            )
 
 
 def about_of(shape: Shape, pointer: Pointer) -> str:

@@ -29,7 +29,7 @@ from urllib.parse import unquote
 import orjson
 
 from shopwindow.content.documents.documents import Content, Document
-from shopwindow.content.documents.finding import Finding, listing_of
+from shopwindow.content.documents.finding import Finding, listed
 from shopwindow.content.kinds import Kind, Reference, Rule
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.rules.case import Case, RuleFindings
@@ -151,7 +151,7 @@ def optional_steps(place: Shape, steps: PathSteps) -> tuple[bool, ...]:
         if not places:
             names = dict.fromkeys(name for each in around for name in each.properties)
             above = text_of(steps[:number]) or "the answer"
-            allowed = listing_of(names) or "[] behind a list; nothing behind a value"
+            allowed = listed(names) or "[] behind a list; nothing behind a value"
             name = text_of((step,))
             raise Unusable(
                 PATH_RULE,
