@@ -36,8 +36,8 @@ MUTANTS = (
     ),
     Mutant(
         "content/documents/documents.py",
-        "sorted(map(_shown, live_ones), key=kind.place)",
-        "list(map(_shown, live_ones))",
+        "sorted(map(unscheduled, live_ones), key=kind.place)",
+        "list(map(unscheduled, live_ones))",
         "tests/content/test_schedule.py::test_content_is_what_is_live_in_a_stated_order_without_its_windows",
     ),
     Mutant(
