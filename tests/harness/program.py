@@ -35,10 +35,12 @@ from shopwindow.interface.request import Request as Sent
 from shopwindow.interface.requests.bind import bind
 from shopwindow.release.releases import OutputBusy, Releases
 from shopwindow.release.verify import verify
+from shopwindow.service.admin import Admin
 from shopwindow.service.database.database import Database
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Serving, load_release
+from shopwindow.service.settings import Settings
 from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import Application, Front
 from shopwindow.shop import INTERFACE
@@ -137,6 +139,11 @@ def served(
     loaded = replace(loaded, content=content or loaded.content, describe=describe, clock=clock)
     backstage = Backstage(database, LogFile(logs) if logs else None, secret)
     return Front(lambda: loaded, backstage=backstage)
+
+
+def admin_of(front: Front, out: Path, shared: Path) -> Admin:
+    """What the admin address of a service on an output directory answers; ``shared`` has the workers' metrics."""
+    return Admin(front, 0, Settings.from_environ({"SHOPWINDOW_OUT": str(out)}), shared)
 
 
 def answered(release: Path | Application, request: Request | str) -> Answer:

@@ -13,10 +13,9 @@ import pytest
 
 from harness.commands import ends_with_us
 from harness.content import small, store, write
-from harness.program import Releases, built, served, shopwindow
+from harness.program import Releases, admin_of, built, served, shopwindow
 from harness.waits import awaited
 from shopwindow.release.chain import Chain, Link
-from shopwindow.service.admin import Admin
 
 SECOND = timedelta(seconds=1)
 
@@ -38,7 +37,7 @@ def lead(out: Path, ids: Sequence[str], *starts: timedelta, made: timedelta = ti
 
 
 def checked(out: Path) -> tuple[int, Any]:
-    response = Admin(served(out), 0, out, out).answer("/checks/release").response
+    response = admin_of(served(out), out, out).answer("/checks/release").response
     return response.status, json.loads(response.body)
 
 

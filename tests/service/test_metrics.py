@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
-from harness.program import called, current, point, served
+from harness.program import admin_of, called, current, point, served
 from harness.run import apart
 from harness.servers import noted
 from shopwindow.interface.answering.answer import Response
@@ -87,7 +87,7 @@ def test_a_link_to_no_release_costs_what_is_said_of_the_release_alone(tmp_path: 
     said: list[str] = []
     watch = Watch(tmp_path, INTERFACE, report=said.append)
     front = Front(watch, fault=watch.fault)
-    admin = Admin(front, 0, tmp_path, tmp_path)
+    admin = admin_of(front, tmp_path, tmp_path)
     path = tmp_path / "releases" / ("0" * 64) / "manifest.json"
     fault = f"{path}: cannot be read as a manifest: [Errno 2] No such file or directory: '{path}'"
     assert answered(admin, "/readyz") == (503, {"ready": False, "id": ""})
@@ -103,7 +103,7 @@ def test_a_file_of_counts_in_which_nothing_stands_yet_counts_nothing(tmp_path: P
     """prometheus_client creates it empty; a worker that is killed then leaves it so."""
     (tmp_path / f"counter_{os.getpid()}.db").touch()
     front = Front(lambda: None)
-    assert Admin(front, 0, tmp_path, tmp_path).answer("/metrics").response.status == 200
+    assert admin_of(front, tmp_path, tmp_path).answer("/metrics").response.status == 200
 
 
 def test_any_server_that_calls_the_service_can_ask_whether_it_is_ready(tmp_path: Path, out: Path) -> None:

@@ -19,12 +19,11 @@ import pytest
 from facts.conformance import PHONE
 from harness.content import as_content, as_value
 from harness.databases import Engine
-from harness.program import called, current, served
+from harness.program import admin_of, called, current, served
 from harness.servers import ADDRESS, Server, environment, own_server, printed
 from harness.waits import PATIENCE, awaited
 from shopwindow import library
 from shopwindow.service import requestid
-from shopwindow.service.admin import Admin
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -110,7 +109,7 @@ def test_counts_of_ended_processes_add_up(tmp_path: Path, out: Path) -> None:
     for number in (1, 10, 100):
         command = [sys.executable, "-c", script, str(number)]
         subprocess.run(command, env=environment(PROMETHEUS_MULTIPROC_DIR=str(tmp_path)), check=True)
-    told = Admin(served(out), 0, out, tmp_path).answer("/metrics").response.body.decode().splitlines()
+    told = admin_of(served(out), out, tmp_path).answer("/metrics").response.body.decode().splitlines()
     counted = "shopwindow_log_lines_total 111.0"
     refused = 'shopwindow_log_refused_total{application="phone",reason="level"} 6.0'
     seconds = 'shopwindow_database_write_seconds_bucket{le="0.03"} 3.0'
@@ -120,7 +119,7 @@ def test_counts_of_ended_processes_add_up(tmp_path: Path, out: Path) -> None:
 def test_checks_tell_one_by_one_and_together(tmp_path: Path, out: Path) -> None:
     database = Engine("sqlite", f"sqlite:///{tmp_path}/store.sqlite").open()
     database.migrate()
-    admin = Admin(served(out, database), 0, out, tmp_path)
+    admin = admin_of(served(out, database), out, tmp_path)
 
     def told(path: str) -> tuple[int, Any]:
         response = admin.answer(path).response

@@ -11,19 +11,12 @@ of readiness, or all hosts would be taken out of service. It, the release and th
 of writes are /checks of their own, for alerts.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    CollectorRegistry,
-    Metric,
-    generate_latest,
-)
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
@@ -33,6 +26,7 @@ from shopwindow.service.database.database import Load
 from shopwindow.service.figures import Figures
 from shopwindow.service.readiness import PATHS, checked, read_fault, uncached
 from shopwindow.service.serving import Exchange
+from shopwindow.service.settings import Settings
 from shopwindow.service.wsgi import Front
 
 QUEUE_SECONDS = 5.0
@@ -44,51 +38,25 @@ CheckResult = dict[str, Any]
 """The details as JSON; ``ok``: whether all is well."""
 
 
-@dataclass(frozen=True)
-class Counted:
-    """A collector of what all workers have counted, in the files of a folder."""
-
-    shared: Path
-
-    def collect(self) -> Iterable[Metric]:
-        """Add the files up. prometheus_client calls this for each scrape.
-
-        It creates a file empty and gives it a size next; it cannot read an empty one,
-        which a worker leaves for good that is killed in between.
-        """
-        files = [path for path in self.shared.glob("*_*.db") if path.stat().st_size]
-        merged: Iterable[Metric] = MultiProcessCollector.merge(map(str, files))  # type: ignore[no-untyped-call]
-        return merged
-
-
 class Admin:
     """Answers the requests of operators.
 
     Args:
         front: what answers all others in this process.
         port: of the admin address.
-        out: the output directory.
+        settings: of the service.
         shared: the folder of the workers' metrics.
-        folders: further places whose free space is measured, by name.
     """
 
     def __init__(
-        self,
-        front: Front,
-        port: int,
-        out: Path,
-        shared: Path,
-        folders: Mapping[str, Path] | None = None,
+        self, front: Front, port: int, settings: Settings, shared: Path
     ) -> None:
         self.port = port
         self._front = front
-        self._releases = Releases(out)
+        self._releases = Releases(settings.out)
         self._database = front.backstage.database
         self._registry = CollectorRegistry()
-        self._registry.register(Counted(shared))
-        places = {"releases": out, **(folders or {})}
-        figures = Figures(self._releases, places, front.serving, self._database)
-        self._registry.register(figures)
+        self._registry.register(Figures(front, settings, shared))
 
     def answer(self, path: str) -> Exchange:
         """Answer a request by its path alone."""

@@ -1,14 +1,16 @@
-"""Metrics that are looked up at each scrape: release, host and database.
+"""All metrics of a scrape: what the workers have counted, and release, host and database
+as they are now.
 
-Unlike those of service.metrics, nobody counts them. A figure that cannot be read is
-left out of the scrape, so an alert can ask for its absence.
+What the workers count is in files (service.metrics). Everything else is looked up at
+each scrape. A figure that cannot be read is left out, so an alert can ask for its
+absence.
 """
 
 import os
 import platform
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
@@ -16,6 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.interface.declaring.table import Tables
@@ -24,8 +27,10 @@ from shopwindow.release import pull_notes
 from shopwindow.release.build_notes import killed_build, last_build
 from shopwindow.release.pull_notes import FAULT_KINDS, PullNote
 from shopwindow.release.releases import Releases
+from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.database.database import Database
-from shopwindow.service.wsgi import FindServing
+from shopwindow.service.settings import Settings
+from shopwindow.service.wsgi import Front
 
 DATABASE_FOLDER = "database"
 """The name under which a SQLite database stands among the places whose disks are
@@ -36,25 +41,25 @@ measured.
 class Figures:
     """A collector for prometheus_client.
 
-    ``folders`` are the places whose free space is measured, by name, each a folder or a
-    file. ``serving`` returns the release being served. ``database``: None where the
-    service has none.
+    ``front`` answers in this process, with ``settings``. ``shared`` is the folder of
+    the workers' files.
     """
 
-    def __init__(
-        self,
-        releases: Releases,
-        folders: Mapping[str, Path],
-        serving: FindServing,
-        database: Database | None = None,
-    ) -> None:
-        self._releases = releases
-        self._serving = serving
-        self._folders = folders
-        self._database = database
+    def __init__(self, front: Front, settings: Settings, shared: Path) -> None:
+        self._releases = Releases(settings.out)
+        self._serving = front.serving
+        self._database = front.backstage.database
+        self._shared = shared
+        # the places whose free space is measured, each a folder or a file
+        self._folders = {"releases": settings.out}
+        if settings.log_dir:
+            self._folders["log"] = Path(settings.log_dir)
+        if settings.database and (path := sqlite_path(settings.database)):
+            self._folders[DATABASE_FOLDER] = path
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric that can be read now, and leave out the others."""
+        yield from self._counted()
         yield _build_info()
         yield from self._release()
         yield from self._last_build()
@@ -63,6 +68,16 @@ class Figures:
             yield from _database(self._database)
         yield from self._disks()
 
+    def _counted(self) -> Iterable[Metric]:
+        """Add the workers' files up.
+
+        prometheus_client creates a file empty and gives it a size next; it cannot read
+        an empty one, which a worker leaves for good that is killed in between.
+        """
+        files = [path for path in self._shared.glob("*_*.db") if path.stat().st_size]
+        merged: Iterable[Metric] = MultiProcessCollector.merge(map(str, files))  # type: ignore[no-untyped-call]
+        return merged
+
     # -- releases ----------------------------------------------------------------------
 
     def _release(self) -> Iterator[Metric]:
@@ -70,11 +85,9 @@ class Figures:
         with suppress(Failure):  # /checks/release reports it
             current = self._releases.current()
         if current:
-            info = GaugeMetricFamily(
-                "shopwindow_release_info", "The current release.", labels=("id",)
-            )
-            info.add_metric((current,), 1)
-            yield info
+            help = "The current release."
+            info = GaugeMetricFamily("shopwindow_release_info", help, labels=("id",))
+            yield _with(info, {current: 1})
         if serving := self._serving():
             help = "Seconds since the content should have changed by itself (nextChange); 0 until then."
             seconds = max(0.0, time.time() - serving.next_change)
@@ -102,18 +115,12 @@ class Figures:
             with suppress(OSError):
                 disk = os.statvfs(_existing(path))
                 free[name], inodes[name] = disk.f_bavail * disk.f_frsize, disk.f_favail
-        yield _by_label(
-            "shopwindow_disk_free_bytes",
-            "Bytes that are free for the service.",
-            "folder",
-            free,
-        )
-        yield _by_label(
-            "shopwindow_disk_free_inodes",
-            "Files that may be created there.",
-            "folder",
-            inodes,
-        )
+        help, labels = "Bytes that are free for the service.", ("folder",)
+        room = GaugeMetricFamily("shopwindow_disk_free_bytes", help, labels=labels)
+        yield _with(room, free)
+        help = "Files that may be created there."
+        files = GaugeMetricFamily("shopwindow_disk_free_inodes", help, labels=labels)
+        yield _with(files, inodes)
         if DATABASE_FOLDER in self._folders:
             size = 0
             with suppress(OSError):
@@ -133,9 +140,7 @@ def _pulls(note: PullNote | None) -> Iterator[Metric]:
     yield GaugeMetricFamily("shopwindow_pull_success", help, float(not note.fault))
     help = "Attempts to pull a release that failed."
     failed = CounterMetricFamily("shopwindow_pull_faults", help, labels=("kind",))
-    for kind in FAULT_KINDS:
-        failed.add_metric((kind,), note.faults.get(kind, 0))
-    yield failed
+    yield _with(failed, {kind: note.faults.get(kind, 0) for kind in FAULT_KINDS})
     with suppress(ValueError):
         when = datetime.fromisoformat(note.succeeded).timestamp()
         help = "When an attempt to pull a release last succeeded."
@@ -176,46 +181,29 @@ def _database(database: Database) -> Iterator[Metric]:
     if fault or OUTBOX.name not in database.tables:
         return
     with suppress(Refusal):  # it has gone since
-        yield from _mails(*database.read(_outbox))
+        yield from database.read(_mails)
 
 
-def _outbox(tables: Tables) -> tuple[Mapping[str, int], datetime | None]:
-    outbox = tables[OUTBOX]
-    return outbox.counts(), outbox.oldest()
-
-
-def _mails(counts: Mapping[str, int], oldest: datetime | None) -> Iterator[Metric]:
-    """Yield the numbers of mails by state, and how old the oldest is that waits.
-
-    States of mails that are done begin with `ended `.
-    """
-    ended = CounterMetricFamily(
-        "shopwindow_mails_ended",
-        "Mails that were sent or dead-lettered.",
-        labels=("how",),
-    )
-    now = {}
-    for name, number in counts.items():
-        if name.startswith("ended "):
-            ended.add_metric((name.removeprefix("ended "),), number)
-        else:
-            now[name] = number
-    yield _by_label(
-        "shopwindow_mails",
-        "Mails of the outbox: waiting or dead-lettered.",
-        "state",
-        now,
-    )
-    yield ended
+def _mails(tables: Tables) -> list[Metric]:
+    """Return the numbers of mails by state, and how old the oldest is that waits."""
+    counts, oldest = tables[OUTBOX].counts(), tables[OUTBOX].oldest()
+    help = "Mails of the outbox: waiting or dead-lettered."
+    mails = GaugeMetricFamily("shopwindow_mails", help, labels=("state",))
+    help = "Mails that were sent or dead-lettered."
+    ended = CounterMetricFamily("shopwindow_mails_ended", help, labels=("how",))
     age = (datetime.now(UTC) - oldest).total_seconds() if oldest else 0.0
     help = "Age of the oldest mail that waits; 0 where none does."
-    yield GaugeMetricFamily("shopwindow_mails_oldest_seconds", help, max(0.0, age))
+    return [
+        _with(mails, {state: counts[state] for state in ("waiting", "dead")}),
+        _with(ended, {how: counts[f"ended {how}"] for how in ("sent", "dead")}),
+        GaugeMetricFamily("shopwindow_mails_oldest_seconds", help, max(0.0, age)),
+    ]
 
 
-def _by_label(
-    name: str, help: str, label: str, values: Mapping[str, float]
-) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(name, help, labels=(label,))
-    for value, number in values.items():
+def _with(
+    family: GaugeMetricFamily | CounterMetricFamily, numbers: Mapping[str, float]
+) -> Metric:
+    """Add a number for each value of a family's label."""
+    for value, number in numbers.items():
         family.add_metric((value,), number)
     return family

@@ -27,7 +27,6 @@ from gunicorn.errors import HaltServer
 from shopwindow.problems import Failure
 from shopwindow.service import journal
 from shopwindow.service.connection import make_room
-from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.database.database import Database, OutOfUse, open_database
 from shopwindow.service.mail.letters import Letters
 from shopwindow.service.mail.senders import Sender
@@ -141,9 +140,7 @@ def _run(
         front = make(settings)
         admin = None
         if processes.admin:
-            port = processes.admin[1]
-            folders = _folders(settings)
-            admin = Admin(front, port, settings.out, Path(shared), folders)
+            admin = Admin(front, processes.admin[1], settings, Path(shared))
         stop = _send_mail(settings, front.backstage.database)
         return Intake(front, processes.threads, admin, stop)
 
@@ -177,16 +174,6 @@ def _migrate(database: Database) -> None:
         journal.error("database", f"{failure}; {refused}")
     finally:
         database.close()
-
-
-def _folders(settings: Settings) -> dict[str, Path]:
-    """Return the places whose free space is measured, beside the releases."""
-    from shopwindow.service.figures import DATABASE_FOLDER
-
-    folders = {"log": Path(settings.log_dir)} if settings.log_dir else {}
-    if settings.database and (path := sqlite_path(settings.database)):
-        folders[DATABASE_FOLDER] = path
-    return folders
 
 
 def _send_mail(settings: Settings, database: Database | None) -> Callable[[], None]:
