@@ -2,7 +2,7 @@
 (Fetch §3.2).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from shopwindow.interface.answering.answer import (
     API_KEY_HEADER,
@@ -24,17 +24,9 @@ EXPOSED_HEADERS = f"ETag, {REPLAYED_HEADER}, Retry-After, {requestid.HEADER}"
 all.
 """
 
-ALLOWED_HEADERS = ", ".join(
-    (
-        API_KEY_HEADER,
-        "Accept",
-        "Content-Type",
-        "If-None-Match",
-        "If-Match",
-        "Idempotency-Key",
-        requestid.HEADER,
-        requestid.TRACEPARENT,
-    )
+ALLOWED_HEADERS = (
+    f"{API_KEY_HEADER}, Accept, Content-Type, If-None-Match, If-Match, Idempotency-Key,"
+    f" {requestid.HEADER}, {requestid.TRACEPARENT}"
 )
 """Headers that a page's script may send: all that the service reads of a request."""
 
@@ -56,13 +48,12 @@ def with_cors(response: Response, request: Request, serving: Serving) -> Respons
     origin = request.headers.get("origin")
     if origin is None or origin not in serving.origins:
         return response
-    headers: Mapping[str, str] = {
+    headers = {
         "Access-Control-Allow-Origin": origin,
         "Access-Control-Expose-Headers": EXPOSED_HEADERS,
     }
     if request.method == "OPTIONS":
-        headers = {
-            **headers,
+        headers |= {
             "Access-Control-Allow-Methods": ", ".join(METHODS),
             "Access-Control-Allow-Headers": ALLOWED_HEADERS,
             "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),

@@ -110,7 +110,7 @@ class Documentation:
         self._base = base
         self._vary = ", ".join(("Accept-Encoding", *varies))
         self._printed = cache(self._print)
-        self._coded = cache(self._code)
+        self._coded = cache(lambda path, accept: encoded(self._printed(path), accept))
         self._lock = threading.Lock()
 
     def response(self, path: str, accept: Accepted) -> Response:
@@ -120,9 +120,6 @@ class Documentation:
         """
         with self._lock:
             return self._coded(path, accept)
-
-    def _code(self, path: str, accept: Accepted) -> Response:
-        return encoded(self._printed(path), accept)
 
     def _print(self, path: str) -> Response:
         """Return a response as it is, with all its headers."""

@@ -20,7 +20,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from contextvars import copy_context
 from functools import cache, partial
 from http import HTTPStatus
@@ -170,69 +170,40 @@ class Intake:
         """
         request = arrival.request
         body = bytearray()
-        is_large = False
+        is_large = is_last = False
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                is_last = False
-                while not is_last:
+                while not is_last and len(body) <= MAX_BODY:
                     message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return self._cut_off(request, len(body)), False
-                    body += message["body"]
-                    if CUT_OFF in scope:
-                        return self._cut_off(request, len(body)), False
+                    body += message.get("body", b"")
+                    if message["type"] == "http.disconnect" or CUT_OFF in scope:
+                        is_last = True
+                        raise _cut_off(request, len(body))
                     is_last = not message.get("more_body", False)
-                    if len(body) > MAX_BODY:
-                        too_large = request._replace(length=len(body))
-                        refusal = self._front.finish(arrival, too_large)
-                        return await self._in_thread(refusal), not is_last
-                    if len(body) > LARGE and not is_large:
+                    if LARGE < len(body) <= MAX_BODY and not is_large:
                         if self._large_held >= LARGE_HELD:
-                            return self._full(request), not is_last
+                            raise _full()
                         is_large = True
                         self._large_held += 1
 
             complete = request._replace(length=len(body), body=bytes(body))
             steps = self._front.finish(arrival, complete)
             del body  # or a large body would be in memory twice
-            if not is_large:
-                return await self._in_thread(steps), False
-            async with self._large_turns:
-                return await self._in_thread(steps), False
+            async with self._large_turns if is_large else nullcontext():
+                return await self._in_thread(steps), not is_last
         except TimeoutError:
             why = f"did not arrive within {BODY_SECONDS:g} s; it may be sent again"
             slow = Refusal("slow", Fault("body", why))
             return self._front.refuse_arrival(slow, request), True
+        except Refusal as refusal:
+            return self._front.refuse_arrival(refusal, request), not is_last
         finally:
             if is_large:
-                self._release_large()
-
-    def _cut_off(self, request: Request, size: int) -> Exchange:
-        """Refuse a request whose body ended early.
-
-        There may be somebody to read this: a client can close its direction alone.
-        """
-        expected = f" of {request.length}" if request.length else ""
-        fault = Fault("body", f"ended after {size}{expected} bytes")
-        return self._front.refuse_arrival(Refusal("invalid", fault), request)
-
-    def _full(self, request: Request) -> Exchange:
-        """Refuse a large body while LARGE_HELD others are there."""
-        why = f"more than {LARGE_HELD} bodies above {LARGE} bytes are being received; it may be sent again"
-        fault, headers = Fault("body", why), (("Retry-After", RETRY_WHEN_FULL),)
-        return self._front.refuse_arrival(
-            Refusal("unavailable", fault, headers=headers), request
-        )
-
-    def _release_large(self) -> None:
-        """Count a large body as answered.
-
-        After the last one, a thread gives memory back to the system: by itself glibc
-        retains what lies below a block in use, in several arenas.
-        """
-        self._large_held -= 1
-        if self._large_held == 0:
-            self._work.put(None)
+                self._large_held -= 1
+                # After the last one, a thread gives memory back to the system: by
+                # itself glibc retains what lies below a block in use, in several arenas.
+                if self._large_held == 0:
+                    self._work.put(None)
 
     async def _in_thread(self, steps: Steps[Exchange]) -> Exchange:
         """Have threads take steps, for the same request in the log, and return their
@@ -295,6 +266,22 @@ _Task = tuple[Callable[[], Callable[[Wake], None]], "asyncio.Future[Exchange]"]
 """What takes the next step of a request, and where the result goes. In the queue, None
 asks a thread to give memory back.
 """
+
+
+def _cut_off(request: Request, size: int) -> Refusal:
+    """Return the refusal of a request whose body ended early.
+
+    There may be somebody to read this: a client can close its direction alone.
+    """
+    expected = f" of {request.length}" if request.length else ""
+    return Refusal("invalid", Fault("body", f"ended after {size}{expected} bytes"))
+
+
+def _full() -> Refusal:
+    """Return the refusal of a large body while LARGE_HELD others are there."""
+    why = f"more than {LARGE_HELD} bodies above {LARGE} bytes are being received; it may be sent again"
+    headers = (("Retry-After", RETRY_WHEN_FULL),)
+    return Refusal("unavailable", Fault("body", why), headers=headers)
 
 
 def _only(work: Callable[[], Exchange]) -> Steps[Exchange]:

@@ -21,22 +21,6 @@ MAX_BODY = 1024 * 1024
 """
 
 
-def malformed(hosts: int, version: str, coding: str, path: str) -> Fault | None:
-    """Return why a message must be answered with 400, though many parsers let it pass.
-
-    ``hosts`` is the number of Host lines, ``version`` is as in `HTTP/1.1`, ``coding``
-    is Transfer-Encoding, or empty, and ``path`` is as it was sent. Two servers in a row
-    that read such a message differently take parts of one body for requests of their
-    own (request smuggling).
-    """
-    if hosts > 1 or (hosts == 0 and version == "HTTP/1.1"):  # RFC 9112 §3.2
-        return Fault("Host", f"must be given exactly once, not {hosts} times")
-    if coding and coding.strip().lower() != "chunked":
-        # RFC 9112 §6.1: we decode no other coding
-        return Fault("Transfer-Encoding", f"must be chunked, not {coding[:100]}")
-    return unreadable("path", path)
-
-
 MAX_LENGTH_DIGITS = 18
 """Digits of a Content-Length: a length of 18 digits fits in 64 bits, as servers count.
 """
@@ -56,14 +40,25 @@ def head(
 ) -> Request:
     """Return a request by its head, without a body.
 
-    ``path`` is decoded, ``sent_path`` is not; both begin with a slash. ``peer`` is the
-    address that connected, and ``version`` and ``hosts`` are as for `malformed`. A
-    Content-Length that is no number counts as none, for servers refuse it (RFC 9112
-    §6.3).
+    ``path`` is decoded, ``sent_path`` is not; both begin with a slash. ``version`` is as
+    in `HTTP/1.1`, ``hosts`` is the number of Host lines, and ``peer`` the address that
+    connected. A Content-Length that is no number counts as none, for servers refuse it
+    (RFC 9112 §6.3).
+
+    What many parsers let pass is malformed here, and must be answered with 400: two
+    servers in a row that read such a message differently take parts of one body for
+    requests of their own (request smuggling).
     """
     length = headers.get("content-length", "")
     is_number = length.isascii() and length.isdecimal()
     coding = headers.get("transfer-encoding", "")
+    malformed = unreadable("path", sent_path)
+    if hosts > 1 or (hosts == 0 and version == "HTTP/1.1"):  # RFC 9112 §3.2
+        malformed = Fault("Host", f"must be given exactly once, not {hosts} times")
+    elif coding and coding.strip().lower() != "chunked":
+        # RFC 9112 §6.1: we decode no other coding
+        words = f"must be chunked, not {coding[:100]}"
+        malformed = Fault("Transfer-Encoding", words)
     if "x-forwarded-for" in headers:
         peer = trusted.client(peer, headers["x-forwarded-for"])
     return Request(
@@ -74,7 +69,7 @@ def head(
         int(length) if is_number and len(length) <= MAX_LENGTH_DIGITS else 0,
         b"",
         peer,
-        malformed(hosts, version, coding, sent_path),
+        malformed,
     )
 
 

@@ -12,6 +12,7 @@ only (`_WrittenHeader`).
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from email.header import Header
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -83,11 +84,11 @@ class Letters:
         subject, text, html = self._render(mail, letter)
 
         message = EmailMessage(policy=SMTP)
-        message["From"] = _WrittenHeader.mailbox("From", letter.sent_by)
+        message["From"] = _of_mailbox("From", letter.sent_by)
         message["To"] = Address(addr_spec=claimed.recipient)
         if letter.reply_to is not None:
-            message["Reply-To"] = _WrittenHeader.mailbox("Reply-To", letter.reply_to)
-        message["Subject"] = _WrittenHeader.text("Subject", subject)
+            message["Reply-To"] = _of_mailbox("Reply-To", letter.reply_to)
+        message["Subject"] = _of_text("Subject", subject)
         for name, value in _headers(mail, letter, claimed).items():
             message[name] = value
 
@@ -103,40 +104,33 @@ class Letters:
 # -- headers ---------------------------------------------------------------------------
 
 
-class _WrittenHeader(str):
+@dataclass(frozen=True)
+class _WrittenHeader:
     """A header that goes into the mail as it stands here, with people's text as encoded
     words (RFC 2047).
 
     If the email package were handed the text itself, it would decode encoded words in
     it, and a line end in one of those begins another header. It also writes long names
     without their quotes, so that an address within a name becomes a recipient of its
-    own.
+    own. By these two attributes it tells a header from a text.
     """
 
     name: str
-
-    @classmethod
-    def mailbox(cls, header: str, mailbox: Mailbox) -> "_WrittenHeader":
-        name, address = mailbox.name, mailbox.address
-        words = name if _ATOMS.fullmatch(name) else _encoded_words(header, name)
-        return cls._of(header, f"{words}\r\n <{address}>" if words else address)
-
-    @classmethod
-    def text(cls, header: str, text: str) -> "_WrittenHeader":
-        return cls._of(
-            header, text if _SHORT.fullmatch(text) else _encoded_words(header, text)
-        )
-
-    @classmethod
-    def _of(cls, header: str, value: str) -> "_WrittenHeader":
-        written = cls(value)
-        written.name = (
-            header  # this attribute tells the email package a header from a text
-        )
-        return written
+    value: str
 
     def fold(self, *, policy: "Policy[Any]") -> str:
-        return f"{self.name}: {self}{policy.linesep}"
+        return f"{self.name}: {self.value}{policy.linesep}"
+
+
+def _of_mailbox(header: str, mailbox: Mailbox) -> _WrittenHeader:
+    name, address = mailbox.name, mailbox.address
+    words = name if _ATOMS.fullmatch(name) else _encoded_words(header, name)
+    return _WrittenHeader(header, f"{words}\r\n <{address}>" if words else address)
+
+
+def _of_text(header: str, text: str) -> _WrittenHeader:
+    is_plain = _SHORT.fullmatch(text)
+    return _WrittenHeader(header, text if is_plain else _encoded_words(header, text))
 
 
 _ATOMS = re.compile("[A-Za-z0-9 ]{0,60}")
