@@ -19,7 +19,7 @@ from shopwindow.cli.optins import NOT_REACHED
 from shopwindow.problems import Failure
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.sqlite_file import NETWORK, backup, file_system
-from shopwindow.service.proxies import LOOPBACK, proxies
+from shopwindow.service.message import LOOPBACK, proxies
 from shopwindow.shop import INTERFACE
 
 

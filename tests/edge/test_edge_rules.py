@@ -20,7 +20,7 @@ from shopwindow.interface.formats import RESPONSE_FORMATS, accepted_formats
 from shopwindow.interface.request import Request
 from shopwindow.interface.requests.bind import bind
 from shopwindow.release.stored import interface_of
-from shopwindow.service.requestid import ACCEPTED_ID
+from shopwindow.service.message import ACCEPTED_ID
 from shopwindow.shop import INTERFACE
 
 SAMPLE = ROOT / "content"

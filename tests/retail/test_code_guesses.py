@@ -30,7 +30,7 @@ from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.operations import MAX_WRONG_CODES, WRONG_CODES_SECONDS
 from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import bits, digest, new_code
-from shopwindow.service.headers import believed
+from shopwindow.service.message import believed
 
 Json = Any
 SUPC = "v3/order/supc"

@@ -33,7 +33,7 @@ from shopwindow.problems import Failure, Refusal
 from shopwindow.retail.codes.issuing import CodesExist, keep, read_lines
 from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import ALPHABET, digest, mark, new_code, spelling
-from shopwindow.service.proxies import proxies
+from shopwindow.service.message import proxies
 
 SUPC = "v3/order/supc"
 ORDER = {"orderNumber": "1001", "reservationId": "R7"}

@@ -25,7 +25,6 @@ from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.interface.declaring.operation import Rate
 from shopwindow.interface.declaring.table import Tables, microseconds
 from shopwindow.problems import Refusal
-from shopwindow.service.database.clock import ServerClock
 from shopwindow.service.database.database import Meter
 from shopwindow.service.database.rates import RATES as RATES_TABLE
 from shopwindow.service.database.rates import Charge
@@ -329,6 +328,7 @@ def off(postgresql: Any) -> Iterator[tuple[Database, Database]]:
 
     from harness.databases import declared
     from shopwindow.service.database.postgresql import PostgreSQL
+    from shopwindow.service.database.postgresql_connection import ServerClock
 
     url = postgresql.create_database()
     clocks = [ServerClock(lambda: time.time() + 43_200), ServerClock(lambda: time.time() - 43_200)]

@@ -95,7 +95,7 @@ def test_the_programs_own_templates_keep_to_the_limits(tmp_path: Path) -> None:
     """The limits are far above what a template needs: ours, brought by a content folder, are no problem."""
     own = ROOT / "templates"
     with_templates(tmp_path, (own / "share.txt").read_text(), (own / "share.html").read_text())
-    assert problems(INTERFACE, tmp_path / "templates") == []
+    assert [*problems(INTERFACE, tmp_path / "templates")] == []
 
 
 def test_a_mail_that_grows_with_its_message_is_given_up(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_sender_refuses_to_start_with_a_broken_template_of_the_interface(libra
 
 def test_a_content_folder_is_tried_for_the_mails_of_the_interface_alone(library: Interface, tmp_path: Path) -> None:
     with_templates(tmp_path, TEXT + "{{ nothing }}")
-    assert problems(library, tmp_path / "templates") == []
+    assert [*problems(library, tmp_path / "templates")] == []
     (tmp_path / "templates/reminder.txt").write_text("Subject: {{ titel }}\n")
     (problem,) = problems(library, tmp_path / "templates")
     where = (problem.path, problem.place.line if problem.place else None, problem.allowed)

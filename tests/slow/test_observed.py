@@ -23,7 +23,7 @@ from harness.program import admin_of, called, current, served
 from harness.servers import ADDRESS, Server, environment, own_server, printed
 from harness.waits import PATIENCE, awaited
 from shopwindow import library
-from shopwindow.service import requestid
+from shopwindow.service.message import begin_request
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -170,8 +170,8 @@ NOT_SANE = [
 
 
 def test_a_sane_id_comes_back_and_any_other_is_replaced() -> None:
-    assert [requestid.begin({"x-request-id": given}) for given in SANE] == SANE
-    fresh = [requestid.begin(headers) for headers in ({}, *({"x-request-id": given} for given in NOT_SANE))]
+    assert [begin_request({"x-request-id": given}) for given in SANE] == SANE
+    fresh = [begin_request(headers) for headers in ({}, *({"x-request-id": given} for given in NOT_SANE))]
     assert [re.fullmatch("[0-9a-f]{32}", id) is not None for id in fresh] == [True] * len(fresh)
     assert len(set(fresh)) == len(fresh)
 

@@ -120,7 +120,7 @@ def checked_content(declared: Declared, check: Check) -> Checked:
     ):
         from shopwindow.service.mail import trial  # here: few folders have templates
 
-        if problems := trial.problems(declared.interface, templates):
+        if problems := [*trial.problems(declared.interface, templates)]:
             all_problems = sorted([*checked.problems, *problems], key=Problem.order)
             return replace(checked, documents=None, problems=all_problems)
     if checked.documents is not None:

@@ -113,8 +113,7 @@ class Admin:
         if note is None:
             return {"ok": False, "fault": f"{pull_notes.PULLED} cannot be read"}
         names = ("source", "release", "succeeded", "kind", "fault", "since")
-        details = {name: getattr(note, name) for name in names}
-        known = {name: text for name, text in details.items() if text}
+        known = {name: text for name in names if (text := getattr(note, name))}
         return {"ok": not note.fault, **known}
 
     def _check_database(self) -> CheckResult:

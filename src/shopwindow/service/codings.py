@@ -126,7 +126,7 @@ def encoded(response: Response, accept: Accepted) -> Response:
     if coding is None or not (has_body and is_worth_it):
         return response
     headers = [
-        (name, _tagged(value, coding.suffix))
+        (name, f'{value[:-1]}{coding.suffix}"')
         if name == "ETag" and response.lifetime is not None
         else (name, value)
         for name, value in response.headers
@@ -146,7 +146,3 @@ def plain_tag(tag: str) -> str:
     for coding in CODINGS:
         tag = tag.replace(f'{coding.suffix}"', '"')
     return tag
-
-
-def _tagged(tag: str, suffix: str) -> str:
-    return f'{tag[:-1]}{suffix}"'

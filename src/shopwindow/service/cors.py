@@ -11,7 +11,7 @@ from shopwindow.interface.answering.answer import (
 )
 from shopwindow.interface.declaring.routes import METHODS
 from shopwindow.interface.request import Request
-from shopwindow.service import requestid
+from shopwindow.service.message import REQUEST_ID_HEADER, TRACEPARENT_HEADER
 from shopwindow.service.serving import Serving
 
 PREFLIGHT_SECONDS = 600
@@ -19,14 +19,14 @@ PREFLIGHT_SECONDS = 600
 allows.
 """
 
-EXPOSED_HEADERS = f"ETag, {REPLAYED_HEADER}, Retry-After, {requestid.HEADER}"
+EXPOSED_HEADERS = f"ETag, {REPLAYED_HEADER}, Retry-After, {REQUEST_ID_HEADER}"
 """Headers that a page's script may read, beside the few that the Fetch standard allows
 all.
 """
 
 ALLOWED_HEADERS = (
     f"{API_KEY_HEADER}, Accept, Content-Type, If-None-Match, If-Match, Idempotency-Key,"
-    f" {requestid.HEADER}, {requestid.TRACEPARENT}"
+    f" {REQUEST_ID_HEADER}, {TRACEPARENT_HEADER}"
 )
 """Headers that a page's script may send: all that the service reads of a request."""
 

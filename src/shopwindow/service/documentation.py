@@ -93,7 +93,7 @@ class Documentation:
     """The documentation of one release, below its base URL.
 
     ``base``: the base URL's path, unquoted, without slashes around it. ``varies``:
-    names of headers other than Accept-Encoding on which its responses depend.
+    the names of the headers on which its responses depend.
     """
 
     def __init__(
@@ -101,14 +101,14 @@ class Documentation:
         interface: Interface,
         describe: Callable[[], Json],
         base: str,
-        varies: tuple[str, ...] = (),
+        varies: str,
     ) -> None:
         self.paths = frozenset(interface.routes.open_paths)
         """The paths below the base URL that are answered here."""
         self._title = f"{interface.title} {interface.version}"
         self._describe = describe
         self._base = base
-        self._vary = ", ".join(("Accept-Encoding", *varies))
+        self._varies = varies
         self._printed = cache(self._print)
         self._coded = cache(lambda path, accept: encoded(self._printed(path), accept))
         self._lock = threading.Lock()
@@ -142,7 +142,7 @@ class Documentation:
         headers = (
             ("Content-Type", media_type),
             ("Cache-Control", cache_control(lifetime)),
-            ("Vary", self._vary),
+            ("Vary", self._varies),
             ("ETag", etag(body)),
             ("X-Content-Type-Options", "nosniff"),
             *policy,

@@ -31,14 +31,11 @@ from shopwindow.content.reading.processes import give_back
 from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.request import Request
 from shopwindow.problems import Fault, Refusal
-from shopwindow.service import requestid
 from shopwindow.service.admin import Admin
 from shopwindow.service.connection import CUT_OFF
 from shopwindow.service.database.turns import Steps, Wake
 from shopwindow.service.exchange import Arrival
-from shopwindow.service.headers import believed
-from shopwindow.service.message import MAX_BODY, head
-from shopwindow.service.proxies import Proxies
+from shopwindow.service.message import MAX_BODY, Proxies, begin_request, believed, head
 from shopwindow.service.readiness import is_asked
 from shopwindow.service.serving import Exchange
 from shopwindow.service.wsgi import BODY_METHODS, MAX_UNWANTED, Front, headers_of
@@ -118,7 +115,7 @@ class Intake:
         front = self._front
         request, unread = _head(scope, front.backstage.trusted)
         # for this request alone: uvicorn runs each request in a task of its own
-        id = requestid.begin(request.headers)
+        id = begin_request(request.headers)
         answer = self._for_operators(scope, request)
         if answer:
             response = (await self._in_thread(_only(answer))).response

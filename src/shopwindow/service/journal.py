@@ -36,7 +36,7 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
 traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
-"""The trace that this request is a part of (service.requestid); None without one."""
+"""The trace that this request is a part of (service.message); None without one."""
 
 
 def info(event: str, message: str) -> None:

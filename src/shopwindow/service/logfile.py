@@ -34,8 +34,6 @@ _TAIL = 64 * 1024
 have.
 """
 
-_CANNOT_WRITE = (Fault(SERVICE, "the mobile log cannot be written to now"),)
-
 _LOG_RETRY_AFTER = (("Retry-After", "5"),)
 """Seconds. A fault of a disk, such as too little room, rarely passes sooner."""
 
@@ -62,9 +60,8 @@ class LogFile:
         except OSError as error:
             journal.error("log_unavailable", f"{self._path}: {error.strerror}")
             metrics.count_log_failure()
-            raise Refusal(
-                "unavailable", *_CANNOT_WRITE, headers=_LOG_RETRY_AFTER
-            ) from error
+            fault = Fault(SERVICE, "the mobile log cannot be written to now")
+            raise Refusal("unavailable", fault, headers=_LOG_RETRY_AFTER) from error
         metrics.count_log_lines(len(lines))
 
     def count_refused(self, application: str, reason: str, number: int) -> None:

@@ -1,15 +1,35 @@
-"""The message that carries a request: what it must be, whatever it asks for.
+"""The message that carries a request: what it must be, whatever it asks for, and how far
+its header fields are believed.
+
+CGI and WSGI name a field HTTP_X_FORWARDED_FOR, whether it was sent as `X-Forwarded-For`
+or as `X_Forwarded_For`. A proxy sets the first. If it lets a client's second one
+through, that one overrides the first. So nginx, gunicorn and waitress drop names with
+underscores. `believed` is for interfaces that pass on the names themselves, such as
+ASGI. `Proxies` says how far X-Forwarded-For is believed. By an id, and the trace that it
+is a part of, client, proxy and our log lines speak of the same request.
 
 Each check is for the head alone, but for the last one. `exchange` says when each is
 taken.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+from random import randbytes
 
 from shopwindow.interface.formats import MEDIA_TYPES
 from shopwindow.interface.request import Request, unreadable
-from shopwindow.problems import Fault, Refusal
-from shopwindow.service.proxies import Proxies
+from shopwindow.problems import Failure, Fault, Refusal
+from shopwindow.service import journal
 
 MAX_QUERY = 8 * 1024
 """Bytes of a query. RFC 9112 §3 recommends that everybody support request lines of
@@ -24,6 +44,170 @@ MAX_BODY = 1024 * 1024
 MAX_LENGTH_DIGITS = 18
 """Digits of a Content-Length: a length of 18 digits fits in 64 bits, as servers count.
 """
+
+
+# -- its header fields -----------------------------------------------------------------
+
+
+_TRUSTED_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^`|~-]+")
+"""A field's name (RFC 9110 §5.6.2) without underscores."""
+
+_SEPARATORS = {"cookie": "; "}
+"""Between the values of a field that was sent more than once. Other fields have a comma
+(RFC 9110 §5.3, RFC 9113 §8.2.3).
+"""
+
+
+@lru_cache(maxsize=256)
+def _believed_name(name: bytes) -> str | None:
+    """Return a name in lower case, or None for one that is not believed.
+
+    The cache pays because clients send the same few names again and again.
+    """
+    text = name.decode("latin-1")
+    return text.lower() if _TRUSTED_NAME.fullmatch(text) else None
+
+
+def believed(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return fields by their name in lower case, without those that are not believed.
+
+    Args:
+        fields: names and values in the order in which they came, as they came.
+
+    Returns:
+        Values by name. Several of one name are joined in their order (RFC 9110 §5.3), so what a
+        proxy appends to a list stays behind what the client sent.
+    """
+    merged: dict[str, str] = {}
+    for name, value in fields:
+        lower = _believed_name(name)
+        if lower is None:
+            continue
+        text = value.decode("latin-1")
+        if lower in merged:
+            text = f"{merged[lower]}{_SEPARATORS.get(lower, ', ')}{text}"
+        merged[lower] = text
+    return merged
+
+
+# -- its client ------------------------------------------------------------------------
+
+
+LOOPBACK = "127.0.0.0/8,::1"
+"""The proxies that are trusted unless others are named."""
+
+
+@dataclass(frozen=True)
+class Proxies:
+    """The networks of proxies that are trusted to name their client."""
+
+    networks: tuple[IPv4Network | IPv6Network, ...]
+
+    def client(self, peer: str, forwarded: str) -> str:
+        """Return the client's address.
+
+        ``peer`` is the address that connected, ``forwarded`` the value of
+        X-Forwarded-For. Each proxy appends the address of its own peer, so the list is
+        read from its end, for as long as the address that appended is trusted. What is
+        further left may be invented by the client.
+        """
+        address = peer
+        for text in reversed(forwarded.split(",")):
+            if not self.trusts(address):
+                break
+            previous = _address(text)
+            if previous is None:
+                break
+            address = str(previous)
+        return address
+
+    def trusts(self, text: str) -> bool:
+        """Return whether an address is in one of the networks, or is that of a Unix
+        socket.
+
+        A text that is no address stands for a Unix socket: only this host can use that.
+        """
+        address = _address(text)
+        return address is None or any(address in network for network in self.networks)
+
+
+def proxies(text: str) -> Proxies:
+    """Parse addresses and networks, such as `127.0.0.0/8,10.1.2.3`. Raises Failure."""
+    parts = [part.strip() for part in text.split(",")]
+    try:
+        return Proxies(tuple(ip_network(part, strict=False) for part in parts if part))
+    except ValueError as error:
+        raise Failure(
+            f"SHOPWINDOW_TRUSTED_PROXIES: {error}; it lists addresses and networks: {LOOPBACK}"
+        ) from None
+
+
+@lru_cache(
+    maxsize=1024
+)  # requests come from the same few proxies, and parsing takes 3 µs
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    """Parse an address with or without a port; return None for anything else.
+
+    An IPv4 address that is mapped into IPv6 (::ffff:10.0.0.1) is returned as IPv4.
+    """
+    bare = text.strip().strip('"')
+    if bare.startswith("["):
+        bare = bare[1:].partition("]")[0]
+    elif bare.count(":") == 1:
+        bare = bare.partition(":")[0]
+    try:
+        address = ip_address(bare.partition("%")[0])
+    except ValueError:
+        return None
+    return (
+        (address.ipv4_mapped or address)
+        if isinstance(address, IPv6Address)
+        else address
+    )
+
+
+# -- its id ---------------------------------------------------------------------------
+
+
+REQUEST_ID_HEADER = "X-Request-Id"
+
+ACCEPTED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:=+/@-]{0,127}")
+"""An id that is taken from a client. Any other value is replaced by a new id.
+
+It has at most 128 characters: UUIDs (36), W3C trace parents (55) and AWS trace ids (up
+to 75) fit, and a line of the log stays short. None of the characters must be quoted in
+a header, a line of JSON, a shell or a search, and none separates fields. nginx's
+configuration has the same expression.
+"""
+
+TRACEPARENT_HEADER = "traceparent"
+"""The header of W3C Trace Context."""
+
+_TRACEPARENT = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
+)
+"""Version, trace, parent and flags (W3C Trace Context §3.2.2). A version of the future
+may have more after these; then we do not know what the line says.
+"""
+
+
+def begin_request(headers: Mapping[str, str]) -> str:
+    """Have the log name a request in each line from now on; return the request's id.
+
+    Without one in its headers, whose names are in lower case, it gets a new one of 32
+    hexadecimal digits. An id is no secret, so `random` is good enough. os.urandom would
+    give up the interpreter's lock at each request, and the event loop then waits behind
+    a thread that computes.
+    """
+    sent = headers.get("x-request-id", "")
+    id = sent if ACCEPTED_ID.fullmatch(sent) else randbytes(16).hex()
+    trace = headers.get(TRACEPARENT_HEADER, "")
+    journal.request_id.set(id)
+    journal.traceparent.set(trace if _TRACEPARENT.fullmatch(trace) else None)
+    return id
+
+
+# -- what it must be -------------------------------------------------------------------
 
 
 def head(

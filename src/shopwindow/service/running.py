@@ -42,7 +42,7 @@ from shopwindow.service.database.engine import unavailable
 from shopwindow.service.database.rates import RATES, Charge
 from shopwindow.service.database.retries import STORED_RESPONSES, Retry, retry_of
 from shopwindow.service.database.turns import Steps
-from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
+from shopwindow.service.message import LOOPBACK, Proxies, proxies
 
 ReadStatus = Callable[[], dict[str, Any]]
 """Returns how the last build ended (service.refresh)."""

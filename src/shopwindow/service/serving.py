@@ -215,7 +215,7 @@ class Serving:
         if self.describe is None:
             return None
         describe = partial(self.describe, self.interface, self.content, self.schemas)
-        varies = ("Origin",) if self.origins else ()
+        varies = "Accept-Encoding, Origin" if self.origins else "Accept-Encoding"
         return Documentation(self.interface, describe, self.base_path, varies)
 
     def on_order_host(self, host: str | None) -> bool:

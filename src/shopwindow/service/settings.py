@@ -10,7 +10,7 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.loading import from_environment
 from shopwindow.interface.declaring.secret import SECRET, read_secret
 from shopwindow.service.mail.smtp import SmtpServer, smtp_server
-from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
+from shopwindow.service.message import LOOPBACK, Proxies, proxies
 
 
 @dataclass(frozen=True, kw_only=True)

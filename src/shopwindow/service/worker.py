@@ -68,7 +68,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]
         "interface": "asgi3",
         "access_log": False,
         "server_header": False,
-        # whose X-Forwarded-For is believed, service.proxies says
+        # whose X-Forwarded-For is believed, service.message says
         "proxy_headers": False,
         # of the next head; Connection has the deadline
         "timeout_keep_alive": HEAD_SECONDS,

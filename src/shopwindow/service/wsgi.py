@@ -18,7 +18,7 @@ from urllib.parse import quote
 from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.request import Request
 from shopwindow.problems import Fault, Refusal
-from shopwindow.service import journal, requestid
+from shopwindow.service import journal
 from shopwindow.service import metrics as metric_counts
 from shopwindow.service.codings import BODILESS_STATUSES
 from shopwindow.service.database.database import Load, open_database
@@ -26,9 +26,14 @@ from shopwindow.service.database.turns import Steps, completed
 from shopwindow.service.documentation import Describe
 from shopwindow.service.exchange import Arrival, at_once, finish, refuse_arrival
 from shopwindow.service.logfile import LogFile
-from shopwindow.service.message import MAX_BODY, head
+from shopwindow.service.message import (
+    MAX_BODY,
+    REQUEST_ID_HEADER,
+    Proxies,
+    begin_request,
+    head,
+)
 from shopwindow.service.metrics import DatabaseMeter, Metrics
-from shopwindow.service.proxies import Proxies
 from shopwindow.service.readiness import is_asked, readiness
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Exchange, Serving
@@ -80,7 +85,7 @@ class Front:
         """Answer a request as PEP 3333 asks a callable to."""
         started = time.perf_counter()
         headers = _headers(environ)
-        id = requestid.begin(headers)
+        id = begin_request(headers)
         method, path = environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")
         is_probe = is_asked(path, headers)
         try:
@@ -105,8 +110,10 @@ class Front:
         if isinstance(result, Arrival):
             steps = self.finish(result, request)
             result = completed(steps, self.backstage.refuse_late)
-        if request.length and not request.body:
-            _drain(environ, request.length)
+        # A proxy that is still sending a body that no operation wants would take our
+        # response for a failure.
+        if 0 < request.length <= MAX_UNWANTED and not request.body:
+            _received(environ, request.length)
         return result
 
     def at_once(self, request: Request) -> Exchange | Arrival:
@@ -145,7 +152,7 @@ class Front:
 
 def headers_of(response: Response, id: str) -> list[tuple[str, str]]:
     """Return the headers to send, with the request's id and the length of the body."""
-    headers = [*response.headers, (requestid.HEADER, id)]
+    headers = [*response.headers, (REQUEST_ID_HEADER, id)]
     if response.status not in BODILESS_STATUSES:
         headers.append(("Content-Length", str(len(response.body))))
     return headers
@@ -218,15 +225,6 @@ def _sent_path(environ: Environ, path: str) -> str:
     """
     target: str = environ.get("RAW_URI") or environ.get("REQUEST_URI") or ""
     return target.partition("?")[0] or quote(path)
-
-
-def _drain(environ: Environ, length: int) -> None:
-    """Read a body that no operation wants.
-
-    A proxy that is still sending it would take our response for a failure.
-    """
-    if length <= MAX_UNWANTED:
-        _received(environ, length)
 
 
 def _received(environ: Environ, size: int) -> bytes | None:

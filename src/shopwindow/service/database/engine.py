@@ -57,7 +57,6 @@ class Engine(Protocol):
 
     def begin(self) -> None:
         """Begin in a new process, which uses nothing that its parent has open."""
-        ...
 
     def turn(self, until: float) -> AbstractContextManager[Session]:
         """Wait for the right to write, which one process has at a time, and yield a
@@ -65,22 +64,17 @@ class Engine(Protocol):
 
         Raises OutcomeUnknown.
         """
-        ...
 
     def act(self, session: Session, work: Callable[[], Result]) -> Result:
         """Return what ``work`` returns. What it raises takes back its own writes alone,
         and is raised here.
         """
-        ...
 
     def reading(self, until: float) -> AbstractContextManager[Session]:
         """Yield a transaction that only reads, from one state of the database."""
-        ...
 
     def now(self) -> datetime:
         """Return the time by the clock that all processes share which use the database."""
-        ...
 
     def close(self) -> None:
         """Close all connections."""
-        ...

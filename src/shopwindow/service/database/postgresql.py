@@ -28,9 +28,12 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from shopwindow.interface.declaring.table import Result, Row, Session
-from shopwindow.service.database.clock import ServerClock
 from shopwindow.service.database.engine import Lost, OutcomeUnknown, unavailable
-from shopwindow.service.database.postgresql_connection import LIBPQ, WatchedConnection
+from shopwindow.service.database.postgresql_connection import (
+    LIBPQ,
+    ServerClock,
+    WatchedConnection,
+)
 
 MAX_READERS = 15
 """Connections of one process for reads, beside the one that writes. So half of a
@@ -219,19 +222,13 @@ class ServerSession:
 
     def run(self, sql: str, *values: Any) -> list[Row]:
         cursor = self._execute(_translated(sql), values)
-        return cursor.fetchall() if _gives_rows(sql) else []
+        result = cursor.pgresult
+        return cursor.fetchall() if result and result.nfields else []
 
     def check(self) -> None:
         """Raise an error that the action has hidden: it would be the next one's."""
         if self._server.transaction_status == TransactionStatus.INERROR:
             raise psycopg.errors.InFailedSqlTransaction("an action hid an error")
-
-
-@cache
-def _gives_rows(sql: str) -> bool:
-    """Return whether a statement returns rows."""
-    words = sql.upper().split()
-    return words[0] in ("SELECT", "WITH") or "RETURNING" in words
 
 
 @cache

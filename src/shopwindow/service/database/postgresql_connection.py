@@ -1,14 +1,22 @@
-"""A connection to PostgreSQL: its parameters, and a watch over a server that falls
-silent.
+"""A connection to PostgreSQL: its parameters, a watch over a server that falls silent,
+and the server's time without a query each time.
+
+How the time works. Hosts that share a database may disagree about the time, so whatever
+they count, lease or store together goes by the server's clock. Each new connection asks
+the server for its time once. From then on the host's monotonic clock is added, which
+nobody can set. Connections are replaced within the hour (postgresql.MAX_AGE_SECONDS),
+and in an hour such a clock drifts by less than 0.2 s.
 """
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 
 from shopwindow.interface.declaring.table import Row
+from shopwindow.service import journal
 from shopwindow.service.database.engine import DATABASE_SECONDS
 
 SERVER_SILENCE_SECONDS = DATABASE_SECONDS + 1.0
@@ -50,6 +58,12 @@ _STATEMENT_TIMEOUT = (
 )
 """Milliseconds that a statement may take; an operator may have set more than this
 program does.
+"""
+
+
+MAX_CLOCK_DIFFERENCE = timedelta(seconds=1)
+"""A host whose clock is further off reports it. NTP leaves far less, and every limit
+and every lease lasts far longer.
 """
 
 
@@ -100,3 +114,46 @@ class WatchedConnection(psycopg.Connection[Row]):
         self.execute(_CONFIGURE)
         ((milliseconds,),) = self.execute(_STATEMENT_TIMEOUT).fetchall()
         self.patience = max(SERVER_SILENCE_SECONDS, milliseconds / 1000 + 1)
+
+
+class ServerClock:
+    """Tells the time of a database's server.
+
+    ``host`` returns this host's time, in seconds since 1970.
+    """
+
+    def __init__(self, host: Callable[[], float] = time.time) -> None:
+        self._host = host
+        # the server's time at the zero of this host's monotonic clock
+        self._zero: datetime | None = None
+        self._has_reported = False
+
+    def now(self) -> datetime:
+        """Return the server's time (UTC); this host's, before the server's has arrived."""
+        if self._zero is None:
+            return datetime.fromtimestamp(self._host(), UTC)
+        return self._zero + timedelta(seconds=time.monotonic())
+
+    def set(self, server: datetime, sent: float) -> None:
+        """Take over the server's time, which has just arrived.
+
+        ``sent`` is the time.monotonic() at which the query was sent. The server read
+        its clock somewhere in between: half-way is what counts.
+
+        A host that is off by more than MAX_CLOCK_DIFFERENCE is a line of the log, once.
+        """
+        arrived = time.monotonic()
+        self._zero = server.astimezone(UTC) - timedelta(seconds=(sent + arrived) / 2)
+
+        difference = datetime.fromtimestamp(self._host(), UTC) - self.now()
+        round_trip = timedelta(seconds=arrived - sent)
+        is_large = abs(difference) - round_trip > MAX_CLOCK_DIFFERENCE
+        if is_large and not self._has_reported:
+            self._has_reported = True
+            side = "ahead of" if difference > timedelta(0) else "behind"
+            seconds = abs(difference).total_seconds()
+            journal.error(
+                "clock",
+                f"the clock of this host is {seconds:.1f} s {side} the database's; limits,"
+                " mails and stored answers go by the database's; set this host's by NTP",
+            )

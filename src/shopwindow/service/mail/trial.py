@@ -12,51 +12,44 @@ that ends every process; a busy machine takes longer, and refuses no more.
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.loading import template_folders
-from shopwindow.interface.declaring.mail import MailTemplate
 from shopwindow.problems import Place, Problem
 
 TEMPLATE_RULE = "template"
 
 
-def problems(interface: Interface, folder: Path) -> list[Problem]:
-    """Return what is wrong with the templates that a folder holds of an Interface's
-    mails.
+def problems(interface: Interface, folder: Path) -> Iterator[Problem]:
+    """Yield what is wrong with the templates that a folder holds of an Interface's
+    mails: the first thing of each mail.
 
     The paths of the problems begin with `templates/`. Files of other names are not
     looked at.
     """
-    tried = [
-        _tried(interface, mail, folder)
-        for mail in interface.mails
-        if (folder / mail.text).exists() or (folder / mail.html).exists()
-    ]
-    return [problem for problem in tried if problem is not None]
-
-
-def _tried(interface: Interface, mail: MailTemplate, folder: Path) -> Problem | None:
-    """Return the first thing that is wrong with the templates of one mail."""
-    task = {
-        "folders": [str(path) for path in template_folders(interface, folder)],
-        "text": mail.text,
-        "html": mail.html,
-        "variables": [mail.letter(sample).variables for sample in mail.samples],
-    }
-    process = subprocess.run(
-        [sys.executable, "-m", "shopwindow.service.mail.trial_process"],
-        input=json.dumps(task).encode(),
-        stdout=subprocess.PIPE,
-    )
-    if process.stdout:
-        name, line, words = json.loads(process.stdout)
-    elif process.returncode:  # the system ended it, within one long step
-        name, line = mail.text, None
-        words = f"this template, or {mail.html}, takes too much time for one mail"
-    else:
-        return None
-    path = f"templates/{name}"
-    place = Place(line, 1, line, 2) if line else None
-    return Problem(TEMPLATE_RULE, path, words, place, allowed=mail.allowed)
+    for mail in interface.mails:
+        if not (folder / mail.text).exists() and not (folder / mail.html).exists():
+            continue
+        task = {
+            "folders": [str(path) for path in template_folders(interface, folder)],
+            "text": mail.text,
+            "html": mail.html,
+            "variables": [mail.letter(sample).variables for sample in mail.samples],
+        }
+        process = subprocess.run(
+            [sys.executable, "-m", "shopwindow.service.mail.trial_process"],
+            input=json.dumps(task).encode(),
+            stdout=subprocess.PIPE,
+        )
+        if process.stdout:
+            name, line, words = json.loads(process.stdout)
+        elif process.returncode:  # the system ended it, within one long step
+            name, line = mail.text, None
+            words = f"this template, or {mail.html}, takes too much time for one mail"
+        else:
+            continue
+        place = Place(line, 1, line, 2) if line else None
+        path = f"templates/{name}"
+        yield Problem(TEMPLATE_RULE, path, words, place, allowed=mail.allowed)
