@@ -19,11 +19,11 @@ compressed size (BREACH). No body holds one: an API key is never in an answer.
 import gzip
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import brotli
-import zstandard
+from zstandard import ZstdCompressor
 
 from shopwindow.interface.answering.answer import Response
 
@@ -48,24 +48,12 @@ class Coding(NamedTuple):
     compress: Callable[[bytes], bytes]
 
 
-def _gzip(body: bytes) -> bytes:
-    return gzip.compress(body, 6, mtime=0)  # equal bodies have equal bytes
-
-
-def _brotli(body: bytes) -> bytes:
-    compressed: bytes = brotli.compress(body, quality=4)
-    return compressed
-
-
-def _zstandard(body: bytes) -> bytes:
-    # no compressor is shared, because two threads may not use one at a time
-    return zstandard.ZstdCompressor(level=3).compress(body)
-
-
 CODINGS = (
-    Coding("zstd", "-zstd", _zstandard),
-    Coding("br", "-br", _brotli),
-    Coding("gzip", "-gz", _gzip),
+    # no compressor is shared, because two threads may not use one at a time
+    Coding("zstd", "-zstd", lambda body: ZstdCompressor(level=3).compress(body)),
+    Coding("br", "-br", partial(brotli.compress, quality=4)),
+    # without a time, so that equal bodies have equal bytes
+    Coding("gzip", "-gz", partial(gzip.compress, compresslevel=6, mtime=0)),
 )
 """The codings that there are, the cheapest first."""
 

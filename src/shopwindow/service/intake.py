@@ -34,7 +34,7 @@ from shopwindow.problems import Fault, Refusal
 from shopwindow.service.admin import Admin
 from shopwindow.service.connection import CUT_OFF
 from shopwindow.service.database.turns import Steps, Wake
-from shopwindow.service.exchange import Arrival
+from shopwindow.service.exchange import Arrival, refuse_arrival
 from shopwindow.service.message import MAX_BODY, Proxies, begin_request, believed, head
 from shopwindow.service.readiness import is_asked
 from shopwindow.service.serving import Exchange
@@ -191,9 +191,9 @@ class Intake:
         except TimeoutError:
             why = f"did not arrive within {BODY_SECONDS:g} s; it may be sent again"
             slow = Refusal("slow", Fault("body", why))
-            return self._front.refuse_arrival(slow, request), True
+            return refuse_arrival(slow, request, self._front.serving()), True
         except Refusal as refusal:
-            return self._front.refuse_arrival(refusal, request), not is_last
+            return refuse_arrival(refusal, request, self._front.serving()), not is_last
         finally:
             if is_large:
                 self._large_held -= 1
@@ -296,7 +296,6 @@ def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:
         sent_path=scope["raw_path"].decode("latin-1"),
         query=scope["query_string"].decode("utf-8", "replace"),
         version=f"HTTP/{scope['http_version']}",
-        hosts=sum(name == b"host" for name, _ in scope["headers"]),
         peer=scope["client"][0] if scope.get("client") else "",
         headers=headers,
         trusted=trusted,

@@ -217,7 +217,6 @@ def head(
     sent_path: str,
     query: str,
     version: str,
-    hosts: int,
     peer: str,
     headers: Mapping[str, str],
     trusted: Proxies,
@@ -225,9 +224,10 @@ def head(
     """Return a request by its head, without a body.
 
     ``path`` is decoded, ``sent_path`` is not; both begin with a slash. ``version`` is as
-    in `HTTP/1.1`, ``hosts`` is the number of Host lines, and ``peer`` the address that
-    connected. A Content-Length that is no number counts as none, for servers refuse it
-    (RFC 9112 §6.3).
+    in `HTTP/1.1`, and ``peer`` is the address that connected. Of several Host lines
+    ``headers`` has the values joined by commas, which no host contains. A
+    Content-Length that is no number counts as none, for servers refuse it (RFC 9112
+    §6.3).
 
     What many parsers let pass is malformed here, and must be answered with 400: two
     servers in a row that read such a message differently take parts of one body for
@@ -237,6 +237,7 @@ def head(
     is_number = length.isascii() and length.isdecimal()
     coding = headers.get("transfer-encoding", "")
     malformed = unreadable("path", sent_path)
+    hosts = 1 + headers["host"].count(",") if "host" in headers else 0
     if hosts > 1 or (hosts == 0 and version == "HTTP/1.1"):  # RFC 9112 §3.2
         malformed = Fault("Host", f"must be given exactly once, not {hosts} times")
     elif coding and coding.strip().lower() != "chunked":

@@ -80,7 +80,10 @@ class Backstage:
         source = call.operation.source
         if isinstance(source, FromContent):
             raise TypeError(f"{call.operation.name} is no action")
-        retry = yield from self._retry(call, request)
+        retry = retry_of(call, request)
+        if retry:  # the sender is stored as a digest
+            key = yield from self._key()
+            retry = replace(retry, sender=keyed(retry.sender, key))
         charges = charges_of(
             call, content, request.address, stores_response=retry is not None
         )
@@ -113,14 +116,6 @@ class Backstage:
         if not source.complete or outcome.refusal:
             return outcome
         return replace(outcome, value=source.complete(outcome.value, content, call))
-
-    def _retry(self, call: Call, request: Request) -> Steps[Retry | None]:
-        """Return what identifies a request with a key, with its sender as a digest."""
-        retry = retry_of(call, request)
-        if retry is None:
-            return None
-        key = yield from self._key()
-        return replace(retry, sender=keyed(retry.sender, key))
 
     def _once(
         self, view: Callable[[], Outcome], retry: Retry, now: datetime

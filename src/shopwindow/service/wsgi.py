@@ -130,10 +130,6 @@ class Front:
         except Exception as error:
             return _internal_error(error, request.headers)
 
-    def refuse_arrival(self, refusal: Refusal, request: Request) -> Exchange:
-        """Refuse a request for how it arrived (exchange.refuse_arrival)."""
-        return refuse_arrival(refusal, request, self.serving())
-
     def readiness(self, path: str) -> Exchange:
         """Answer /healthz or /readyz (service.readiness).
 
@@ -191,8 +187,6 @@ def _headers(environ: Environ) -> dict[str, str]:
 
 def _request(environ: Environ, headers: Mapping[str, str], trusted: Proxies) -> Request:
     """Read a request from the WSGI environment, with a body of up to MAX_BODY bytes."""
-    # servers join two Host lines by a comma, which no host contains
-    host = headers.get("host")
     path = _text(environ.get("PATH_INFO", ""))
     request = head(
         method=environ["REQUEST_METHOD"],
@@ -200,7 +194,6 @@ def _request(environ: Environ, headers: Mapping[str, str], trusted: Proxies) -> 
         sent_path=_sent_path(environ, path),
         query=_text(environ.get("QUERY_STRING", "")),
         version=environ.get("SERVER_PROTOCOL", ""),
-        hosts=0 if host is None else 1 + host.count(","),
         peer=environ.get("REMOTE_ADDR", ""),
         headers=headers,
         trusted=trusted,

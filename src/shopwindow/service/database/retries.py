@@ -145,14 +145,12 @@ class Retries:
             " SET digest = excluded.digest, outcome = '',"
             " device = excluded.device, user_id = excluded.user_id,"
             " at = excluded.at WHERE retries.at <= ? OR retries.outcome = '' RETURNING 1",
-            *(
-                *scope,
-                retry.digest,
-                retry.device,
-                retry.user,
-                written(at),
-                written(at - ANSWERS_STORED_FOR),
-            ),
+            *scope,
+            retry.digest,
+            retry.device,
+            retry.user,
+            written(at),
+            written(at - ANSWERS_STORED_FOR),
         )
         if new:
             return None

@@ -33,7 +33,7 @@ from shopwindow.interface.declaring.mail import (
 )
 from shopwindow.problems import Failure
 from shopwindow.service.mail import trial
-from shopwindow.service.mail.templates import RenderedMail, environment_of, render
+from shopwindow.service.mail.templates import environment_of, render
 
 
 class Letters:
@@ -54,18 +54,15 @@ class Letters:
                 raise Failure(f"{file}:{line}: {problem.found}")
         self._interface = interface
         self._environment = environment_of(template_folders(interface, *folders))
-        for mail in interface.mails:
-            self._try(mail)
-
-    def _try(self, mail: MailTemplate) -> None:
-        """Render all samples, now from every folder. Raises Failure."""
-        try:
-            for sample in mail.samples:
-                self._render(mail, mail.letter(sample))
-        except (TemplateError, OSError) as error:
-            raise Failure(
-                f"the templates of {mail.title}: {type(error).__name__}: {error}"
-            ) from None
+        for mail in interface.mails:  # now from every folder
+            try:
+                for sample in mail.samples:
+                    variables = mail.letter(sample).variables
+                    render(self._environment, mail.text, mail.html, variables)
+            except (TemplateError, OSError) as error:
+                raise Failure(
+                    f"the templates of {mail.title}: {type(error).__name__}: {error}"
+                ) from None
 
     def encoded(self, claimed: ClaimedMail) -> tuple[str, bytes]:
         """Return the address that a mail is sent from, and the mail with its headers
@@ -81,7 +78,9 @@ class Letters:
             )
         mail = self._interface.mail[claimed.template]
         letter = mail.letter(claimed.document)
-        subject, text, html = self._render(mail, letter)
+        subject, text, html = render(
+            self._environment, mail.text, mail.html, letter.variables
+        )
 
         message = EmailMessage(policy=SMTP)
         message["From"] = _of_mailbox("From", letter.sent_by)
@@ -96,9 +95,6 @@ class Letters:
         message.add_alternative(html, subtype="html", cte="quoted-printable")
         message.set_boundary(f"={claimed.id}=")
         return letter.sent_by.address, message.as_bytes()
-
-    def _render(self, mail: MailTemplate, letter: Letter) -> RenderedMail:
-        return render(self._environment, mail.text, mail.html, letter.variables)
 
 
 # -- headers ---------------------------------------------------------------------------
