@@ -1,7 +1,7 @@
 """Rules about references: what they name exists, and is live as long as who names it."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
 from typing import Any
@@ -67,7 +67,9 @@ def _of_document(
         there, are_all = targets(target.name, name)
         if has_findings and not case.sound(document, _fixed(reference.pointer)):
             intact = False
-        for pointer, value in _values(case, document, reference.pointer):
+        for pointer, value in values_at(document.value, reference.pointer):
+            if has_findings and not case.sound(document, pointer):
+                continue
             if value in there:
                 windows += there[value]
                 continue
@@ -159,30 +161,6 @@ def _alone_from(
 def _fixed(pointer: Pointer) -> Pointer:
     """Return the part of a reference's pointer before its first EACH."""
     return pointer[: pointer.index(EACH)] if EACH in pointer else pointer
-
-
-def _values(
-    case: Case, document: Document, pointer: Pointer
-) -> Iterator[tuple[Pointer, Any]]:
-    """Yield the sound values that a reference's pointer leads to, each with its own
-    pointer.
-    """
-    if id(document) not in case.findings:  # nearly all: every part of it is sound
-        yield from values_at(document.value, pointer)
-        return
-    ways: list[Pointer] = [()]
-    for step in pointer:
-        if step == EACH:
-            ways = [
-                (*way, name) for way in ways for name, _ in case.entries(document, way)
-            ]
-        else:
-            ways = [
-                (*way, step) for way in ways if step in (case.keys(document, way) or ())
-            ]
-    for way in ways:
-        if case.sound(document, way):
-            yield way, case.at(document, way)
 
 
 def _uncovered(whole: Window, parts: list[Window]) -> datetime | None:
