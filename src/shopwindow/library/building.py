@@ -14,8 +14,8 @@ from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.kinds import SITE
 from shopwindow.content.reading.listing import COLLECTIONS, Source
+from shopwindow.content.reading.processes import Steps, no_steps
 from shopwindow.content.reading.scratch import scratch
-from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.interface.declaring.collections import Declared
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.operation import Operation

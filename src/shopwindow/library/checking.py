@@ -8,8 +8,8 @@ from typing import Any
 
 from shopwindow.content.check.folder import MAX_PROBLEMS, Check, Checked
 from shopwindow.content.check.memory import Memory
+from shopwindow.content.reading.processes import Steps, no_steps
 from shopwindow.content.reading.revision import commit_of, exported
-from shopwindow.content.reading.steps import Steps, no_steps
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.answering.contracts import CONTRACT
 from shopwindow.interface.declaring.interface import Interface

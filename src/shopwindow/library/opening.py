@@ -10,7 +10,7 @@ from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Content, Documents, live
 from shopwindow.content.lookup.shelf import Shelf
 from shopwindow.content.reading.listing import COLLECTIONS
-from shopwindow.content.reading.steps import Steps, no_steps
+from shopwindow.content.reading.processes import Steps, no_steps
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answering.contracts import with_rules
 from shopwindow.interface.declaring.collections import Declared

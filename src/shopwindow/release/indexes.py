@@ -19,8 +19,8 @@ from typing import Any
 import orjson
 
 from shopwindow.content.documents.documents import Content, Documents
+from shopwindow.content.reading.processes import Steps, no_steps, step_around
 from shopwindow.content.reading.scratch import scratch
-from shopwindow.content.reading.steps import Steps, no_steps, step_around
 from shopwindow.interface.declaring.index import HandedOut, Index
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from shopwindow.content.documents.documents import Content, Documents
-from shopwindow.content.reading.steps import Steps
+from shopwindow.content.reading.processes import Steps
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.declaring.index import HandedOut
 from shopwindow.interface.declaring.interface import Interface

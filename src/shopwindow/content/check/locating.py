@@ -152,11 +152,10 @@ class Locator:
         in_files = dict.fromkeys(
             (layer.path, layer.in_file(pointer)) for layer, pointer in origins
         )
-        placeholders = []
-        for path, pointer in in_files:
-            spot = self.files.spots(path).get(pointer)
-            placeholders.append((path, spot.value if spot else None, pointer))
-        return placeholders
+        return [
+            (path, yaml.place_at(self.files.spots(path), pointer), pointer)
+            for path, pointer in in_files
+        ]
 
     def with_users(self, problem: Problem) -> Problem:
         """Return a problem with the files that build on its file, where that is a base."""

@@ -99,8 +99,14 @@ class Unreadable(Exception):
     more: "tuple[Unreadable, ...]" = ()
 
 
-def render(value: Json, names: Names, report: Callable[[Finding], None]) -> Json:
-    """Return a value with the expressions of its texts evaluated.
+def render(
+    value: Json,
+    names: Names,
+    report: Callable[[Finding], None],
+    pointer: Pointer = (),
+) -> Json:
+    """Return a value, which stands at ``pointer``, with the expressions of its texts
+    evaluated.
 
     A text at fault stays as it is, and ``report`` is called with the fault. It follows,
     where the text uses a name whose own value is at fault in site.yaml: that problem is
@@ -144,7 +150,7 @@ def render(value: Json, names: Names, report: Callable[[Finding], None]) -> Json
             return [walk(item, (*pointer, index)) for index, item in enumerate(part)]
         return part
 
-    return walk(value, ())
+    return walk(value, pointer)
 
 
 def any_in(value: Json) -> bool:

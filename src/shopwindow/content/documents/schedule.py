@@ -124,18 +124,23 @@ def zone(name: str) -> ZoneInfo:
         raise ValueError(f"the time zone {name!r} does not exist") from error
 
 
-def local_time(text: str, where: ZoneInfo) -> datetime:
+def local_time(text: str, where: ZoneInfo, *, once: bool = False) -> datetime:
     """Return the instant of a text `YYYY-MM-DD HH:MM`, on the clocks of a zone.
 
-    A time that occurs twice, when clocks go back, is the first of the two. Raises
+    A time that occurs twice, when clocks go back, is the first of the two, which is a
+    rule that content has relied on. With ``once`` it raises OccursTwice. Raises
     ValueError for a day that does not exist, and for a time that the clocks jump over.
     """
     naive = _on_clocks(text)
-    moment = naive.replace(tzinfo=where).astimezone(UTC)
+    first = naive.replace(tzinfo=where)
+    moment = first.astimezone(UTC)
     if moment.astimezone(where).replace(tzinfo=None) != naive:
         raise ValueError(
             f"{text} does not exist in {where.key}: the clock jumps over it"
         )
+    second = first.replace(fold=1)
+    if once and moment < second.astimezone(UTC):
+        raise OccursTwice(text, first, second)
     return moment
 
 
@@ -179,9 +184,8 @@ def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
         where = zone(written["zone"])
     if written["clock"]:
         local = f"{written['day']} {written['clock']}"
-        if written["zone"]:
-            _require_once(local, where)
-        return local_time(local, where)
+        # Who names a zone means one instant.
+        return local_time(local, where, once=bool(written["zone"]))
     day = moment.date()
     return first_instant(day + timedelta(days=1) if ends else day, where)
 
@@ -200,19 +204,6 @@ def misread(text: str, error: Exception) -> str:
     name = zone_name(text)
     close = nearest_zone(name) if name and name in str(error) else ""
     return f"{error}; did you mean {close}?" if close else f"{error}; {WINDOW_FORMS}"
-
-
-def _require_once(text: str, where: ZoneInfo) -> None:
-    """Raise OccursTwice for a local time that does, when clocks go back.
-
-    Who names a zone means one instant. Without a zone it is the first of the two, which
-    is a rule that content has relied on (`local_time`).
-    """
-    naive = _on_clocks(text)
-    first, second = (naive.replace(tzinfo=where, fold=fold) for fold in (0, 1))
-    # Where the clocks jump over it, the second comes before the first.
-    if first.astimezone(UTC) < second.astimezone(UTC):
-        raise OccursTwice(text, first, second)
 
 
 def moment_of(at: str | None, where: ZoneInfo, option: str = "at") -> datetime:

@@ -1,7 +1,6 @@
 """site.yaml: its own expressions, and the names that it gives to the other files. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from shopwindow.content.documents import expressions
@@ -30,15 +29,9 @@ def render(
     names: dict[str, str | None] = {}
     faults: list[Finding] = []
 
-    def part(value: Json, pointer: Pointer) -> Json:
-        found: list[Finding] = []
-        rendered = expressions.render(value, names, found.append)
-        faults.extend(replace(one, pointer=(*pointer, *one.pointer)) for one in found)
-        return rendered
-
     def name(value: Json, pointer: Pointer) -> Json:
         before = len(faults)
-        rendered = part(value, pointer)
+        rendered = expressions.render(value, names, faults.append, pointer)
         if isinstance(value, str):
             names.setdefault(
                 str(pointer[-1]), None if len(faults) > before else rendered
@@ -61,7 +54,7 @@ def render(
         }
         del left["names"]
     for key in left:
-        rendered[key] = part(value[key], (key,))
+        rendered[key] = expressions.render(value[key], names, faults.append, (key,))
     return rendered, names, faults
 
 

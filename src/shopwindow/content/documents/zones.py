@@ -108,18 +108,9 @@ def named(value: dict[str, Any], zones: Zones) -> dict[str, Any]:
     for end, text in _texts(value):
         word = schedule.zone_name(text)
         names = list(zones.counted(value, word)) if word in zones.words else []
-        if len(names) == 1 and exists(names[0]):
+        if len(names) == 1 and names[0] in schedule.zone_names():
             publish[end] = text.removesuffix(word) + names[0]
     return {**value, "publish": publish}
-
-
-def exists(name: str) -> bool:
-    """Return whether there is a time zone of this name."""
-    try:
-        schedule.zone(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _texts(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -251,15 +251,10 @@ def _places(
 
 
 def _use(kind: Kind, value: Json, path: str, line: int, pointer: Pointer) -> Use:
-    id, title = _called(kind, value)
+    id = title = ""
+    if kind is not SITE and isinstance(value, dict):
+        is_ordered = kind.is_named and not kind.identity
+        id = str(kind.named(value)) if is_ordered else kind.id(value)
+        title = titled(kind, value) if id else ""
     text, words = pointer_text(pointer), place_words(pointer)
     return Use(kind.name, id, title, path, line, text, words)
-
-
-def _called(kind: Kind, value: Json) -> tuple[str, str]:
-    """Return the identity and the title of a document; empty where it has none."""
-    if kind is SITE or not isinstance(value, dict):
-        return "", ""
-    is_ordered = kind.is_named and not kind.identity
-    id = str(kind.named(value)) if is_ordered else kind.id(value)
-    return id, titled(kind, value) if id else ""

@@ -1,4 +1,5 @@
-"""Shares work among forked processes, the one way in which this program does so.
+"""Shares work among forked processes, the one way in which this program does so; and how
+a caller learns of the steps of what takes long.
 
 How this works. A forked process sees the memory of its parent without a copy, so items
 need not be sent. They are dealt like cards: with three processes, each gets every third
@@ -26,6 +27,41 @@ Progress = Callable[[int, int], None]
 """Called now and then with the number of items that are done, and that of all items; with
 0 and 0 where the work goes on and nobody counts it.
 """
+
+
+Steps = Callable[[str], Progress | None]
+"""Called with the name of a step: "checking", "indexing" or "rendering". Returns what is
+called as the step goes on, or None.
+"""
+
+
+def no_steps(step: str) -> None:
+    """Follow no step."""
+    return
+
+
+@contextmanager
+def step_around(steps: Steps, name: str) -> Iterator[Progress]:
+    """Yield what is called for a count that is only a part of a step.
+
+    Before the count begins, and after it has ended, the step goes on without one.
+    """
+    follow = steps(name)
+    if follow is None:
+        yield lambda done, total: None
+        return
+
+    def progress(done: int, total: int) -> None:
+        if done < total:
+            follow(done, total)
+        else:
+            follow(0, 0)
+
+    follow(0, 0)
+    try:
+        yield progress
+    finally:
+        follow(1, 1)
 
 
 class Ended(Failure):

@@ -108,8 +108,8 @@ class Readings:
         )
 
     def _as_text(self) -> Meant:
-        texts = [text for text in self._scalars() if isinstance(text, str)]
-        fitting = [text for text in texts if self._fits(self._place, text)]
+        texts = [text for text in self._scalars(self._value) if isinstance(text, str)]
+        fitting = [text for text in texts if _fits(self._place, text)]
         if not fitting or len(fitting[0]) > LONGEST:
             return Meant()
         certain = fitting[0] if len(fitting) == 1 else None
@@ -120,16 +120,16 @@ class Readings:
         items = place.items if place else None
         if isinstance(value, dict):
             lists = [name for name, part in value.items() if isinstance(part, list)]
-            if len(value) == 1 and lists and self._fits(place, value[lists[0]]):
+            if len(value) == 1 and lists and _fits(place, value[lists[0]]):
                 part = self._flow(value[lists[0]])
                 return Meant(f"a list: `{self._key}{part}`, without {lists[0]}")
             if items is None or items.type != "object":
                 return Meant()
-            certain = [value] if value and self._fits(place, [value]) else None
+            certain = [value] if value and _fits(place, [value]) else None
             return Meant("a list: `- ` before the first key of each object", certain)
         if value is None or value == "":
             return Meant()
-        fitting = [one for one in self._scalars() if self._fits(items, one)]
+        fitting = [one for one in self._scalars(self._value) if _fits(items, one)]
         if not fitting or len(str(fitting[0])) > LONGEST:
             each = wanted_at(items)
             return Meant(f"a list; each entry: {each}" if each else "")
@@ -137,7 +137,7 @@ class Readings:
         entries = _SEVERAL.split(entry) if isinstance(entry, str) else [entry]
         is_certain = (
             len(fitting) == len(entries) == 1
-            and self._fits(place, entries)
+            and _fits(place, entries)
             and not (isinstance(entry, int) and isinstance(value, str))
         )
         return Meant(
@@ -176,22 +176,19 @@ class Readings:
             return None
         values = self._value if isinstance(self._value, list) else [self._value]
         read = [self._entry(inner.items, value) for value in values]
-        if inner.type == "array" and None not in read and self._fits(inner, read):
+        if inner.type == "array" and None not in read and _fits(inner, read):
             return read
         is_same = inner.type != "string" or isinstance(self._value, str)
-        return self._value if is_same and self._fits(inner, self._value) else None
+        return self._value if is_same and _fits(inner, self._value) else None
 
     def _entry(self, items: Shape | None, value: Json) -> Json:
-        return next(
-            (one for one in self._scalars(value) if self._fits(items, one)), None
-        )
+        return next((one for one in self._scalars(value) if _fits(items, one)), None)
 
-    def _scalars(self, value: Json = ...) -> Iterator[Json]:
+    def _scalars(self, value: Json) -> Iterator[Json]:
         """Yield what a scalar may be read as: itself, its text, its number.
 
         Truth as a text may be TRUE or true (interface W3).
         """
-        value = self._value if value is ... else value
         yield value
         if isinstance(value, bool):
             yield from (str(value).upper(), str(value).lower())
@@ -200,15 +197,16 @@ class Readings:
         elif isinstance(value, str) and re.fullmatch("-?[0-9]{1,15}", value):
             yield int(value)
 
-    def _fits(self, place: Shape | None, value: Json) -> bool:
-        return place is not None and place.admits(value)
-
     def _flow(self, value: Json) -> str:
         """Return a value as it is written on one line."""
         if isinstance(value, list):
             more = ", …" * (len(value) > _MOST_ITEMS)
             return f"[{', '.join(map(self._flow, value[:_MOST_ITEMS]))}{more}]"
         return self._spelled.get(value) or scalar(value, in_brackets=True)
+
+
+def _fits(place: Shape | None, value: Json) -> bool:
+    return place is not None and place.admits(value)
 
 
 def _as_truth(text: str, key: str) -> Meant:

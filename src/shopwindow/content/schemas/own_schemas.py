@@ -233,15 +233,6 @@ def schema_faults(
                 yield "schema.pattern", (*pointer, *place), *fault
 
 
-def patterns_in(schema: Json) -> Iterator[str]:
-    """Yield every text under `pattern`, at any depth."""
-    if isinstance(schema, dict) and isinstance(schema.get("pattern"), str):
-        yield schema["pattern"]
-    parts = schema.values() if isinstance(schema, dict) else schema
-    for part in parts if isinstance(schema, dict | list) else ():
-        yield from patterns_in(part)
-
-
 def _by_metaschema(schema: Json) -> Iterator[SchemaFault]:
     """Yield what JSON Schema itself refuses in a schema, once for each place."""
     from jsonschema import Draft202012Validator

@@ -19,7 +19,7 @@ import orjson
 
 from shopwindow.content.documents.finding import Finding, NumberAt
 from shopwindow.content.reading.listing import below
-from shopwindow.content.reading.yaml import Json
+from shopwindow.content.reading.yaml import Json, walked
 from shopwindow.content.schemas import own_schemas
 from shopwindow.content.schemas.causes import united
 from shopwindow.content.schemas.own_schemas import Own, WritingOut
@@ -137,7 +137,11 @@ class Schemas:
         more = copy(self)  # with whatever is compiled
         more.digest = sha256(self.digest.encode() + state).hexdigest()
         more._derived = {}
-        shipped = frozenset(own_schemas.patterns_in(list(self._files.values())))
+        shipped = frozenset(
+            part
+            for pointer, part in walked(self._files)
+            if pointer[-1:] == ("pattern",) and isinstance(part, str)
+        )
         for file in own.values():
             problems += own_schemas.faults(file, shipped)
         files: dict[str, Any] = {}

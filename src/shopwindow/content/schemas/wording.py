@@ -9,7 +9,7 @@ is preferred to anything that could be derived from its keywords.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -219,17 +219,28 @@ class _Refused:
         read = Readings(value, place, self.pointer, written).meant(first)
         return read if isinstance(wanted, str) else Meant(read.words)
 
-    def finding(self, found: str, allowed: str, near: str = "") -> Finding:
-        """Return a Finding at the value. ``near``: an allowed value like this one."""
+    def finding(
+        self, found: str, allowed: str, near: str = "", certain: Json = None
+    ) -> Finding:
+        """Return a Finding at the value. ``near``: an allowed value like this one;
+        ``certain``: the value that is meant.
+        """
         return Finding(
-            self.rule, self.where, found, allowed, self.about, near, self.in_name
+            self.rule,
+            self.where,
+            found,
+            allowed,
+            self.about,
+            near,
+            self.in_name,
+            meant=certain,
         )
 
 
 def _wrong_type(refused: _Refused) -> Iterator[Finding]:
     if "enum" in refused.schema:  # which says what is allowed
         return
-    value, pointer, place = refused.value, refused.pointer, refused.place
+    value, place = refused.value, refused.place
     is_list = isinstance(refused.wanted, list)
     types: list[str] = refused.wanted if is_list else [refused.wanted]
     kind, wanted = " or ".join(TYPES.get(name, name) for name in types), types[0]
@@ -237,14 +248,8 @@ def _wrong_type(refused: _Refused) -> Iterator[Finding]:
     allowed = f"{kind}: {LAYOUTS[wanted]}" if wanted in LAYOUTS else kind
     named = refused.named or str((place and place.keyword("x-allowed")) or "")
     read = refused.meant(value, refused.wanted, place, refused.written)
-    yield Finding(
-        refused.rule,
-        pointer,
-        found,
-        read.words or named or allowed,
-        refused.about,
-        meant=read.certain,
-    )
+    allowed = read.words or named or allowed
+    yield refused.finding(found, allowed, certain=read.certain)
 
 
 def _absent(refused: _Refused) -> Iterator[Finding]:
@@ -283,7 +288,7 @@ def _no_choice(refused: _Refused) -> Iterator[Finding]:
     near = _nearest(value if isinstance(value, str) else seen, choices)
     found = NOTHING if value == "" else f"{seen} is not one of the allowed values"
     certain = None if refused.in_name else meant.choice(value, choices)
-    yield replace(refused.finding(found, listed(choices), near), meant=certain)
+    yield refused.finding(found, listed(choices), near, certain)
 
 
 def _wrong_form(refused: _Refused) -> Iterator[Finding]:
@@ -298,8 +303,8 @@ def _wrong_form(refused: _Refused) -> Iterator[Finding]:
         misfit = "does not exist in the calendar"
     found = NOTHING if text == "" else f"{refused.seen} {misfit}"
     form = _FORMAT_WORDS.get(wanted, f"text of the form {cut(wanted, 200)}")
-    finding = refused.finding(found, refused.named or form)
-    yield replace(finding, meant=day if day and admits(day) else None)
+    certain = day if day and admits(day) else None
+    yield refused.finding(found, refused.named or form, certain=certain)
 
 
 def _twice(refused: _Refused) -> Iterator[Finding]:
