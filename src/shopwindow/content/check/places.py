@@ -81,7 +81,7 @@ class Files:
         """Return the lines around a line, with their numbers; nothing of a file that is
         gone.
         """
-        if path not in self.sources and not (self.folder / path).is_file():
+        if not (self.folder / path).is_file():
             return []
         try:
             text = (self.folder / path).read_text(encoding="utf-8", errors="replace")

@@ -115,10 +115,7 @@ class _ReaderOfCollections:
             for kind in reversed(kinds)
         }
         self.folders |= dict.fromkeys(OWN_FOLDERS, "the content folder's own files")
-        self.paths = {
-            tuple(path.split("/")): f"the operation {name}"
-            for name, path in paths.items()
-        }
+        self.paths = {path: f"the operation {name}" for name, path in paths.items()}
         self.declared = Declarations()
 
     def report(self, finding: Finding) -> None:
@@ -146,46 +143,32 @@ class _ReaderOfCollections:
         """Report a name, folder or path that something else has, and take those that
         are free.
         """
-        owner = f"the collection {name}"
-        names = (name, by_id(name))
-        for taken in names:
-            if taken in self.names:
-                found = f"the name {taken!r} is that of {self.names[taken]}"
-                self.report(
-                    Finding(
-                        "collection.name",
-                        (name,),
-                        found,
-                        "a name of its own",
-                        on_key=True,
-                    )
-                )
-                break
-        for taken in names:
-            self.names.setdefault(taken, owner)
-        folder = declaration["folder"]
-        if folder in self.folders:
-            found = f"the folder {folder!r} belongs to {self.folders[folder]}"
-            self.report(
-                Finding(
-                    "collection.folder", (name, "folder"), found, "a folder of its own"
-                )
+        folder, path = declaration["folder"], declaration["path"]
+        names, paths = (name, by_id(name)), (path, f"{path}/{{}}")
+        for what, owners, wanted, words in (
+            ("name", self.names, names, "the name {!r} is that of"),
+            ("folder", self.folders, (folder,), "the folder {!r} belongs to"),
+            ("path", self.paths, paths, "the path {} is served by"),
+        ):
+            clashes = (
+                f"{words.format(one)} {owners[other]}"
+                for one in wanted
+                for other in owners
+                if _overlap(one, other)
             )
-        self.folders.setdefault(folder, owner)
-        paths = (declaration["path"], f"{declaration['path']}/{{}}")
-        for path in paths:
-            segments = path.split("/")
-            others = (self.paths[one] for one in self.paths if _overlap(segments, one))
-            if other := next(others, ""):
-                found = f"the path {path} is served by {other}"
+            if found := next(clashes, ""):
+                is_name = what == "name"
                 self.report(
                     Finding(
-                        "collection.path", (name, "path"), found, "a path of its own"
+                        f"collection.{what}",
+                        (name,) if is_name else (name, what),
+                        found,
+                        f"a {what} of its own",
+                        on_key=is_name,
                     )
                 )
-                break
-        for path in paths:
-            self.paths.setdefault(tuple(path.split("/")), owner)
+            for one in wanted:
+                owners.setdefault(one, f"the collection {name}")
 
     def _collection(
         self, name: str, declaration: Mapping[str, Any]
@@ -288,9 +271,11 @@ def _property_fault(
     return None
 
 
-def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether some address has both paths; a segment in braces is any text."""
-    pairs = zip(one, other, strict=False)
-    return len(one) == len(other) and all(
+def _overlap(one: str, other: str) -> bool:
+    """Return whether two names or folders are the same, or some address has both paths:
+    a segment in braces is any text.
+    """
+    pairs = zip(one.split("/"), other.split("/"), strict=False)
+    return one.count("/") == other.count("/") and all(
         a == b or a.startswith("{") or b.startswith("{") for a, b in pairs
     )

@@ -96,8 +96,10 @@ class Documents:
 class Content:
     """The documents that are live at one instant, as views see them.
 
-    ``kinds`` are those of the Interface; a kind of which there is no document is empty.
-    ``indexes`` holds what the Interface's indexes opened, by their names.
+    ``site``: all of site.yaml. ``clocks``: the values of all clocks, by their names.
+    ``kinds`` are those of the Interface, by their names; a kind of which there is no
+    document is empty. ``indexes`` holds what the Interface's indexes opened, by their
+    names.
     """
 
     def __init__(
@@ -108,9 +110,9 @@ class Content:
         kinds: Iterable[Kind],
         indexes: Mapping[str, Any] | None = None,
     ) -> None:
-        self._site = site
-        self._clocks = clocks
-        self._kinds = {kind.name: kind for kind in kinds}
+        self.site = site
+        self.clocks = clocks
+        self.kinds = {kind.name: kind for kind in kinds}
         self._documents = documents
         self._indexes = dict(indexes or {})
         self._by_value: dict[tuple[str, str], Mapping[Any, Json]] = {}
@@ -120,7 +122,7 @@ class Content:
 
     def setting(self, name: str) -> Json:
         """Return an entry of site.yaml, or None."""
-        return self._site.get(name)
+        return self.site.get(name)
 
     def lifetime(self, operation: str, declared: int | None = None) -> int:
         """Return the seconds for which caches may keep an answer of the operation.
@@ -128,7 +130,7 @@ class Content:
         site.yaml says so; where it does not name the operation, ``declared`` counts,
         and without that the default.
         """
-        lifetimes: Mapping[str, Mapping[str, int]] = self._site["lifetimes"]
+        lifetimes: Mapping[str, Mapping[str, int]] = self.site["lifetimes"]
         if declared is not None and operation not in lifetimes:
             return declared
         return lifetimes.get(operation, lifetimes["default"])["maxAge"]
@@ -172,7 +174,7 @@ class Content:
 
     def clock(self, name: str) -> str:
         """Return the value of a clock at the instant of the build."""
-        return self._clocks[name]
+        return self.clocks[name]
 
     def index(self, name: str) -> Any:
         """Return what an index opened, or None where the content has no documents for
@@ -185,23 +187,8 @@ class Content:
     def with_indexes(self, indexes: Mapping[str, Any]) -> "Content":
         """Return the same content, answering from these indexes."""
         return Content(
-            self._site, self._clocks, self._documents, self._kinds.values(), indexes
+            self.site, self.clocks, self._documents, self.kinds.values(), indexes
         )
-
-    @property
-    def site(self) -> Mapping[str, Any]:
-        """All of site.yaml."""
-        return self._site
-
-    @property
-    def clocks(self) -> Mapping[str, str]:
-        """The values of all clocks, by their names."""
-        return self._clocks
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """The kinds of its documents, by their names."""
-        return self._kinds
 
     def identities(self, kind: str) -> list[Any]:
         """Return what identifies each live document of a kind, in the kind's order.
@@ -209,9 +196,9 @@ class Content:
         A kind that this content does not have is empty: where two releases are
         compared, one of them may lack a collection.
         """
-        if kind not in self._kinds:
+        if kind not in self.kinds:
             return []
-        named = self._kinds[kind].named
+        named = self.kinds[kind].named
         return [named(document) for document in self.documents(kind)]
 
     def encode(self) -> bytes:
@@ -224,11 +211,11 @@ class Content:
 
     def _lines(self) -> Iterator[bytes]:
         yield b'{"format":%d,\n' % CONTENT_FORMAT
-        yield b'"site":%b,\n' % orjson.dumps(self._site)
+        yield b'"site":%b,\n' % orjson.dumps(self.site)
         yield b'"clocks":{'
         yield b",".join(
-            b"\n%b:%b" % (orjson.dumps(name), orjson.dumps(self._clocks[name]))
-            for name in self._clocks
+            b"\n%b:%b" % (orjson.dumps(name), orjson.dumps(self.clocks[name]))
+            for name in self.clocks
         )
         yield b'},\n"documents":{'
         for number, kind in enumerate(self._documents):

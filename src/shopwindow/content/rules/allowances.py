@@ -68,15 +68,11 @@ def unsilenced(
             yield warning
     for (path, _, rule), place in unused.items():
         if rule in lasting:
-            yield _unused(path, rule, place)
-
-
-def _unused(path: str, rule: str, place: Place) -> Problem:
-    return Problem(
-        UNUSED,
-        path,
-        f"there is no warning {rule} on this line",
-        place,
-        allowed="the comment on the line of a warning, or none",
-        level=Level.WARNING,
-    )
+            yield Problem(
+                UNUSED,
+                path,
+                f"there is no warning {rule} on this line",
+                place,
+                allowed="the comment on the line of a warning, or none",
+                level=Level.WARNING,
+            )

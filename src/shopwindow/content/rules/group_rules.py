@@ -1,6 +1,7 @@
 """Rules about groups: site.yaml's have members, and documents name groups that exist."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -8,6 +9,7 @@ from shopwindow.content.documents import groups
 from shopwindow.content.documents.finding import Finding, listed
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.rules.case import Case, RuleFindings
+from shopwindow.content.rules.reference_rules import absent
 from shopwindow.content.rules.resolving import grouped_by
 from shopwindow.did_you_mean import nearest
 from shopwindow.problems import Pointer
@@ -56,7 +58,15 @@ def _of_group(
             there = stated(pointer)
             if value not in there:
                 all_there = False
-                yield _absent(kind, (*place, property, index), value, there)
+                finding = absent(
+                    (*place, property, index), kind, property, value, there
+                )
+                if property not in kind.ids:  # nothing is named, and nothing is gone
+                    choices = listed(sorted(there.values()))
+                    finding = replace(
+                        finding, rule="group.value", allowed=choices, absent=None
+                    )
+                yield finding
 
     members = {property: frozenset(values) for property, values in group.items()}
     if all_there and not any(
@@ -65,23 +75,6 @@ def _of_group(
         found = f"no {kind.name} has one of these values of every property"
         allowed = f"values that one {kind.name} has together"
         yield Finding("group.empty", place, found, allowed)
-
-
-def _absent(
-    kind: Kind, pointer: Pointer, value: Any, there: Mapping[Any, str]
-) -> Finding:
-    """Return the finding about a value in a group that no document has."""
-    property = str(pointer[-2])
-    found = f"no {kind.name} has the {property} {value}"
-    close = nearest(str(value), there.values())
-    if property in kind.ids:
-        absent = (kind.name, property, str(value))
-        allowed = f"the {property} of a {kind.name}"
-        return Finding(
-            "reference", pointer, found, allowed, nearest=close, absent=absent
-        )
-    allowed = listed(sorted(there.values()))
-    return Finding("group.value", pointer, found, allowed, nearest=close)
 
 
 def selections(case: Case) -> RuleFindings:

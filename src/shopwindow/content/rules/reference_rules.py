@@ -77,7 +77,7 @@ def _of_document(
             if are_all:
                 names = [other.compared_with(target) for other in references]
                 having = [one for one in names if value in targets(target.name, one)[0]]
-                yield document, _absent(pointer, target, name, value, there, having)
+                yield document, absent(pointer, target, name, value, there, having)
 
     live = case.window(document)
     if not live or not windows:
@@ -92,16 +92,17 @@ def _of_document(
         yield document, finding
 
 
-def _absent(
+def absent(
     pointer: Pointer,
     target: Kind,
     name: str,
     value: Any,
     there: Collection[Any],
-    having: Sequence[str],
+    having: Sequence[str] = (),
 ) -> Finding:
     """Return the finding about a value that no document of the target has there.
 
+    ``name``: the property that is compared; ``there``: what documents have.
     ``having``: other properties that a document has with this value. One of them is
     meant, and no other value.
     """
