@@ -13,13 +13,19 @@ No outage makes a request wait without end. There are three sorts:
 - A standby takes no writes. Then its connection is closed, since the next one may lead
   to the new primary.
 
+A pipeline (libpq's manual, 34.5) sends statements that return nothing along with the
+next one that does. So most actions take one round trip, and others wait less for the
+turn: with 1 ms between the hosts, 2,500 writes a second in place of 85. An error is
+raised later than its statement then, perhaps in another action. So after any error the
+next transaction has no pipeline, and neither has the first one of a process, which may
+find no tables.
 """
 
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import cache
 from typing import Any, cast
@@ -93,24 +99,28 @@ class PostgreSQL:
         self._writer = None
         self._readers = deque()
         self._free = threading.BoundedSemaphore(MAX_READERS)
+        self._is_pipelined = False  # the next transaction that writes
 
     @contextmanager
     def turn(self, until: float) -> Iterator[Session]:
         milliseconds = int(1000 * max(0.0, until - time.monotonic())) + 1
+        is_pipelined, self._is_pipelined = self._is_pipelined, False
         try:
             with self._lost(passes=True):
                 connection = self._writer = self._recent(self._writer)
                 connection.execute(
                     (BEGIN_WRITING % milliseconds).encode(), prepare=False
                 )
-            with self._lost():
-                yield ServerSession(connection)
+            pipeline = self._pipeline(connection) if is_pipelined else nullcontext()
+            with self._lost(), pipeline:
+                yield ServerSession(connection, is_pipelined=is_pipelined)
             if connection.closed:  # while an action ran: nothing has been committed
                 raise Lost("the connection was lost", passes=True)
             with self._lost(), committing():
                 end = connection.execute(b"COMMIT", prepare=False)
             if end.statusmessage != "COMMIT":  # it has found an error that was hidden
                 raise Lost("the server rolled the transaction back", passes=True)
+            self._is_pipelined = True
         except BaseException:
             self._close_writer()
             raise
@@ -118,15 +128,32 @@ class PostgreSQL:
     def act(self, session: Session, work: Callable[[], Result]) -> Result:
         session = cast(ServerSession, session)  # of this engine's turn
         try:
-            with session.savepoint():
-                result = work()
-                session.check()
+            session.save()
+            result = work()
+            session.check()
             return result
         except psycopg.Error as error:
             if not _is_of_one_action(error):
                 raise self._error(error) from error
+            if session.is_pipelined:
+                raise Lost(one_line(error), passes=True) from error
+            session.take_back()
             if error.sqlstate in TIMEOUTS:
                 raise unavailable("the database takes too long") from error
+            raise
+        except BaseException:
+            session.take_back()
+            raise
+
+    @contextmanager
+    def _pipeline(self, connection: WatchedConnection) -> Iterator[None]:
+        """Run a transaction in a pipeline; after any error in it, it is tried again."""
+        try:
+            with connection.pipeline():
+                yield
+        except psycopg.Error as error:
+            if _is_of_one_action(error):
+                raise Lost(one_line(error), passes=True) from error
             raise
 
     @contextmanager
@@ -215,20 +242,42 @@ closes them, which would end the parent's sessions.
 class ServerSession:
     """An open transaction on one connection (interface.declaring.table.Session)."""
 
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
-        self.savepoint = connection.transaction
+    def __init__(
+        self, connection: psycopg.Connection[Row], *, is_pipelined: bool = False
+    ) -> None:
+        self.is_pipelined = is_pipelined
         self._execute = connection.execute
         self._server = connection.pgconn
+        self._is_saved = False
 
     def run(self, sql: str, *values: Any) -> list[Row]:
         cursor = self._execute(_translated(sql), values)
-        result = cursor.pgresult
-        return cursor.fetchall() if result and result.nfields else []
+        return cursor.fetchall() if _gives_rows(sql) else []
+
+    def save(self) -> None:
+        """Begin an action: its savepoint takes the place of the last one's."""
+        if self._is_saved:
+            self._execute(b"RELEASE action")
+        self._execute(b"SAVEPOINT action")
+        self._is_saved = True
 
     def check(self) -> None:
-        """Raise an error that the action has hidden: it would be the next one's."""
+        """Raise an error that the action has hidden: it would be the next one's. In a
+        pipeline the server has the last word, at COMMIT.
+        """
         if self._server.transaction_status == TransactionStatus.INERROR:
             raise psycopg.errors.InFailedSqlTransaction("an action hid an error")
+
+    def take_back(self) -> None:
+        """Take back what the action has written."""
+        self._execute(b"ROLLBACK TO action")
+
+
+@cache
+def _gives_rows(sql: str) -> bool:
+    """Return whether a statement returns rows."""
+    words = sql.upper().split()
+    return words[0] in ("SELECT", "WITH") or "RETURNING" in words
 
 
 @cache
