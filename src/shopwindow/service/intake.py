@@ -97,7 +97,8 @@ class Intake:
         self._began: dict[int, float] = {}
         if front.metrics:
             front.metrics.answering = self._began
-        self._work: SimpleQueue[_Task | None] = SimpleQueue()
+        self._tasks: deque[_Task | None] = deque()
+        self._ready: SimpleQueue[None] = SimpleQueue()  # an item for each task
         self._results: deque[
             tuple[asyncio.Future[Exchange], Exchange | BaseException]
         ] = deque()
@@ -200,21 +201,24 @@ class Intake:
                 # After the last one, a thread gives memory back to the system: by
                 # itself glibc retains what lies below a block in use, in several arenas.
                 if self._large_held == 0:
-                    self._work.put(None)
+                    self._tasks.append(None)
+                    self._ready.put(None)
 
     async def _in_thread(self, steps: Steps[Exchange]) -> Exchange:
         """Have threads take steps, for the same request in the log, and return their
         result. Raises what they raise.
         """
         future: asyncio.Future[Exchange] = asyncio.get_running_loop().create_future()
-        self._work.put((partial(copy_context().run, next, steps), future))
+        self._tasks.append((partial(copy_context().run, next, steps), future))
+        self._ready.put(None)
         return await future
 
     def _run(self) -> None:
         """Work through the queue: the body of each thread, which never returns."""
         thread = threading.get_ident()
         while True:
-            task = self._work.get()
+            self._ready.get()
+            task = self._tasks.popleft()
             if task is None:
                 give_back()
                 continue
@@ -234,13 +238,20 @@ class Intake:
         except BaseException as error:  # a fault of ours, which must not end the thread
             self._results.append((future, error))
         else:
-            begin_wait(partial(self._work.put, task))
+            begin_wait(partial(self._go_on, task))
             return
         if not self._delivery_is_due:
             self._delivery_is_due = True
             # RuntimeError: the loop has ended, so nobody waits any longer.
             with suppress(RuntimeError):
                 future.get_loop().call_soon_threadsafe(self._deliver)
+
+    def _go_on(self, task: "_Task") -> None:
+        """Have a thread go on with a request, before any that has not begun: others may
+        wait for what it does next.
+        """
+        self._tasks.appendleft(task)
+        self._ready.put(None)
 
     def _deliver(self) -> None:
         """Hand all results that threads have left to the tasks that wait for them.
