@@ -118,10 +118,6 @@ class FeedLines:
         self.count = batch.lines_before
         self._empty = 0
 
-    @property
-    def _is_too_empty(self) -> bool:
-        return self._empty > MAX_EMPTY_LINES
-
     def __iter__(self) -> Iterator[tuple[int, bytes | Malformed]]:
         size = self.batch.source.size
         is_packed = self.path.name.endswith(COMPRESSED)
@@ -137,7 +133,7 @@ class FeedLines:
         try:
             with _opened(self.path) as stream:
                 yield from self._read(stream, most)
-                if is_packed and not self._is_too_empty and stream.read(1):
+                if is_packed and self._empty <= MAX_EMPTY_LINES and stream.read(1):
                     yield self._too_much(
                         f"the feed unpacks to more than {most:,} bytes"
                     )
@@ -180,7 +176,7 @@ class FeedLines:
                     )
             elif line.isspace():
                 self._empty += 1
-                if self._is_too_empty:
+                if self._empty > MAX_EMPTY_LINES:
                     if mine:
                         found = f"more than {MAX_EMPTY_LINES:,} empty lines"
                         yield self._fault(

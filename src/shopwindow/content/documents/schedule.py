@@ -206,18 +206,20 @@ def misread(text: str, error: Exception) -> str:
     return f"{error}; did you mean {close}?" if close else f"{error}; {WINDOW_FORMS}"
 
 
-def moment_of(at: str | None, where: ZoneInfo, option: str = "at") -> datetime:
+def moment_of(
+    at: str | None, where: ZoneInfo, option: str = "at", *, ends: bool = False
+) -> datetime:
     """Return the instant that an option names.
 
     ``at`` is RFC 3339, or a local time or a day, in the zone ``where`` or in one that
-    stands behind it; None is now, in whole seconds. Raises Misuse for any other text.
+    stands behind it; None is now, in whole seconds. ``ends`` is as for `instant`. Raises Misuse for any other text.
     It does so, too, for the first and the last year that Python has, since the weeks
     around an instant must exist.
     """
     if at is None:
         return datetime.now(UTC).replace(microsecond=0)
     try:
-        moment = instant(at, where)
+        moment = instant(at, where, ends=ends)
         if not MINYEAR < moment.year < MAXYEAR:
             raise ValueError(
                 f"must be after the year {MINYEAR} and before the year {MAXYEAR}"

@@ -126,10 +126,7 @@ def _end(shelf: Shelf, on: str, now: datetime) -> datetime:
         raise Misuse(
             "on", f"{cut(on)!r} is no day and no instant; {schedule.WINDOW_FORMS}"
         )
-    try:
-        end = schedule.instant(on, shelf.documents.zone, ends=True)
-    except (ValueError, OverflowError) as error:
-        raise Misuse("on", f"{on}: {schedule.misread(on, error)}") from None
+    end = schedule.moment_of(on, shelf.documents.zone, "on", ends=True)
     if end <= now:
         raise Misuse("on", f"{on} is past; a document can be retired from today on")
     return end

@@ -12,7 +12,7 @@ from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.lookup.history import Commit, last_commit
 from shopwindow.content.lookup.shelf import Held, Shelf, pointer_in, with_id
 from shopwindow.content.reading.listing import COMPRESSED
-from shopwindow.content.reading.yaml import Json, Malformed, at
+from shopwindow.content.reading.yaml import Json, at, part
 from shopwindow.problems import Misuse, Pointer, place_words, pointer_text
 
 
@@ -135,11 +135,9 @@ def _lines(layer: Layer, pointer: Pointer, files: Files) -> tuple[int, int, int]
 
 def _expression(layer: Layer, pointer: Pointer, files: Files) -> str:
     """Return the text as the file has it, where expressions stand in it."""
-    if not isinstance(at(layer.value, pointer), str):
+    file = files.text(layer.path)
+    if file.stop:  # changed since the check
         return ""
-    try:
-        text = at(files.text(layer.path).value, layer.in_file(pointer))
-    except (Malformed, KeyError, IndexError):  # changed since the check
-        return ""
+    text = part(file.value, layer.in_file(pointer))
     is_expression = isinstance(text, str) and expressions.EXPRESSION_START in text
     return text if is_expression else ""

@@ -104,12 +104,12 @@ def possible(text: str) -> bool:
         ("#" in text and _CUT.search(text) is not None)
         or ("&" in text and _NAMED.search(text) is not None)
         or SKELETON_LINE in text
-        or (not text.isascii() and _is_odd(text))
+        or (
+            not text.isascii()
+            and _NOTABLE.search(text) is not None
+            and _ODD.search(text) is not None
+        )
     )
-
-
-def _is_odd(text: str) -> bool:
-    return _NOTABLE.search(text) is not None and _ODD.search(text) is not None
 
 
 def slips_in(path: str, text: str) -> list[Problem]:
