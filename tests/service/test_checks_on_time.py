@@ -37,7 +37,7 @@ def lead(out: Path, ids: Sequence[str], *starts: timedelta, made: timedelta = ti
 
 
 def checked(out: Path) -> tuple[int, Any]:
-    response = admin_of(served(out), out, out).answer("/checks/release").response
+    response = admin_of(served(out), out, out).answer("/checks/release")
     return response.status, json.loads(response.body)
 
 

@@ -77,7 +77,7 @@ def test_a_note_holds_no_body(capfd: pytest.CaptureFixture[str]) -> None:
 
 def answered(admin: Admin, path: str) -> tuple[int, Any]:
     """The status and the JSON that the admin address says."""
-    response = admin.answer(path).response
+    response = admin.answer(path)
     return response.status, json.loads(response.body)
 
 
@@ -93,7 +93,7 @@ def test_a_link_to_no_release_costs_what_is_said_of_the_release_alone(tmp_path: 
     assert answered(admin, "/readyz") == (503, {"ready": False, "id": ""})
     behind = {"ok": False, "current": "0" * 64, "id": "", "fault": fault}
     assert answered(admin, "/checks/release") == (503, behind)
-    metrics = admin.answer("/metrics").response
+    metrics = admin.answer("/metrics")
     assert (metrics.status, b"shopwindow_disk_free_bytes" in metrics.body) == (200, True)
     stays = "the release that current leads to cannot be served, there is none yet"
     assert said == [f"{stays}: {fault}"]
@@ -103,7 +103,7 @@ def test_a_file_of_counts_in_which_nothing_stands_yet_counts_nothing(tmp_path: P
     """prometheus_client creates it empty; a worker that is killed then leaves it so."""
     (tmp_path / f"counter_{os.getpid()}.db").touch()
     front = Front(lambda: None)
-    assert admin_of(front, tmp_path, tmp_path).answer("/metrics").response.status == 200
+    assert admin_of(front, tmp_path, tmp_path).answer("/metrics").status == 200
 
 
 def test_any_server_that_calls_the_service_can_ask_whether_it_is_ready(tmp_path: Path, out: Path) -> None:

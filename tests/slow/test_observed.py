@@ -109,7 +109,7 @@ def test_counts_of_ended_processes_add_up(tmp_path: Path, out: Path) -> None:
     for number in (1, 10, 100):
         command = [sys.executable, "-c", script, str(number)]
         subprocess.run(command, env=environment(PROMETHEUS_MULTIPROC_DIR=str(tmp_path)), check=True)
-    told = admin_of(served(out), out, tmp_path).answer("/metrics").response.body.decode().splitlines()
+    told = admin_of(served(out), out, tmp_path).answer("/metrics").body.decode().splitlines()
     counted = "shopwindow_log_lines_total 111.0"
     refused = 'shopwindow_log_refused_total{application="phone",reason="level"} 6.0'
     seconds = 'shopwindow_database_write_seconds_bucket{le="0.03"} 3.0'
@@ -122,7 +122,7 @@ def test_checks_tell_one_by_one_and_together(tmp_path: Path, out: Path) -> None:
     admin = admin_of(served(out, database), out, tmp_path)
 
     def told(path: str) -> tuple[int, Any]:
-        response = admin.answer(path).response
+        response = admin.answer(path)
         return response.status, orjson.loads(response.body)
 
     assert told("/checks/queue") == (200, {"ok": True, "waiting": 0, "oldest": 0.0})
@@ -139,7 +139,7 @@ def test_checks_tell_one_by_one_and_together(tmp_path: Path, out: Path) -> None:
     awaited(lambda: told("/checks/queue")[0] == 503)
     goes_on.set()
     held.join()
-    assert admin.answer("/else").response.status == 404
+    assert admin.answer("/else").status == 404
     database.close()
 
 

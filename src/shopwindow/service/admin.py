@@ -18,14 +18,14 @@ from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
+from shopwindow.interface.answering.answer import Response
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
 from shopwindow.release.moving import behind
 from shopwindow.release.releases import Releases
 from shopwindow.service.database.database import Load
 from shopwindow.service.figures import Figures
-from shopwindow.service.readiness import PATHS, checked, read_fault, uncached
-from shopwindow.service.serving import Exchange
+from shopwindow.service.readiness import PATHS, checked, read_fault, readiness, uncached
 from shopwindow.service.settings import Settings
 from shopwindow.service.wsgi import Front
 
@@ -58,28 +58,24 @@ class Admin:
         self._registry = CollectorRegistry()
         self._registry.register(Figures(front, settings, shared))
 
-    def answer(self, path: str) -> Exchange:
+    def answer(self, path: str) -> Response:
         """Answer a request by its path alone."""
         if path in PATHS:
-            return self._front.readiness(path)
+            return readiness(path, self._front.serving())
         checks = self._checks()
         check = checks.get(path.removeprefix("/checks/"))
         if path == "/metrics":
-            response = uncached(
-                200, CONTENT_TYPE_LATEST, generate_latest(self._registry)
-            )
-        elif path == "/checks":
+            return uncached(200, CONTENT_TYPE_LATEST, generate_latest(self._registry))
+        if path == "/checks":
             results = {name: check() for name, check in checks.items()}
             is_well = all(result["ok"] for result in results.values())
-            response = checked(is_well, results)
-        elif check:
+            return checked(is_well, results)
+        if check:
             result = check()
-            response = checked(result["ok"], result)
-        else:
-            paths = (*PATHS, "/checks", *(f"/checks/{name}" for name in checks))
-            text = f"{', '.join(paths)} or /metrics\n"
-            response = uncached(404, "text/plain", text.encode())
-        return Exchange(response)
+            return checked(result["ok"], result)
+        paths = (*PATHS, "/checks", *(f"/checks/{name}" for name in checks))
+        text = f"{', '.join(paths)} or /metrics\n"
+        return uncached(404, "text/plain", text.encode())
 
     def _checks(self) -> dict[str, Callable[[], CheckResult]]:
         checks = {
@@ -119,8 +115,7 @@ class Admin:
     def _check_database(self) -> CheckResult:
         """Check that the database can be reached, by asking it now."""
         fault = self._database.fault() if self._database else ""
-        has_one = self._database is not None
-        return {"ok": not fault, "fault": fault, "database": has_one}
+        return {"ok": not fault, "fault": fault, "database": self._database is not None}
 
     def _check_queue(self) -> CheckResult:
         """Check that this worker's writes do not wait longer than QUEUE_SECONDS."""

@@ -106,12 +106,14 @@ class Allowances:
         """
         now = time.monotonic_ns() // 1000
         with self._lock:
-            full = [max(now, self._full_at.get(charge.name, 0)) for charge in charges]
-            for charge, full_at in zip(charges, full, strict=True):
+            taken = {}
+            for charge in charges:
+                full_at = max(now, self._full_at.get(charge.name, 0))
                 if wait := charge.wait(full_at, now):
                     raise charge.refusal(wait)
-            for charge, full_at in zip(charges, full, strict=True):
-                _remember(self._full_at, charge.name, full_at + charge.price)
+                taken[charge.name] = full_at + charge.price
+            for name, full_at in taken.items():
+                _remember(self._full_at, name, full_at)
 
 
 def _remember(values: dict[str, Remembered], name: str, value: Remembered) -> None:

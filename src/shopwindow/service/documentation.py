@@ -124,7 +124,12 @@ class Documentation:
             body = orjson.dumps(self._describe())
         elif path == DOCS_PATH:
             media_type = "text/html; charset=utf-8"
-            body = self._page().encode()
+            page = _PAGE.format(
+                title=escape(self._title),
+                document=escape(self._url(DOCUMENT_PATH)),
+                script=escape(self._url(REDOC_PATH)),
+            )
+            body = page.encode()
             policy = (("Content-Security-Policy", DOCS_SECURITY_POLICY),)
         else:
             is_script = path == REDOC_PATH
@@ -142,13 +147,6 @@ class Documentation:
             *policy,
         )
         return Response(200, media_type, body, lifetime, headers)
-
-    def _page(self) -> str:
-        return _PAGE.format(
-            title=escape(self._title),
-            document=escape(self._url(DOCUMENT_PATH)),
-            script=escape(self._url(REDOC_PATH)),
-        )
 
     def _url(self, path: str) -> str:
         return quote(f"/{self._base}/{path}" if self._base else f"/{path}")

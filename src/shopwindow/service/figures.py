@@ -53,7 +53,7 @@ class Figures:
         # the places whose free space is measured, each a folder or a file
         self._folders = {"releases": settings.out}
         if settings.log_dir:
-            self._folders["log"] = Path(settings.log_dir)
+            self._folders["log"] = Path(settings.log_dir).absolute()
         if settings.database and (path := sqlite_path(settings.database)):
             self._folders[DATABASE_FOLDER] = path
 
@@ -113,7 +113,9 @@ class Figures:
         free, inodes = {}, {}
         for name, path in self._folders.items():
             with suppress(OSError):
-                disk = os.statvfs(_existing(path))
+                # or the nearest folder above it that exists
+                place = next(each for each in (path, *path.parents) if each.exists())
+                disk = os.statvfs(place)
                 free[name], inodes[name] = disk.f_bavail * disk.f_frsize, disk.f_favail
         help, labels = "Bytes that are free for the service.", ("folder",)
         room = GaugeMetricFamily("shopwindow_disk_free_bytes", help, labels=labels)
@@ -149,13 +151,6 @@ def _pulls(note: PullNote | None) -> Iterator[Metric]:
         help = "Seconds since an attempt to pull a release last succeeded."
         age = max(0.0, time.time() - when)
         yield GaugeMetricFamily("shopwindow_pull_age_seconds", help, age)
-
-
-def _existing(path: Path) -> Path:
-    """Return a path, or the nearest folder above it that exists."""
-    return next(
-        place for place in (path.absolute(), *path.absolute().parents) if place.exists()
-    )
 
 
 @cache

@@ -33,10 +33,10 @@ from shopwindow.interface.request import Request
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service.admin import Admin
 from shopwindow.service.connection import CUT_OFF
-from shopwindow.service.database.turns import Steps, Wake
+from shopwindow.service.database.turns import Result, Steps, Wake
 from shopwindow.service.exchange import Arrival, refuse_arrival
 from shopwindow.service.message import MAX_BODY, Proxies, begin_request, believed, head
-from shopwindow.service.readiness import is_asked
+from shopwindow.service.readiness import is_asked, readiness
 from shopwindow.service.serving import Exchange
 from shopwindow.service.wsgi import BODY_METHODS, MAX_UNWANTED, Front, headers_of
 
@@ -99,9 +99,7 @@ class Intake:
             front.metrics.answering = self._began
         self._tasks: deque[_Task | None] = deque()
         self._ready: SimpleQueue[None] = SimpleQueue()  # an item for each task
-        self._results: deque[
-            tuple[asyncio.Future[Exchange], Exchange | BaseException]
-        ] = deque()
+        self._results: deque[tuple[asyncio.Future[Any], Any]] = deque()
         self._delivery_is_due = False
         self._large_turns = asyncio.Semaphore(LARGE_AT_ONCE)
         self._large_held = 0
@@ -119,7 +117,7 @@ class Intake:
         id = begin_request(request.headers)
         answer = self._for_operators(scope, request)
         if answer:
-            response = (await self._in_thread(_only(answer))).response
+            response = await self._in_thread(_only(answer))
             await _send(response, request.method, headers_of(response, id), send)
             return
 
@@ -150,13 +148,13 @@ class Intake:
 
     def _for_operators(
         self, scope: Scope, request: Request
-    ) -> Callable[[], Exchange] | None:
+    ) -> Callable[[], Response] | None:
         """Return what answers a request of an operator; None for any other request."""
         path, server = scope["path"], scope.get("server")
         if self._admin and server and server[1] == self._admin.port:
             return partial(self._admin.answer, path)
         if is_asked(path, request.headers):
-            return partial(self._front.readiness, path)
+            return partial(readiness, path, self._front.serving())
         return None
 
     async def _with_body(
@@ -204,11 +202,11 @@ class Intake:
                     self._tasks.append(None)
                     self._ready.put(None)
 
-    async def _in_thread(self, steps: Steps[Exchange]) -> Exchange:
+    async def _in_thread(self, steps: Steps[Result]) -> Result:
         """Have threads take steps, for the same request in the log, and return their
         result. Raises what they raise.
         """
-        future: asyncio.Future[Exchange] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._tasks.append((partial(copy_context().run, next, steps), future))
         self._ready.put(None)
         return await future
@@ -270,7 +268,7 @@ class Intake:
                 future.set_result(result)
 
 
-_Task = tuple[Callable[[], Callable[[Wake], None]], "asyncio.Future[Exchange]"]
+_Task = tuple[Callable[[], Callable[[Wake], None]], "asyncio.Future[Any]"]
 """What takes the next step of a request, and where the result goes. In the queue, None
 asks a thread to give memory back.
 """
@@ -292,7 +290,7 @@ def _full() -> Refusal:
     return Refusal("unavailable", Fault("body", why), headers=headers)
 
 
-def _only(work: Callable[[], Exchange]) -> Steps[Exchange]:
+def _only(work: Callable[[], Result]) -> Steps[Result]:
     """Return the only step of work that does not wait."""
     yield from ()
     return work()

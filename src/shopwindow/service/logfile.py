@@ -74,7 +74,12 @@ class LogFile:
             file = self._append(data, keeping, lock)
         try:
             if keeping.durable:
-                self._bring_to_disk(file)
+                os.fdatasync(file)
+        except OSError:
+            # Nobody can know what of the file is on the disk now, even if a later sync
+            # succeeds. So the next append begins another file.
+            self._doubtful = os.fstat(file)
+            raise
         finally:
             os.close(file)
 
@@ -124,18 +129,6 @@ class LogFile:
             )
             if not path.exists():
                 return path
-
-    def _bring_to_disk(self, file: int) -> None:
-        """Sync a file. Once that has failed, the next append begins another file.
-
-        Nobody can know what of the file is on the disk then, even if a later sync
-        succeeds.
-        """
-        try:
-            os.fdatasync(file)
-        except OSError:
-            self._doubtful = os.fstat(file)
-            raise
 
 
 def prune(folder: Path, before: datetime) -> list[Path]:

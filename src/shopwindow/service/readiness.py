@@ -14,10 +14,11 @@ from shopwindow.interface.answering.answer import Response
 from shopwindow.release.damage import is_damaged
 from shopwindow.service.serving import Serving
 
-HEALTH, READY = "/healthz", "/readyz"
-"""Whether the process answers at all, and whether it answers reads."""
+HEALTH = "/healthz"
+"""Whether the process answers at all."""
 
-PATHS = (HEALTH, READY)
+PATHS = (HEALTH, "/readyz")
+"""The other one: whether it answers reads."""
 
 
 def is_asked(path: str, headers: Mapping[str, str]) -> bool:
@@ -43,7 +44,7 @@ def read_fault(serving: Serving | None) -> str:
 
 
 def readiness(path: str, serving: Serving | None) -> Response:
-    """Return the response to HEALTH or READY: the release's id, and whether reads are
+    """Return the response to one of PATHS: the release's id, and whether reads are
     answered from it.
     """
     if path == HEALTH:

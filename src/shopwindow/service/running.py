@@ -89,8 +89,8 @@ class Backstage:
         )
         if retry is None:
             self.allowances.refuse_at_once(charges)
-        is_viewed = isinstance(source, FromRunning)
-        moment = self._moment(request, status, in_database=not is_viewed or bool(retry))
+        in_database = bool(retry) or not isinstance(source, FromRunning)
+        moment = self._moment(request, status, in_database=in_database)
 
         if isinstance(source, FromRunning):
 

@@ -90,14 +90,16 @@ class Front:
         is_probe = is_asked(path, headers)
         try:
             result = (
-                self.readiness(path) if is_probe else self._answer(environ, headers)
+                Exchange(readiness(path, self.serving()))
+                if is_probe
+                else self._answer(environ, headers)
             )
         except Exception as error:
             result = _internal_error(error, headers)
         start_response(
             _STATUS_LINES[result.response.status], headers_of(result.response, id)
         )
-        if not is_probe:
+        if not is_probe:  # neither the metrics nor the access log have one
             self.note(result, method, started)
         return [] if method == "HEAD" else [result.response.body]
 
@@ -129,13 +131,6 @@ class Front:
             return (yield from finish(arrival, request, self.backstage))
         except Exception as error:
             return _internal_error(error, request.headers)
-
-    def readiness(self, path: str) -> Exchange:
-        """Answer /healthz or /readyz (service.readiness).
-
-        Neither the metrics nor the access log have such a request.
-        """
-        return Exchange(readiness(path, self.serving()))
 
     def note(self, result: Exchange, method: str, started: float) -> None:
         """Count a response and write its line of the access log.

@@ -185,10 +185,8 @@ class Locks:
 
 def _open_lock(path: Path, kind: str) -> int:
     """Open a lock file beside a database, and make it where it is not there."""
-    lock = Path(f"{path}.{kind}")
-    descriptor = os.open(
-        lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-    )
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(f"{path}.{kind}", flags, 0o600)
     _hand_over(descriptor, path)
     return descriptor
 

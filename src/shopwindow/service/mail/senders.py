@@ -41,6 +41,7 @@ from shopwindow.service.mail.smtp import (
 )
 
 _ADDRESS = re.compile(r"(?<!\S)\S*@\S*")
+"""An address in a server's answer, which the log does not get."""
 
 STOP_SECONDS = 30
 """How long a stop waits for a mail. A worker that is told to end lasts no longer; what it
@@ -172,7 +173,10 @@ class Sender:
             return True
         except Unreachable as error:
             self._failed(mail, lease, str(error), deferred=False)
-            self._log_unreachable(str(error))
+            server = f"{self._server.host}:{self._server.port}"
+            answer = _ADDRESS.sub("…", str(error))
+            words = f"the mail server {server} cannot be used: {answer}"
+            journal.error("mail_server", words)
             return False
         self._record(lambda tables: tables[OUTBOX].sent(mail.id))
         _log(mail, "sent")
@@ -182,7 +186,9 @@ class Sender:
         """A mail, its lease, and until when it must be sent (time.monotonic); None:
         none is due.
         """
-        while due := self._due(self._database.now()):
+        if OUTBOX.name not in self._database.tables:  # the interface promises no mail
+            return None
+        while due := self._database.read(self._due):
             lease = os.urandom(16).hex()
             deadline = time.monotonic() + SENDING_SHARE * self._patience.lease
             claim = partial(
@@ -193,11 +199,9 @@ class Sender:
                 return mail, lease, deadline
         return None
 
-    def _due(self, now: datetime) -> list[str]:
+    def _due(self, tables: Tables) -> list[str]:
         """The ids of some mails that are due."""
-        if OUTBOX.name not in self._database.tables:  # the interface promises no mail
-            return []
-        return self._database.read(lambda tables: tables[OUTBOX].due(now))
+        return tables[OUTBOX].due(self._database.now())
 
     def _claim(
         self, id: str, lease: str, now: datetime, tables: Tables
@@ -233,14 +237,6 @@ class Sender:
 
         self._record(postpone)
         _log(mail, "postponed", reason)
-
-    def _log_unreachable(self, reason: str) -> None:
-        """Log why the server cannot be reached, without the addresses in its answer."""
-        answer = _ADDRESS.sub("…", reason)
-        server = f"{self._server.host}:{self._server.port}"
-        journal.error(
-            "mail_server", f"the mail server {server} cannot be used: {answer}"
-        )
 
     def _record(self, work: Callable[[Tables], None]) -> None:
         """Record what became of a mail, again and again until the database has stored it.
