@@ -93,3 +93,8 @@ def test_a_template_of_the_operator_is_used_and_runs_nothing(public: Path, tmp_p
 
 def test_an_empty_variable_of_a_script_means_the_programs_own_template(public: Path) -> None:
     assert edge_nginx(public, "--templates", "") == edge_nginx(public)
+
+
+def test_an_empty_variable_of_a_script_is_no_file_of_keys(public: Path) -> None:
+    ran = shopwindow("edge", "nginx", "--out", public, "--api-keys", "")
+    assert (ran.status, "api-keys is needed" in ran.err) == (2, True), ran.err

@@ -76,7 +76,8 @@ def nginx_configuration(
     that cannot be used.
     """
     folders = _edge_templates(interface, nginx.NGINX_TEMPLATE, templates)
-    if keys is None and interface.applications:
+    # an empty argument is a path without a name
+    if not (keys and keys.name) and interface.applications:
         raise Misuse(
             "api-keys",
             "is needed: a file with a line `<application> <key>` for each key",
@@ -124,7 +125,7 @@ def _edge_templates(
     """Return the folders to search for an edge's template. Raises Misuse."""
     if templates and not (templates / name).is_file():
         raise Misuse("templates", f"{templates}: there is no {name} in it")
-    return template_folders(interface, *([templates] if templates else []))
+    return template_folders(interface, *filter(None, [templates]))
 
 
 def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str, Any]:
