@@ -7,6 +7,8 @@ import re
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -34,8 +36,14 @@ from harness.program import (
     shopwindow,
 )
 from shopwindow.interface.declaring.operation import LogKeeping
+from shopwindow.interface.declaring.table import Session
 from shopwindow.retail.mobilelog.line import log_line
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.engine import OutcomeUnknown
+from shopwindow.service.database.sqlite import SQLite
+from shopwindow.service.database.tables import declared
 from shopwindow.service.logfile import prune
+from shopwindow.shop import INTERFACE
 
 Json = Any
 PATH = "/v2/utility/mobilelog"
@@ -263,6 +271,33 @@ def test_the_same_idempotency_key_writes_once(engine: Engine, tmp_path: Path) ->
         answer = shop.post(PATH, {"entry": ENTRY}, idempotency_key="one")
         assert (answer.status, said(answer)) == (200, WRITTEN)
     assert (shop.post(PATH, {"entry": [ENTRY] * 2}, idempotency_key="one").status, len(logged(shop))) == (422, 1)
+    database.close()
+
+
+class Unanswered(SQLite):
+    """A database that says of the transaction of a number that nobody knows whether it was committed; it was not."""
+
+    number = 0
+
+    @contextmanager
+    def turn(self, until: float) -> Iterator[Session]:
+        self.number -= 1
+        with super().turn(until) as session:
+            yield session
+            if self.number == 0:
+                raise OutcomeUnknown("the connection broke")
+
+
+def test_lines_that_are_written_are_answered_though_nobody_knows_whether_the_answer_is_stored(tmp_path: Path) -> None:
+    """Else the phone would send them again under their key, and they would stand twice."""
+    engine = Unanswered(tmp_path / "store.sqlite")
+    database = Database(engine, declared(INTERFACE.tables))
+    database.migrate()
+    shop = service(tmp_path, database)
+    database.now()
+    engine.number = 3  # after the key of digests, and whether an answer is stored
+    answer = shop.post(PATH, {"entry": ENTRY}, idempotency_key="one")
+    assert (answer.status, said(answer), len(logged(shop)), engine.number) == (200, WRITTEN, 1, 0)
     database.close()
 
 

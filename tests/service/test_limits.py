@@ -28,6 +28,7 @@ from shopwindow.problems import Refusal
 from shopwindow.service.database.database import Meter
 from shopwindow.service.database.rates import RATES as RATES_TABLE
 from shopwindow.service.database.rates import Charge
+from shopwindow.service.database.turns import completed
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -283,7 +284,7 @@ def test_actions_that_share_a_turn_are_decided_as_one_after_the_other(engine: En
                     raise Refusal("invalid")
 
             with contextlib.suppress(Refusal):
-                database.write(act, rates=charges)
+                completed(database.writing(act, charges), database.refuse_late)
 
     with ThreadPoolExecutor(writers + 1) as pool:
         first = pool.submit(database.write, lambda tables: awaited(lambda: database.load().waiting > writers))
@@ -310,7 +311,8 @@ def test_rows_that_say_nothing_any_more_are_pruned(database: Database) -> None:
     for name in ("a", "b"):
         at = NOW + timedelta(minutes=5 * (name == "b"))
         charges = {name: charge(Rate(4, 4), 4)}
-        assert database.write(lambda shop, at=at, all=charges: shop[RATES_TABLE].take(all, at), rates=charges) is None  # type: ignore[misc]
+        taking = database.writing(lambda shop, at=at, all=charges: shop[RATES_TABLE].take(all, at), charges)  # type: ignore[misc]
+        assert completed(taking, database.refuse_late) is None
     pruned = [
         dict(prune(database, at))["used-up rates"]
         for at in (NOW, NOW + timedelta(minutes=4), NOW + timedelta(minutes=9))

@@ -136,15 +136,15 @@ class Intake:
         await _send(result.response, request.method, headers, send)
         front.note(result, request.method, started)
 
-    def refuse_late(self) -> None:
-        """Refuse requests that have waited too long for the database."""
+    def beat(self) -> bool:
+        """Refuse requests that have waited too long for the database. Return whether the
+        worker goes on: not every thread has been busy with one request for
+        STUCK_SECONDS.
+        """
         self._front.backstage.refuse_late()
-
-    def is_stuck(self) -> bool:
-        """Return whether every thread has been busy with one request for STUCK_SECONDS."""
         began = list(self._began.values())
         limit = time.monotonic() - STUCK_SECONDS
-        return len(began) >= self._threads and max(began) < limit
+        return len(began) < self._threads or max(began) >= limit
 
     def _for_operators(
         self, scope: Scope, request: Request
@@ -232,12 +232,13 @@ class Intake:
         try:
             begin_wait = step()
         except StopIteration as end:
-            self._results.append((future, end.value))
-        except BaseException as error:  # a fault of ours, which must not end the thread
-            self._results.append((future, error))
+            result = end.value
+        except BaseException as error:
+            result = error  # a fault of ours, which must not end the thread
         else:
             begin_wait(partial(self._go_on, task))
             return
+        self._results.append((future, result))
         if not self._delivery_is_due:
             self._delivery_is_due = True
             # RuntimeError: the loop has ended, so nobody waits any longer.

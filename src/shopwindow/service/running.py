@@ -19,6 +19,7 @@ How this works. `Backstage.perform` takes a Call to its Outcome in these steps:
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -36,6 +37,7 @@ from shopwindow.interface.declaring.operation import (
 )
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.interface.request import Request
+from shopwindow.problems import Refusal
 from shopwindow.service.allowances import Allowances, charges_of
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.engine import unavailable
@@ -128,9 +130,10 @@ class Backstage:
         if stored:
             return stored
         outcome = view()
-        yield from database.writing(
-            lambda tables: tables[STORED_RESPONSES].finish(retry, outcome)
-        )
+        with suppress(Refusal):  # which is in the log; what was asked for is done
+            yield from database.writing(
+                lambda tables: tables[STORED_RESPONSES].finish(retry, outcome)
+            )
         return outcome
 
     def _act_once(

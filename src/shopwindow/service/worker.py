@@ -42,9 +42,9 @@ a machine that swaps.
 """
 
 DRAIN_SECONDS = 30
-"""How long requests in flight may take once a worker is to end. A write waits 10 s at
-most (database.DATABASE_SECONDS), and systemd kills the service after 40 s
-(TimeoutStopSec of our unit).
+"""How long requests in flight may take once a worker is to end. A write waits some 20 s
+at most, for its turn and for who leads (database.DATABASE_SECONDS each), and systemd
+kills the service after 40 s (TimeoutStopSec of our unit).
 """
 
 ORPHAN_SECONDS = 2.0
@@ -126,8 +126,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]
 
     async def _beat(self) -> None:
         while os.getppid() == self.ppid:
-            self.wsgi.refuse_late()
-            if not self.wsgi.is_stuck():
+            if self.wsgi.beat():
                 faulthandler.dump_traceback_later(ALARM_SECONDS, exit=True)
                 self.notify()
             await asyncio.sleep(PULSE_SECONDS)

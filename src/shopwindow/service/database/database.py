@@ -152,11 +152,9 @@ class Database:
 
     # -- writing -----------------------------------------------------------------------
 
-    def write(
-        self, work: Callable[[Tables], Result], rates: Collection[str] = ()
-    ) -> Result:
+    def write(self, work: Callable[[Tables], Result]) -> Result:
         """Run ``work`` in a transaction, and return what it returns once its writes are
-        durable. ``rates`` are the names of those from which it may take.
+        durable.
 
         What ``work`` raises rolls its writes back, and is raised here. ``work`` is
         called again where its transaction is certain to be rolled back.
@@ -164,13 +162,14 @@ class Database:
         Raises Refusal ``unavailable`` where the database cannot store anything now, or
         nobody knows whether it has.
         """
-        return completed(self.writing(work, rates), self.refuse_late)
+        return completed(self.writing(work), self.refuse_late)
 
     def writing(
         self, work: Callable[[Tables], Result], rates: Collection[str] = ()
     ) -> Steps[Result]:
-        """Take the steps of ``write``. Whoever has no thread wait for them calls
-        `refuse_late` at times.
+        """Take the steps of ``write``. ``rates`` are the names of those from which
+        ``work`` may take. Whoever has no thread wait for the steps calls `refuse_late`
+        at times.
         """
         if self._is_closed:
             raise unavailable("the service is stopping")
@@ -178,6 +177,8 @@ class Database:
         yield partial(self._turns.join, waiting)
         if waiting.leads:
             self._lead()
+        if isinstance(waiting.error, Lost):  # in the log by the request itself
+            raise self._refusal(waiting.error, "written to")
         if waiting.error is not None:
             raise waiting.error
         result: Result = waiting.result
@@ -185,11 +186,9 @@ class Database:
 
     def refuse_late(self) -> None:
         """Refuse whoever has waited too long for its turn."""
-        late = self._turns.dismiss(self._patience)
-        if late:
-            error = TimeoutError("no turn in time")
-            self._fail(late, self._refusal(error, "written to"))
-        for waiting in late:
+        for waiting in self._turns.dismiss(self._patience):
+            self._meter.failed(1)
+            waiting.error = Lost("no turn in time", passes=True)
             waiting.wake()
 
     def _lead(self) -> None:
@@ -306,8 +305,10 @@ class Database:
         """Return why the database cannot be used now, in words; empty where it can."""
         try:
             self._prepare(time.monotonic() + self._patience)
-        except (Lost, Failure) as error:
+        except Lost as error:
             return f"{self._engine}: {error}"
+        except Failure as failure:
+            return str(failure)
         return ""
 
     # -- the form of its tables --------------------------------------------------------
@@ -316,8 +317,7 @@ class Database:
         """Bring the database to the form of its tables: all steps or none. Return those
         taken.
 
-        Raises OutOfUse, and Failure where waiting does not help: the database is newer
-        than this program, or its user lacks a right.
+        Raises OutOfUse, and Failure where the database is newer than this program.
         """
         try:
             return self._migrated(time.monotonic() + self._patience)
@@ -333,7 +333,7 @@ class Database:
         except OutcomeUnknown as error:  # steps that were taken are not taken again
             raise Lost(error, passes=True) from error
         except Exception as error:  # such as a right that the database's user lacks
-            raise Failure(f"{self._engine} cannot be migrated: {error}") from error
+            raise OutOfUse(f"{self._engine} cannot be migrated: {error}") from error
 
     def _prepare(self, until: float) -> None:
         """Look at the form of the database, and bring it to that of its tables where it
