@@ -155,6 +155,7 @@ CASES: list[tuple[str, str, str, tuple[str, ...]]] = [
      ("unique 1/id",)),
     ("brands", "- {name: Cobbold,", "- {name: Cobbold, id: 8, url: https://a.example}\n- {name: ‸Cobbold,",
      ("unique 1/name",)),
+    ("products", "name: Paddock Boot", 'name: ‸"Paddock\\x01Boot"', ("text.xml 0/name",)),
     # products: what they refer to
     ("products", "categories: [2, 1]", "categories: [2, ‸77]", ("reference 0/categories/1",)),
     ("products", "promotions: [8]\n", "promotions: [‸9]\n", ("reference 0/promotions/0",)),

@@ -488,3 +488,15 @@ def test_the_command_names_file_line_and_column(content: Path) -> None:
     assert ran.status == 1
     assert "collections.yaml:4:7: " in ran.out
     assert "did you mean bannerId?" in ran.out
+
+
+def test_what_xml_cannot_hold_says_nothing_of_the_kind(tmp_path: Path) -> None:
+    """A document of two kinds with like schemas stays one of its own folder."""
+    posters = (
+        DECLARATION.replace("banners", "posters").replace("banner:", "poster:").replace("banner.json", "poster.json")
+    )
+    banners = [{**ONE, "headline": "One\x01", "tags": ["\x02"]}]
+    place = folder(tmp_path / "content", DECLARATION + posters, banners=banners)
+    write(place, {"schemas/poster.json": SCHEMA, "posters/all.yaml": []})
+    found = [(each.rule, each.path) for each in checked(place).problems]
+    assert found == [("text.xml", "banners/all.yaml")] * 2

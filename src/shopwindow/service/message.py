@@ -239,7 +239,7 @@ def head(
     malformed = unreadable("path", sent_path)
     hosts = 1 + headers["host"].count(",") if "host" in headers else 0
     if hosts > 1 or (hosts == 0 and version == "HTTP/1.1"):  # RFC 9112 §3.2
-        malformed = Fault("Host", f"must be given exactly once, not {hosts} times")
+        malformed = Fault("Host", f"must be one host, not {hosts}")
     elif coding and coding.strip().lower() != "chunked":
         # RFC 9112 §6.1: we decode no other coding
         words = f"must be chunked, not {coding[:100]}"

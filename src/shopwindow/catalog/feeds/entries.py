@@ -192,7 +192,7 @@ def _of_yaml(
                 for finding in by_schema
                 if not any(tree.follows(finding, flaw) for flaw in flawed)
             ]
-            findings = (*independent, *flawed)
+            findings = (*independent, *flawed, *not_xml(value))
         yield RecordEntry(source, value, None, b"", number, findings, reported)
 
 

@@ -230,9 +230,14 @@ class FolderReading:
         if not file.listed and isinstance(file.documents[0], dict):
             bases[path] = Layer(path, None, file.documents[0])
             return
-        found, start = "a base that is no object", Place(1, 1, 1, 2)
         self.problems.append(
-            Problem("extends.base", path, found, start, allowed="one object")
+            Problem(
+                "extends.base",
+                path,
+                "a base that is no object",
+                Place(1, 1, 1, 2),
+                allowed="one object",
+            )
         )
         self.unreadable.add(path)
 
@@ -257,7 +262,9 @@ class FolderReading:
 
         Return what is wrong with it by its schema.
         """
-        if len(findings) > 1 and len(document.layers) == 1:
+        # what XML cannot hold comes last, and says nothing of the kind
+        has_two = findings[1:] and findings[1].rule != "text.xml"
+        if has_two and len(document.layers) == 1:
             findings = self._of_another_kind(document, findings)
         self.findings += [(document, finding) for finding in findings]
         wrong = [*findings, *self.locator.flaws_of(document)]
