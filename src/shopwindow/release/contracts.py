@@ -8,9 +8,9 @@ their views answer. An answer breaks a contract where the contract's schema refu
 or where it is no success. What the contract does not name may change as it likes.
 
 An editor mends a value of a document, not an answer. So the answer is traced to the
-document that it took the value from (`answer_origins`), and `Locator` finds the line. Where
-nothing can be traced, such as a document that is gone or a product, which an index
-answers from a file of its own, the problem stands in the contract.
+document that it took the value from (`show.answer_origins`), and `Locator` finds the
+line. Where nothing can be traced, such as a document that is gone or a product, which an
+index answers from a file of its own, the problem stands in the contract.
 
 One value may break several contracts. That is one problem, which names all of them.
 
