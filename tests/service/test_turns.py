@@ -26,6 +26,7 @@ from shopwindow.edge.rules import SERVICE_TIMEOUT_SECONDS
 from shopwindow.interface.declaring.table import Result, Session, Tables
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
+from shopwindow.service import journal
 from shopwindow.service.database.database import OUTCOME_UNKNOWN, Database, Load
 from shopwindow.service.database.engine import DATABASE_SECONDS, Lost, OutcomeUnknown
 from shopwindow.service.database.sqlite import SQLite
@@ -249,7 +250,9 @@ def test_a_write_is_answered_before_nginx_gives_up() -> None:
     assert 2 * DATABASE_SECONDS + LOOK_SECONDS < SERVICE_TIMEOUT_SECONDS
 
 
-def test_who_waits_behind_a_transaction_that_does_not_end_is_answered(tmp_path: Path) -> None:
+def test_who_waits_behind_a_transaction_that_does_not_end_is_answered(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Who comes later is refused, and stored nowhere. Who shares the transaction is answered once it ends."""
     database = opened(tmp_path, patience=0.4)
     inside, shared, go = threading.Event(), threading.Event(), threading.Event()
@@ -262,7 +265,8 @@ def test_who_waits_behind_a_transaction_that_does_not_end_is_answered(tmp_path: 
         inside.set()
         go.wait(PATIENCE)
 
-    def timed(work: Any) -> tuple[str, float]:
+    def timed(work: Any, id: str = "another") -> tuple[str, float]:
+        journal.request_id.set(id)
         started = time.monotonic()
         try:
             database.write(work)
@@ -278,11 +282,13 @@ def test_who_waits_behind_a_transaction_that_does_not_end_is_answered(tmp_path: 
         awaited(lambda: database.load().waiting >= 3)
         shared.set()
         assert (first.result(PATIENCE), inside.wait(PATIENCE)) == (("", 0.0), True)
-        behind = pool.submit(timed, lambda shop: None)
+        behind = pool.submit(timed, lambda shop: None, "behind")
         refused, early = behind.result(PATIENCE)
         load = database.load()
         go.set()
         assert (leads.result(PATIENCE), shares.result(PATIENCE)) == (("", 0.0), ("", 0.0))
+    logged = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert [(line["event"], line["requestId"]) for line in logged] == [("database_unavailable", "behind")]
     assert refused == "service: the database cannot be written to now"
     assert (0.4 <= early < PATIENCE, load.waiting, load.oldest > 0.4) == (True, 2, True)
     assert (choose(database, "after"), database.load()) == ("", Load())
