@@ -246,8 +246,10 @@ class Intake:
                 future.get_loop().call_soon_threadsafe(self._deliver)
 
     def _go_on(self, task: "_Task") -> None:
-        """Have a thread go on with a request, before any that has not begun: others may
-        wait for what it does next.
+        """Have a thread go on with a request that has waited.
+
+        It comes before those that have not begun, or a write would wait for all reads
+        that came meanwhile, and everybody behind its lead with it.
         """
         self._tasks.appendleft(task)
         self._ready.put(None)

@@ -225,7 +225,7 @@ def head(
 
     ``path`` is decoded, ``sent_path`` is not; both begin with a slash. ``version`` is as
     in `HTTP/1.1`, and ``peer`` is the address that connected. Of several Host lines
-    ``headers`` has the values joined by commas, which no host contains. A
+    ``headers`` has the values joined by commas, which no host name contains. A
     Content-Length that is no number counts as none, for servers refuse it (RFC 9112
     §6.3).
 

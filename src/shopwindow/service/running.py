@@ -12,7 +12,8 @@ How this works. `Backstage.perform` takes a Call to its Outcome in these steps:
    stores the response. All of it is committed, or nothing is.
 4. One outside the database (FromRunning), such as a line of the mobile log, is performed
    between two transactions where it has a key, for others wait for a transaction: the
-   first looks for a stored response, and the second stores this one.
+   first looks for a stored response, and the second stores this one. Where that fails,
+   the client gets the response all the same, for what it asked for is done.
 5. What the response says beside, from the release, is added after the transaction, for
    which others wait.
 """
@@ -130,7 +131,7 @@ class Backstage:
         if stored:
             return stored
         outcome = view()
-        with suppress(Refusal):  # which is in the log; what was asked for is done
+        with suppress(Refusal):  # which the log has
             yield from database.writing(
                 lambda tables: tables[STORED_RESPONSES].finish(retry, outcome)
             )

@@ -177,7 +177,7 @@ class Database:
         yield partial(self._turns.join, waiting)
         if waiting.leads:
             self._lead()
-        if isinstance(waiting.error, Lost):  # in the log by the request itself
+        if isinstance(waiting.error, Lost):  # it was dismissed, which its log line says
             raise self._refusal(waiting.error, "written to")
         if waiting.error is not None:
             raise waiting.error

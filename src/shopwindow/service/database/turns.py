@@ -10,8 +10,8 @@ Whoever waits for too long is dismissed, but not who leads, and not whose work h
 taken. Every step is taken under one lock. So whoever is dismissed is certain not to be
 written, everybody is woken once, and somebody leads as long as somebody waits.
 
-Nobody needs a thread to wait (`Steps`): what a request does until it waits, and what it
-does after it, may be done by two threads.
+A request needs no thread while it waits. It is a generator (`Steps`), which one thread
+runs until the wait begins, and perhaps another one after its end.
 """
 
 import threading
@@ -38,7 +38,9 @@ process has its turn.
 """
 
 LOOK_SECONDS = 1.0
-"""How often somebody looks who has waited for too long."""
+"""How often a thread that waits looks for those who have waited too long, itself among
+them. A worker looks at each heartbeat (worker.PULSE_SECONDS).
+"""
 
 
 @dataclass(eq=False)
@@ -88,9 +90,8 @@ class Turns:
             return [*self._batch]
 
     def hand_on(self) -> None:
-        """End the batch, whose answers are final: wake everybody in it, and then who
-        leads next. In this order, because those who have an answer may come again, and
-        share the next batch.
+        """End the batch, whose answers are final: wake everybody in it, and last who leads
+        next. Who has led is awake.
         """
         with self._lock:
             batch, self._batch = self._batch, []
