@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from email.message import Message
 from functools import cache
+from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -24,7 +25,16 @@ from urllib.request import Request, urlopen
 
 import pytest
 from lsprotocol import types
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import (
+    APIResponse,
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Route,
+    expect,
+    sync_playwright,
+)
 from pygls.lsp.client import LanguageClient
 
 from harness.commands import SOURCES, ends_with_us
@@ -183,6 +193,25 @@ def fits(page: Page) -> bool:
     page.wait_for_load_state("load")
     narrow: bool = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     return narrow
+
+
+def holding_back_the_first(page: Page, address: re.Pattern[str]) -> list[tuple[Route, APIResponse]]:
+    """Into the list that is returned goes the first request of a page for an address, with its answer, which the page
+    does not get; others go through.
+
+    The route stays: while Playwright takes one away, it does not report a request that begins just then.
+    """
+    held: list[tuple[Route, APIResponse]] = []
+    requests = count()
+
+    def hold(route: Route) -> None:
+        if next(requests) == 0:
+            held.append((route, route.fetch()))
+        else:
+            route.continue_()
+
+    page.route(address, hold)
+    return held
 
 
 def first_held(page: Page, held: list[T]) -> T:

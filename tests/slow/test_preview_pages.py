@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import APIResponse, Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
-from harness.browser import PATHS, Preview, browser, first_held, fits, opened, preview, save
+from harness.browser import PATHS, Preview, browser, first_held, fits, holding_back_the_first, opened, preview, save
 from harness.content import promotion, small, write
 from harness.program import history, shopwindow
 
@@ -285,8 +285,7 @@ def comparing_with_main(tmp_path: Path, chromium: Browser) -> Iterator[tuple[Pre
 
 def test_an_answer_from_before_the_newest_check_does_not_stay(tmp_path: Path, chromium: Browser) -> None:
     with comparing_with_main(tmp_path, chromium) as (shown, page):
-        held: list[tuple[Route, APIResponse]] = []
-        page.route(re.compile("with=main"), lambda route: held.append((route, route.fetch())), times=1)
+        held = holding_back_the_first(page, re.compile("with=main"))
         page.get_by_label("With a git revision").press("Enter")
         route, answer = first_held(page, held)
         save(shown.folder / EVENT, "The Windows Light Up", "All the Windows Light Up")
@@ -299,9 +298,7 @@ def test_an_answer_from_before_the_newest_check_does_not_stay(tmp_path: Path, ch
 
 def test_an_answer_for_an_address_that_the_browser_has_left_is_not_shown(tmp_path: Path, chromium: Browser) -> None:
     with comparing_with_main(tmp_path, chromium) as (shown, page):
-        held: list[tuple[Route, APIResponse]] = []
-        without_revision = re.compile(rf"/compare\?at={re.escape(AT)}$")
-        page.route(without_revision, lambda route: held.append((route, route.fetch())), times=1)
+        held = holding_back_the_first(page, re.compile(rf"/compare\?at={re.escape(AT)}$"))
         save(shown.folder / EVENT, "The Windows Light Up", "All the Windows Light Up")
         route, answer = first_held(page, held)
         page.get_by_label("With a git revision").press("Enter")
