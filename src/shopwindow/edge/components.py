@@ -18,6 +18,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import BASE, Schemas
+from shopwindow.interface.formats import GENERAL_ROOT, JSON, XML, root_name
 
 _REFERENCE = "#/components/schemas/"
 
@@ -73,17 +74,26 @@ class Components:
         self.files = files
         self._names: dict[_SchemaAddress, str] = {}
 
-    def reference(self, file: str, *, of_body: bool = False) -> Json:
-        """Return what stands for a file's schema where it is used.
+    def media(self, file: str, *, of_body: bool = False) -> dict[str, Json]:
+        """Return an answer, or a body, in both formats, which have one schema.
+
+        It is a reference to a component, or the schema itself where it is no object.
 
         Args:
             file: the file below schemas/, such as responses/stores.json.
             of_body: it describes a body, not an answer.
-
-        Returns:
-            A reference to a component; the schema itself where it is no object.
         """
-        return self._use(_SchemaAddress(file, of_body=of_body))
+        schema = self._use(_SchemaAddress(file, of_body=of_body))
+        root = root_name(self.files.shape(file))
+        if of_body and root == GENERAL_ROOT:
+            root = "request"
+        media: dict[str, Json] = {
+            JSON.media_type: {"schema": schema},
+            XML.media_type: {"schema": {**schema, "xml": {"name": root}}},
+        }
+        if examples := self.files[file].get("examples"):
+            media[JSON.media_type]["example"] = examples[0]
+        return media
 
     def name_of_body(self, file: str) -> str:
         """Return the name of the component that a body's whole schema is."""

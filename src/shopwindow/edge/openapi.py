@@ -25,7 +25,7 @@ from shopwindow.interface.declaring.operation import (
     Parameter,
     Together,
 )
-from shopwindow.interface.formats import GENERAL_ROOT, JSON, XML, root_name
+from shopwindow.interface.formats import JSON
 
 _LENIENT = (
     "Parameters not named here are ignored, and so are empty ones. "
@@ -47,9 +47,7 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
     operations = interface.operations
     components = Components(schemas)
     asks_for_key = interface.applications is not None
-    refusals = Refusals(
-        interface, content, schemas, lambda file: _media(file, components)
-    )
+    refusals = Refusals(interface, content, components)
     paths: dict[str, Json] = {}
     needs_key = (
         "Every operation needs an application's API key. " if asks_for_key else ""
@@ -121,10 +119,9 @@ def _operation(
         "responses": responses,
     }
     if operation.body:
-        media = _media(operation.request_schema, components, "request", of_body=True)
         value["requestBody"] = {
             "required": not operation.body_optional,
-            "content": media,
+            "content": components.media(operation.request_schema, of_body=True),
         }
         if operation.cookie and by_cookie:  # then the body may do without
             name, needless = operation.request_schema, operation.cookie.property
@@ -182,29 +179,6 @@ _IF_NONE_MATCH = _optional(
     "ETags of earlier answers: one of these is not sent again.",
     1000,
 )
-
-
-def _media(
-    file: str,
-    components: Components,
-    root: str = GENERAL_ROOT,
-    *,
-    of_body: bool = False,
-) -> dict[str, Json]:
-    """Return a body or an answer in both formats, which have one schema.
-
-    The root of XML is the schema's only property if that is an object, else ``root``.
-    """
-    schema = components.reference(file, of_body=of_body)
-    name = root_name(components.files.shape(file))
-    xml = {"name": root if name == GENERAL_ROOT else name}
-    media: dict[str, Json] = {
-        JSON.media_type: {"schema": schema},
-        XML.media_type: {"schema": {**schema, "xml": xml}},
-    }
-    if examples := components.files[file].get("examples"):
-        media[JSON.media_type]["example"] = examples[0]
-    return media
 
 
 def _rules(operation: Operation) -> Iterable[str]:
@@ -285,7 +259,7 @@ def _typed(text: str, schema: Schema) -> Json:
 
 def _success(operation: Operation, components: Components, value: Json) -> Json:
     """Describe the response; ``value``: an example, or None."""
-    media = _media(operation.schema, components)
+    media = components.media(operation.schema)
     if value is not None:
         media[JSON.media_type]["example"] = value
     headers = {

@@ -6,14 +6,14 @@ release says to such a request. An operation that finds something for every requ
 no 404.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
-from shopwindow.content.schemas.schema import Schemas
 from shopwindow.edge import samples
+from shopwindow.edge.components import Components
 from shopwindow.interface.answering.answer import (
     ERROR_CODES,
     ERROR_SCHEMA,
@@ -25,25 +25,6 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.operation import Operation
 from shopwindow.interface.formats import JSON, MEDIA_TYPES
 from shopwindow.problems import Fault, Refusal
-
-CODES: Mapping[str, Callable[[Operation], bool]] = {
-    "invalid": lambda operation: True,
-    "no_key": lambda operation: True,
-    "no_data": lambda operation: not operation.own_failures,
-    "not_acceptable": lambda operation: True,
-    "slow": lambda operation: operation.body is not None,
-    "precondition": lambda operation: operation.tagged,
-    "too_large": lambda operation: operation.body is not None,
-    "uri_too_long": lambda operation: True,
-    "media_type": lambda operation: operation.body is not None,
-    "repeated_otherwise": lambda operation: operation.method == "POST",
-    "too_many": lambda operation: operation.allowance is not None,
-    "internal": lambda operation: True,
-    "unavailable": lambda operation: True,
-}
-"""The codes of refusals, and which operations may be answered with them. A path and a
-method that are not an operation's are none of its refusals.
-"""
 
 _OF_OPERATIONS = ("invalid", "no_data")
 """The codes whose words depend on the operation."""
@@ -93,44 +74,55 @@ _FAULTS: Mapping[str, Sequence[Fault]] = {
 class Refusals:
     """The refusals of an interface's operations.
 
-    ``shared``: the components that have been referred to so far, by name. ``media``:
-    describes a body by its schema's file, in every format.
+    ``shared``: the components that have been referred to so far, by name.
     """
 
     def __init__(
-        self,
-        interface: Interface,
-        content: Content,
-        schemas: Schemas,
-        media: Callable[[str], dict[str, Json]],
+        self, interface: Interface, content: Content, components: Components
     ) -> None:
         self.shared: dict[str, Json] = {"head_too_large": _REFUSED_HEAD}
         self._interface = interface
         self._content = content
-        self._schemas = schemas
-        self._media = media
+        self._components = components
 
     def of(self, operation: Operation) -> dict[str, Json]:
         """Return status → response of all that refuses an operation's requests."""
         responses = {}
-        for code, applies in CODES.items():
-            is_without_keys = code == "no_key" and self._interface.applications is None
-            if is_without_keys or not applies(operation):
-                continue
+        for code in self._codes(operation):
             own = self._own(code, operation)
-            if code == "no_data" and not own:
-                continue
+            status = ERROR_CODES[code].status
+            if operation.own_failures:
+                status = min(status, 500)
             if own:
-                described = self._described(code, own, operation)
-            else:
+                responses[str(status)] = self._described(code, own, operation)
+            elif code != "no_data":
                 general = [Refusal(code, *_FAULTS.get(code, ()))]
                 self.shared[code] = self._described(code, general, None)
-                described = _reference(code)
-            status = ERROR_CODES[code].status
-            responses[str(min(status, 500) if operation.own_failures else status)] = (
-                described
-            )
+                responses[str(status)] = _reference(code)
         return {**responses, _HEAD_TOO_LARGE: _reference("head_too_large")}
+
+    def _codes(self, operation: Operation) -> Iterator[str]:
+        """Yield the codes by which an operation may refuse a request.
+
+        A path and a method that are not an operation's are none of its refusals.
+        """
+        has_body = operation.body is not None
+        applies = {
+            "invalid": True,
+            "no_key": self._interface.applications is not None,
+            "no_data": not operation.own_failures,
+            "not_acceptable": True,
+            "slow": has_body,
+            "precondition": operation.tagged,
+            "too_large": has_body,
+            "uri_too_long": True,
+            "media_type": has_body,
+            "repeated_otherwise": operation.method == "POST",
+            "too_many": operation.allowance is not None,
+            "internal": True,
+            "unavailable": True,
+        }
+        return (code for code, does_apply in applies.items() if does_apply)
 
     def _own(self, code: str, operation: Operation) -> list[Refusal]:
         """Return the refusals with a code whose words or form are the operation's own."""
@@ -144,21 +136,18 @@ class Refusals:
             return []
         if code == "no_data" and operation.missing:
             return [Refusal(code, operation.missing)]
-        met = samples.refusal(
-            code, self._interface, operation, self._content, self._schemas
-        )
+        schemas = self._components.files
+        met = samples.refusal(code, self._interface, operation, self._content, schemas)
         return [met] if met else []
 
     def _described(
         self, code: str, refusals: Sequence[Refusal], operation: Operation | None
     ) -> Json:
         """Return the response to some refusals with one code, each as an example."""
-        media = self._media(
-            FAILURE_SCHEMA if operation and operation.own_failures else ERROR_SCHEMA
-        )
-        bodies = [
-            refuse(each, JSON, self._schemas, operation).body for each in refusals
-        ]
+        has_own_form = operation is not None and operation.own_failures
+        media = self._components.media(FAILURE_SCHEMA if has_own_form else ERROR_SCHEMA)
+        schemas = self._components.files
+        bodies = [refuse(each, JSON, schemas, operation).body for each in refusals]
         examples = {
             name: {"value": orjson.loads(body)}
             for name, body in zip(_names(code, refusals), bodies, strict=True)

@@ -72,31 +72,28 @@ def alternatives(operation: Operation) -> set[str]:
     may do without all of them, they are all returned.
     """
     names = {each.name for each in operation.parameters if each.alternative}
-    for rule in operation.rules:
-        if isinstance(rule, AnyOf):
-            shown = _together(operation, rule.names[0]) if rule.required else set()
-            names |= set(rule.names) - shown
-    return names
+    groups = [rule.names for rule in operation.rules if isinstance(rule, AnyOf)]
+    return names.union(*groups) - _needed(operation)
 
 
-def _together(operation: Operation, name: str) -> set[str]:
-    """Return a parameter and those that mean something only together with it."""
-    groups = [rule.names for rule in operation.rules if isinstance(rule, Together)]
-    return {name}.union(*(group for group in groups if name in group))
-
-
-def _declared(operation: Operation) -> dict[str, str]:
-    """Return the declared examples of the parameters that a request cannot do without.
-
-    These are those of the path, the first of each group of which one is required, and
-    what goes with it.
+def _needed(operation: Operation) -> set[str]:
+    """Return the parameters that a request cannot do without: those of the path, the
+    first of each group of which one is required, and what goes with it.
     """
     needed = set(operation.in_path)
     for rule in operation.rules:
         if isinstance(rule, AnyOf) and rule.required:
-            needed |= _together(operation, rule.names[0])
-    named = operation.named
-    return {name: text for name in needed if (text := example(named[name]))}
+            needed.add(rule.names[0])
+    for rule in operation.rules:
+        if isinstance(rule, Together) and needed.intersection(rule.names):
+            needed.update(rule.names)
+    return needed
+
+
+def _declared(operation: Operation) -> dict[str, str]:
+    """Return the declared examples of the parameters that a request needs."""
+    examples = {name: example(operation.named[name]) for name in _needed(operation)}
+    return {name: text for name, text in examples.items() if text}
 
 
 def example(parameter: Parameter) -> str:
