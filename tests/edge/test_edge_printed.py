@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from edge.test_edge_rules import changed
 from harness.content import ROOT
-from harness.program import Content, program_schemas, shopwindow
+from harness.program import Content, for_worker, program_schemas, shopwindow
 from shopwindow import library
-from shopwindow.edge import worker
 from shopwindow.edge.rules import APPLICATION, Rules, place, rules
 from shopwindow.interface.request import Request
 from shopwindow.interface.requests.bind import bind
@@ -41,7 +40,7 @@ def made(content: Content) -> Rules:
 @cache
 def table_of(made: Rules) -> Any:
     """The rules that a worker holds."""
-    return json.loads(worker.module(made).partition("const RULES = ")[2].partition(";\n\nexport")[0])
+    return json.loads(for_worker(made).partition("const RULES = ")[2].partition(";\n\nexport")[0])
 
 
 # -- which parameters an edge drops ------------------------------------------------------------------------------
@@ -167,7 +166,7 @@ def test_a_worker_says_how_stale_an_answer_may_be(content: Content) -> None:
 
 
 def test_what_is_printed_holds_digests_of_keys_and_no_key(made: Rules) -> None:
-    printed = worker.module(made)
+    printed = for_worker(made)
     assert [key for key in KEYS if key in printed] == []
     assert [key for key in KEYS if sha256(key.encode()).hexdigest() not in printed] == []
 

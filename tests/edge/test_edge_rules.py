@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from harness.content import ROOT, as_content, as_value
-from harness.program import Content, program_schemas
+from harness.program import Content, for_nginx, program_schemas
 from shopwindow import library
 from shopwindow.edge.keys import read_keys
-from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import APPLICATION, FileTarget, Rules, digest, rules
 from shopwindow.interface.declaring.collections import schemas_with
 from shopwindow.interface.declaring.operation import Call, FromContent
@@ -249,12 +248,12 @@ def test_a_malformed_line_of_keys_is_named_by_its_number_and_never_shown(content
 )
 def test_an_address_that_is_none_is_refused(content: Content, files: str, service: str, listen: str) -> None:
     with pytest.raises(ValueError, match=r"path|address"):
-        configuration(rules(INTERFACE, content, SCHEMAS), {}, Path(files), service, listen)
+        for_nginx(rules(INTERFACE, content, SCHEMAS), {}, Path(files), service, listen)
 
 
 def test_the_same_rules_and_keys_make_the_same_configuration(content: Content) -> None:
     made = [
-        configuration(rules(INTERFACE, content, SCHEMAS), keys, Path("/files"), "unix:/run/shopwindow.sock", "443 ssl")
+        for_nginx(rules(INTERFACE, content, SCHEMAS), keys, Path("/files"), "unix:/run/shopwindow.sock", "443 ssl")
         for keys in ({IPHONE: "iphone", ANDROID: "android"}, {ANDROID: "android", IPHONE: "iphone"})
     ]
     assert made[0] == made[1]

@@ -28,8 +28,11 @@ from shopwindow.content.check.folder import Checked
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.rules.rule_pages import by_name
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits
+from shopwindow.edge import nginx, worker
+from shopwindow.edge.nginx import EdgeLimits
+from shopwindow.edge.rules import Rules
 from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.loading import template_folders
 from shopwindow.interface.declaring.operation import FromStore, Moment, Outcome
 from shopwindow.interface.request import Request as Sent
 from shopwindow.interface.requests.bind import bind
@@ -151,6 +154,20 @@ def answered(release: Path | Application, request: Request | str) -> Answer:
     asked = Request(request) if isinstance(request, str) else request
     service = served(release) if isinstance(release, Path) else release
     return called(service, asked.target, asked.headers, asked.method, asked.body)
+
+
+NO_LIMITS = EdgeLimits(0, 0, 0)
+
+
+def for_nginx(rules: Rules, keys: Mapping[str, str], files: Path, service: str, listen: str) -> str:
+    """What the program's own template makes of rules for nginx."""
+    folders = template_folders(INTERFACE)
+    return nginx.configuration(rules, keys, files, service, listen, limits=NO_LIMITS, templates=folders)
+
+
+def for_worker(rules: Rules) -> str:
+    """What the program's own template makes of rules for a worker."""
+    return worker.module(rules, template_folders(INTERFACE))
 
 
 def nginx_configuration(

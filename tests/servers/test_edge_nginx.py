@@ -34,11 +34,10 @@ from edge.test_edge_rules import (
     rules_of,
 )
 from harness import servers
-from harness.program import Answer, Content, Releases, built, manifest
+from harness.program import Answer, Content, Releases, built, for_nginx, manifest
 from harness.servers import ask, ask_raw
 from harness.waits import PATIENCE
-from shopwindow.edge.nginx import configuration
-from shopwindow.edge.rules import Rules, rules
+from shopwindow.edge.rules import SERVICE_TIMEOUT_SECONDS, Rules, rules
 from shopwindow.interface.answering.validators import etag
 from shopwindow.shop import INTERFACE
 
@@ -77,7 +76,9 @@ def serving(
     port = servers.free_port()
     files, listen = out / "current" / "files", f"{servers.ADDRESS}:{port}"
     connection = HTTPConnection(servers.ADDRESS, port, timeout=PATIENCE)
-    with servers.running_nginx(folder, configuration(rules, keys, files, service, listen, timeout=timeout), port):
+    text = for_nginx(rules, keys, files, service, listen)
+    text = text.replace(f"_timeout {SERVICE_TIMEOUT_SECONDS}s;", f"_timeout {timeout}s;")
+    with servers.running_nginx(folder, text, port):
         yield Edge(port, connection)
         connection.close()
 
@@ -150,7 +151,7 @@ LONG = "https://" + "long-label." * 20 + "example/" + "part/" * 20 + "end"
 def test_nginx_finds_no_fault_with_a_configuration(content: Content, tmp_path: Path, base: str, listen: str) -> None:
     made = rules(INTERFACE, changed(content, base_url=base, order_base_url="https://api.example/orders"), SCHEMAS)
     files = Path('/srv/a "b" $c \\d/current/files')
-    assert servers.tested(tmp_path, configuration(made, {}, files, "localhost:1", listen)) == ""
+    assert servers.tested(tmp_path, for_nginx(made, {}, files, "localhost:1", listen)) == ""
 
 
 @pytest.mark.parametrize("base", [AWKWARD, LONG, "https://api.example/api"])
@@ -617,7 +618,7 @@ def test_on_a_host_of_its_own_a_malformed_request_has_that_form_too(
 def test_nginx_finds_no_fault_with_two_servers_of_an_address(
     content: Content, tmp_path: Path, layout: Layout, listen: str
 ) -> None:
-    written = configuration(laid_out(content, layout), {}, Path("/files"), "localhost:1", listen)
+    written = for_nginx(laid_out(content, layout), {}, Path("/files"), "localhost:1", listen)
     assert servers.tested(tmp_path, written) == ""
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from harness import servers
 from harness.content import ROOT
-from harness.program import Answer, built, nginx_configuration, program_schemas
+from harness.program import NO_LIMITS, Answer, built, nginx_configuration, program_schemas
 from harness.servers import ask
 from harness.waits import PATIENCE, awaited
-from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits
+from shopwindow.edge.nginx import EdgeLimits
 
 SAMPLE = ROOT / "content"
 SCHEMAS = program_schemas()

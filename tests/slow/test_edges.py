@@ -30,13 +30,21 @@ from facts.negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
 from harness import servers
 from harness.commands import SOURCES
 from harness.content import ROOT, write_files
-from harness.program import Answer, Content, Interface, built, manifest, program_schemas, shopwindow
+from harness.program import (
+    Answer,
+    Content,
+    Interface,
+    built,
+    for_nginx,
+    for_worker,
+    manifest,
+    program_schemas,
+    shopwindow,
+)
 from harness.servers import ADDRESS, AS_INSTALLED, Server, ask, free_port, own_server
 from harness.stores import PublishOptions, chained, outgoing, publish
 from harness.stores import folder as in_folder
 from harness.waits import PATIENCE, awaited
-from shopwindow.edge import nginx as for_nginx
-from shopwindow.edge import worker
 from shopwindow.edge.keys import read_keys
 from shopwindow.edge.rules import Rules, rules
 from shopwindow.interface.declaring.collections import schemas_with
@@ -119,7 +127,7 @@ def by_nginx(folder: Path, released: Released, service: str) -> Iterator[int]:
     port = free_port()
     keys, _ = read_keys((ROOT / "content/sample-keys.txt").read_text(), released.interface, released.content)
     files = released.out / "current" / "files"
-    text = for_nginx.configuration(released.rules, keys, files, service, f"{ADDRESS}:{port}")
+    text = for_nginx(released.rules, keys, files, service, f"{ADDRESS}:{port}")
     servers.required_nginx()
     with servers.running_nginx(folder, text, port):
         yield port
@@ -129,7 +137,7 @@ def by_nginx(folder: Path, released: Released, service: str) -> Iterator[int]:
 def by_worker(folder: Path, released: Released, service: str) -> Iterator[int]:
     port = free_port()
     store = servers.store_of_disk((released.out / "current" / "files").resolve(), "files")
-    with servers.workerd(folder, worker.module(released.rules), port, service, **store):
+    with servers.workerd(folder, for_worker(released.rules), port, service, **store):
         yield port
 
 
@@ -139,7 +147,7 @@ def by_worker_of_target(folder: Path, released: Released, service: str) -> Itera
     port, target = free_port(), folder / "target"
     publish(outgoing(released.out), in_folder(target))
     with servers.workerd(
-        folder, worker.module(released.rules), port, service, **servers.store_of_disk(target, "published")
+        folder, for_worker(released.rules), port, service, **servers.store_of_disk(target, "published")
     ):
         yield port
 
@@ -371,7 +379,7 @@ def test_without_the_service_a_worker_serves_files_and_says_so(released: Release
     port, nowhere = free_port(), f"{ADDRESS}:{free_port()}"
     errors = {error.code: dict(error.bodies) for error in released.rules.errors}
     own = {error.code: dict(error.bodies) for error in released.rules.own_errors}
-    module = worker.module(released.rules)
+    module = for_worker(released.rules)
     with (
         store(kind, released, tmp_path / "target") as found,
         servers.workerd(tmp_path, module, port, nowhere, **found) as log,
@@ -417,7 +425,7 @@ def test_a_worker_moves_along_the_chain_by_itself_and_serves_on_what_it_has_read
     going = chained(outs, timedelta(seconds=15))
     publish(going, in_folder(target))
     start = going.chain.links[1].start.timestamp()
-    port, module = free_port(), worker.module(release_of(outs[0]).rules)
+    port, module = free_port(), for_worker(release_of(outs[0]).rules)
     with ExitStack() as host:
         store = servers.store_of_url(host.enter_context(host_of_files(target)), "")
         store["bindings"] = store["bindings"].replace('"files"', '"published"')
@@ -448,7 +456,7 @@ def test_a_store_that_fails_leaves_the_answer_to_the_service(
     )
     for number, found in enumerate(stores):
         port = free_port()
-        with servers.workerd(tmp_path / str(number), worker.module(released.rules), port, address, **found) as log:
+        with servers.workerd(tmp_path / str(number), for_worker(released.rules), port, address, **found) as log:
             assert get(port).body == file(released.out, "v2/utility/mobileapp/iphone.json")
             said = "cannot be read from the store"
             if number == 1:  # the file is missing, as one is that a newer release has

@@ -40,8 +40,6 @@ class EdgeLimits:
     requests: int = 64
 
 
-NO_LIMITS = EdgeLimits(0, 0, 0)
-
 _CODE_BY_STATUS = {
     400: "invalid",
     401: "no_key",
@@ -79,17 +77,16 @@ def configuration(
     files: Path,
     service: str,
     listen: str,
-    templates: Sequence[Path] = (),
-    timeout: int = SERVICE_TIMEOUT_SECONDS,
-    limits: EdgeLimits = NO_LIMITS,
+    *,
+    limits: EdgeLimits,
+    templates: Sequence[Path],
 ) -> str:
     """Return the configuration, for nginx's http context.
 
     ``keys``: application by key. ``files``: where the files are, an absolute path
     through the link `current`, which an activation moves. ``service``: `HOST:PORT` or
     `unix:PATH`. ``listen``: nginx's own, with its parameters. ``templates``: the
-    folders in which the template is looked for, by default the program's own; it runs
-    in a sandbox. ``timeout``: seconds that nginx waits for the service.
+    folders in which the template is looked for; it runs in a sandbox.
 
     Raises ValueError for a path or an address that cannot be one, and Failure for a
     template that cannot be rendered.
@@ -126,7 +123,7 @@ def configuration(
             "service": service,
             "listen": listen,
             "listen_again": _listen_again(listen),
-            "patience": timeout,
+            "patience": SERVICE_TIMEOUT_SECONDS,
             "limits": limits,
         },
     )

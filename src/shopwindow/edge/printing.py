@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.content.reading.files import replace_file
-from shopwindow.content.reading.listing import shipped
 from shopwindow.problems import Failure, failures
 from shopwindow.release.durable import synchronize
 
@@ -29,15 +28,15 @@ def rendered(
 ) -> str:
     """Return the text of a template.
 
-    ``folders``: where the template is looked for, by default the program's own.
-    ``escapes``: filters by name, which write a text as the edge reads it. ``values``:
-    what the template can name. Raises Failure for a template that cannot be rendered.
+    ``folders``: where the template is looked for. ``escapes``: filters by name, which
+    write a text as the edge reads it. ``values``: what the template can name. Raises
+    Failure for a template that cannot be rendered.
     """
     from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     environment = ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader(folders or [shipped("templates")]),
+        loader=FileSystemLoader(folders),
         undefined=StrictUndefined,
         autoescape=False,  # it is no HTML: ``escapes`` do that
         trim_blocks=True,

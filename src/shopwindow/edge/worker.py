@@ -18,11 +18,11 @@ from shopwindow.edge.rules import APPLICATION, MAX_DROPPED, Rules, place
 WORKER_TEMPLATE = "worker.js"
 
 
-def module(rules: Rules, templates: Sequence[Path] = ()) -> str:
+def module(rules: Rules, templates: Sequence[Path]) -> str:
     """Return the worker, an ECMAScript module.
 
-    ``templates``: the folders in which the template is looked for, by default the
-    program's own. Raises Failure for a template that cannot be rendered.
+    ``templates``: the folders in which the template is looked for. Raises Failure for a
+    template that cannot be rendered.
     """
     table = json.dumps(_table(rules), indent=1, ensure_ascii=True)
     return rendered(WORKER_TEMPLATE, templates, {}, {"rules": rules, "table": table})
