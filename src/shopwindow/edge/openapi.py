@@ -13,7 +13,7 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.edge.components import Components, wide
 from shopwindow.edge.refusals import REQUEST_ID, Refusals, header
-from shopwindow.edge.samples import Sample, alternatives, example, is_plain, sample
+from shopwindow.edge.samples import Sample, sample
 from shopwindow.interface.answering.answer import API_KEY_HEADER
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.kinds import Schema
@@ -87,13 +87,10 @@ def _operation(
     components: Components,
     sampled: Sample,
 ) -> Json:
-    without_example = alternatives(operation)
-    parameters = []
-    for parameter in operation.parameters:
-        text = sampled.texts.get(parameter.name, "")
-        if not text and parameter.name not in without_example and is_plain(parameter):
-            text = example(parameter)
-        parameters.append(_parameter(operation, parameter, text))
+    parameters = [
+        _parameter(operation, each, sampled.texts.get(each.name, ""))
+        for each in operation.parameters
+    ]
     is_read = isinstance(operation.source, FromContent)
     responses: dict[str, Json] = {"200": _success(operation, components, sampled.value)}
     if is_read:

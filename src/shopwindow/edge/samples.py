@@ -46,8 +46,9 @@ _UNKNOWN = str(MAX_ID)
 class Sample:
     """An example of one operation.
 
-    ``texts``: the parameters of the request, as a client writes them. ``value``: the
-    response, its lists shortened; None where this release has no example.
+    ``texts``: examples of its parameters, as a client writes them: those of the request,
+    and of the others that may go with it. ``value``: the response, its lists shortened;
+    None where this release has no example.
     """
 
     texts: Mapping[str, str]
@@ -57,23 +58,29 @@ class Sample:
 def sample(interface: Interface, operation: Operation, content: Content) -> Sample:
     """Return an example of a request, and its response from a release's content."""
     declared = _declared(operation)
+    others = _others(operation)
     if isinstance(operation.source, FromContent):
         for texts in (declared, *_prerendered(operation, content)):
             value = _response(interface, operation, content, texts)
             if value is not None:
-                return Sample(texts, _shortened(value))
-    return Sample(declared)
+                return Sample(others | texts, _shortened(value))
+    return Sample(others | declared)
 
 
-def alternatives(operation: Operation) -> set[str]:
-    """Return the parameters that say in another way what a parameter before them says.
+def _others(operation: Operation) -> dict[str, str]:
+    """Return the declared examples of the parameters that a request may have beside.
 
-    A request has one of these, so a document shows no example of the others. Where it
-    may do without all of them, they are all returned.
+    Of parameters that say the same in several ways it has one, so a document shows no
+    example of the others; nor of any where a request may do without all of them.
     """
-    names = {each.name for each in operation.parameters if each.alternative}
     groups = [rule.names for rule in operation.rules if isinstance(rule, AnyOf)]
-    return names.union(*groups) - _needed(operation)
+    return {
+        parameter.name: example(parameter)
+        for parameter in operation.parameters
+        if not parameter.alternative
+        and _is_plain(parameter)
+        and not any(parameter.name in group for group in groups)
+    }
 
 
 def _needed(operation: Operation) -> set[str]:
@@ -113,7 +120,7 @@ def example(parameter: Parameter) -> str:
     return str(schema.get("minimum", ""))
 
 
-def is_plain(parameter: Parameter) -> bool:
+def _is_plain(parameter: Parameter) -> bool:
     """Return whether an answer with the parameter still has its usual form.
 
     A callback makes it JavaScript, and a mask leaves out what the schema requires.
@@ -127,7 +134,7 @@ def _prerendered(operation: Operation, content: Content) -> Iterator[dict[str, s
         yield {
             name: operation.kind(name).format(value)
             for name, value in arguments.items()
-            if name in operation.named and is_plain(operation.named[name])
+            if name in operation.named and _is_plain(operation.named[name])
         }
 
 
@@ -142,11 +149,10 @@ def refusal(
 
     ``code``: `invalid` or `no_data`. None: nothing that was tried is refused so.
     """
-    described = schemas if operation.body else None
     tried = _with_a_wrong_text if code == "invalid" else _with_unknown_ids
     for texts in tried(operation):
         try:
-            _value(interface, operation, content, texts, described)
+            _value(interface, operation, content, texts, schemas)
         except Refusal as refusal:
             if refusal.code == code:
                 return refusal
@@ -183,7 +189,7 @@ def _value(
 ) -> Json:
     """Return the answer to a request as a JSON value; None where it is another's.
 
-    A body is an empty object, where there are ``schemas``. Raises Refusal.
+    A body is an empty object; ``schemas`` describe it. Raises Refusal.
     """
     path = operation.path
     for name in operation.in_path:
@@ -194,7 +200,7 @@ def _value(
         if name not in operation.in_path
     )
     request = Request(path, query, method=operation.method)
-    if schemas:
+    if operation.body:
         headers = {"content-type": JSON.media_type}
         request = request._replace(headers=headers, length=2, body=b"{}")
     application = next(iter(interface.application_names(content)), None)
