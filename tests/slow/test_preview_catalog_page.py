@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,19 @@ def test_an_answer_waits_for_the_index_that_the_page_builds_and_then_needs_no_ot
         assert (status, "is being built" in text, "Made from" in text) == (200, True, False)
         awaited(lambda: "is being built" not in fresh.get(f"/catalog?at={AT}")[1])
         assert "catalog/products/active.yaml:3" in fresh.get(search)[1]
+
+
+def test_a_cache_that_is_deleted_meanwhile_is_built_again(tmp_path: Path) -> None:
+    """Whoever has a connection to a file that is gone still reads it; a thread without one cannot open it."""
+    page = f"/catalog?at={AT}&q=running+tight"
+    cache = tmp_path / "cache"
+    with preview(SAMPLE, "--out", str(tmp_path / "dist"), XDG_CACHE_HOME=str(cache)) as fresh:
+        awaited(lambda: "Stride Running Tight" in fresh.get(page)[1])
+        shutil.rmtree(cache)
+        with ThreadPoolExecutor(8) as visitors:
+            assert {status for status, _ in visitors.map(lambda _: fresh.get(page), range(32))} == {200}
+        awaited(lambda: "Stride Running Tight" in fresh.get(page)[1])
+        assert list(cache.rglob("*.index")) != []
 
 
 # -- the index -------------------------------------------------------------------------

@@ -6,13 +6,19 @@ from shopwindow.release import pull_notes
 from shopwindow.release.releases import Releases
 from shopwindow.release.stage import WRITES_AGAIN
 
-DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}
-"""SQLite's primary codes for a file that was overwritten or that the disk cannot read.
+DAMAGE_CODES = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+}
+"""SQLite's primary codes for a file that was overwritten, that the disk cannot read, or
+that was deleted before a thread opened it.
 """
 
 
 def is_damaged(error: Exception) -> bool:
-    """Return whether SQLite reports a file as damaged or as unreadable on its disk."""
+    """Return whether SQLite reports a file as damaged, unreadable or gone."""
     code = getattr(error, "sqlite_errorcode", None)
     return (
         isinstance(error, sqlite3.Error)
