@@ -68,6 +68,14 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
         "",
     ),
     (
+        "latitude: 42.36",
+        "latitude: ‸'1,195'",  # which may be a thousand and more
+        "location/latitude",
+        "'1,195' is not a number",
+        "a number",
+        "",
+    ),
+    (
         "hours:",
         "attributes: {SL_BRIDAL: ‸true}\nhours:",
         "attributes/SL_BRIDAL",

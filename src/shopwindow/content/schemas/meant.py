@@ -225,7 +225,8 @@ def _number(text: str, wanted: str) -> Meant:
         return Meant(
             f"{kind}, without leading zeros: {int(text)}" if is_short else kind
         )
-    if re.fullmatch(r"-?[0-9]+,[0-9]+", text) and wanted == "number":
+    # Three digits behind a comma are thousands as often as thousandths.
+    if re.fullmatch(r"-?[0-9]+,(?![0-9]{3}$)[0-9]+", text) and wanted == "number":
         return Meant(f"{kind}, with a decimal point: {text.replace(',', '.')}")
     if not (is_short and JSON_NUMBER.fullmatch(text)):
         return Meant()
