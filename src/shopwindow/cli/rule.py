@@ -45,7 +45,7 @@ def rule(name: str | None, form: str) -> None:
         shown = rule_pages.markdown(page, "#") if form == "markdown" else _page(page)
     else:
         unknown = f"no rule is called {name!r}{suggestion(name, pages)}"
-        raise Misuse("", f"{unknown} `shopwindow rule` lists all")
+        raise Misuse("", f"{unknown}; `shopwindow rule` lists all")
     click.echo(shown.rstrip("\n"))
 
 
