@@ -7,12 +7,15 @@ most of the former; the rest are questions to which a sound catalog has no answe
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 
 import orjson
 
+from shopwindow.catalog.feeds import rules
 from shopwindow.catalog.feeds.rules import Referable
+from shopwindow.content.documents.documents import Document
+from shopwindow.content.documents.finding import Finding
 from shopwindow.content.rules.case import Case
 
 CROSSCHECKS = (
@@ -24,40 +27,56 @@ CROSSCHECKS = (
     "SELECT other.value FROM recommendation, json_each(CAST(products AS TEXT)) AS other"
     " WHERE other.value NOT IN (SELECT id FROM listed)",
     "SELECT upc FROM stock WHERE upc NOT IN (SELECT upc FROM upc)",
+    "SELECT value FROM json_each(:named) WHERE value NOT IN (SELECT id FROM listed)",
+    """
+WITH lists AS (SELECT DISTINCT categories, promotions FROM listed)
+SELECT value FROM lists, json_each(categories)
+  WHERE value NOT IN (SELECT value FROM json_each(:category))
+UNION ALL SELECT value FROM lists, json_each(promotions)
+  WHERE value NOT IN (SELECT value FROM json_each(:promotion))
+""",
 )
 """Each yields what occurs twice, or does not exist."""
 
 
-def agree(out: sqlite3.Connection, referable: Referable, case: Case) -> bool:
+def agree(
+    out: sqlite3.Connection, referable: Referable, named: Collection[int]
+) -> bool:
     """Return whether all lines agree with each other, and with what is beside them.
 
     Args:
         out: the rows of all lines.
         referable: all ids that lines may refer to.
-        case: the other documents; promotions name products and categories.
+        named: the products that promotions name.
     """
-    if any(out.execute(f"{query} LIMIT 1").fetchone() for query in CROSSCHECKS):
+    ids = {"named": named, **referable}
+    beside = {
+        name: orjson.dumps(list(part or ())).decode() for name, part in ids.items()
+    }
+    if any(out.execute(f"{query} LIMIT 1", beside).fetchone() for query in CROSSCHECKS):
         return False
-    categories, promotions = named_by_promotions(case, "categoryIds"), set()
-    for lists in out.execute("SELECT DISTINCT categories, promotions FROM listed"):
-        categories.update(orjson.loads(lists[0]))
-        promotions.update(orjson.loads(lists[1]))
-    if not categories <= (referable["category"] or frozenset()):
-        return False
-    if not promotions <= (referable["promotion"] or frozenset()):
-        return False
-    product = "SELECT id FROM listed WHERE id = ?"
-    for id in named_by_promotions(case, "products"):
-        if out.execute(product, (id,)).fetchone() is None:
-            return False
-    inner = "SELECT collection, member FROM member WHERE member IN (SELECT collection FROM member)"
-    return not rings(out.execute(inner))
+    return not rings(out)
 
 
-def named_by_promotions(case: Case, part: str) -> set[int]:
-    """Return the ids in a part of all promotions: `products` or `categoryIds`."""
-    promotions = case.having("promotion", (part,))
-    return {id for promotion in promotions for id in promotion.value.get(part, ())}
+# -- promotions ------------------------------------------------------------------------
+
+
+def named_by_promotions(case: Case) -> list[int]:
+    """Return the ids of the products that promotions name, in order."""
+    promotions = case.having("promotion", ("products",))
+    return sorted({id for one in promotions for id in one.value.get("products", ())})
+
+
+def unknown_to_promotions(
+    case: Case, part: str, kind: str, existing: Collection[int]
+) -> Iterator[tuple[Document, Finding]]:
+    """Yield each promotion with what is wrong in its `products` or `categoryIds`: ids
+    that are not among the ``existing`` ones of their ``kind``.
+    """
+    for promotion in case.having("promotion", (part,)):
+        for index, id in enumerate(promotion.value.get(part, ())):
+            if id not in existing:
+                yield promotion, rules.unknown((part, index), kind, "id", id, ())
 
 
 # -- collections within themselves -----------------------------------------------------
@@ -65,39 +84,28 @@ def named_by_promotions(case: Case, part: str) -> set[int]:
 Membership = tuple[int, int]
 """A collection and one of its members, as ids."""
 
+INNER = "SELECT collection, member FROM member WHERE member IN (SELECT collection FROM member)"
+"""Collections with those of their members that are collections as well."""
 
-def rings(memberships: Iterable[Any]) -> set[Membership]:
+
+def rings(database: sqlite3.Connection) -> set[Membership]:
     """Return the memberships by which a collection stands within itself.
 
-    ``memberships``: those of which the member is a collection as well.
+    ``database`` has all memberships in a table ``member``.
     """
     members: dict[int, set[int]] = defaultdict(set)
-    for collection, member in memberships:
+    for collection, member in database.execute(INNER):
         members[collection].add(member)
-    _drop_leaves(members)
-    return {
-        (collection, member)
-        for collection, held in members.items()
-        for member in held
-        if _leads(member, collection, members)
-    }
-
-
-def _drop_leaves(members: dict[int, set[int]]) -> None:
-    """Remove collections that hold no other ones, again and again.
-
-    What is left is in a ring, or holds something that is. In most catalogs that is
-    nothing, and no way needs to be followed.
-    """
-    while True:
-        held_somewhere = {member for held in members.values() for member in held}
-        leaves = held_somewhere - members.keys()
-        if not leaves:
-            return
-        for collection in [key for key, held in members.items() if held & leaves]:
-            members[collection] -= leaves
-            if not members[collection]:
-                del members[collection]
+    try:
+        TopologicalSorter(members).prepare()
+    except CycleError:
+        return {
+            (collection, member)
+            for collection, held in members.items()
+            for member in held
+            if _leads(member, collection, members)
+        }
+    return set()
 
 
 def _leads(start: int, end: int, members: Mapping[int, set[int]]) -> bool:

@@ -21,7 +21,11 @@ from shopwindow.catalog.feeds.entries import RecordEntry, RecordPlaces
 from shopwindow.catalog.feeds.rows import LIMITED_QUANTITY
 from shopwindow.catalog.feeds.rules import Referable, inside
 from shopwindow.catalog.feeds.small import Categories, once, small_of
-from shopwindow.catalog.index.agreement import agree
+from shopwindow.catalog.index.agreement import (
+    agree,
+    named_by_promotions,
+    unknown_to_promotions,
+)
 from shopwindow.catalog.index.known_lines import CheckedCatalog, CheckedLines
 from shopwindow.catalog.index.large import LargeCheck
 from shopwindow.catalog.index.lines import Faulty, Feeds
@@ -91,6 +95,10 @@ def check(
     synonyms = small_of(sources_of["synonym"], basis, report)
     _check_site(sources, case, report)
     _check_names_of_categories(categories, case, folder, report)
+    if categories.ids is not None:
+        report.findings += unknown_to_promotions(
+            case, "categoryIds", "category", categories.ids
+        )
 
     referable = {
         "category": categories.ids,
@@ -114,8 +122,9 @@ def check(
         brands=[entry.value for entry in brands],
         synonyms=[entry.value for entry in synonyms],
     )
-    state = _state(sources, feeds, case, referable)
-    agreement = partial(agree, referable=referable, case=case)
+    named = named_by_promotions(case)
+    state = _state(sources, feeds, referable, named)
+    agreement = partial(agree, referable=referable, named=named)
     catalog = CheckedCatalog(feeds, agreement, basis, memory, state)
     has_all = basis.names is not None and None not in referable.values()
     is_good = False
@@ -239,19 +248,15 @@ def _stores(case: Case) -> frozenset[str] | None:
 
 
 def _state(
-    sources: Sequence[Source], feeds: Feeds, case: Case, referable: Referable
+    sources: Sequence[Source], feeds: Feeds, referable: Referable, named: Sequence[int]
 ) -> str:
-    """Return a digest of everything that the check of the large kinds reads.
+    """Return a digest of everything that the check of the large kinds reads; ``named``
+    are products.
 
     It is empty where a file was changed just now.
     """
-    promotions = [
-        [document.value.get(part) for part in ("products", "categoryIds")]
-        for document in case.having("promotion")
-        if isinstance(document.value, dict)  # a faulty one may be anything
-    ]
     ids = [
         None if part is None else sorted(map(str, part)) for part in referable.values()
     ]
-    beside = [promotions, ids, feeds.checked_by, feeds.limited]
+    beside = [named, ids, feeds.checked_by, feeds.limited]
     return state_of(sources, time.time_ns(), beside)

@@ -24,7 +24,11 @@ from shopwindow.catalog.feeds.entries import (
 )
 from shopwindow.catalog.feeds.record_check import RecordCheck
 from shopwindow.catalog.feeds.rules import Referable
-from shopwindow.catalog.index.agreement import named_by_promotions, rings
+from shopwindow.catalog.index.agreement import (
+    named_by_promotions,
+    rings,
+    unknown_to_promotions,
+)
 from shopwindow.catalog.index.file import room_for, writing
 from shopwindow.content.check.feeds import FeedReport, RecordBasis
 from shopwindow.content.check.records import FeedBatch, FeedLines
@@ -81,9 +85,6 @@ WHERE name = ? AND value NOT IN (SELECT value FROM occurrence WHERE name = ?) OR
 """
 """The uses of values that another column lacks."""
 
-INNER = "SELECT collection, member FROM member WHERE member IN (SELECT collection FROM member)"
-"""Collections with those of their members that are collections as well."""
-
 IN_RINGS = """
 INSERT INTO fault SELECT 'in a ring', 'product_named', member, batch, record
 FROM member JOIN ring USING (collection, member) ORDER BY batch, record;
@@ -132,8 +133,8 @@ Use = tuple[str, str, Value]
 """What is wrong with a value, its column, and the value."""
 
 
-Find = Callable[[RecordEntry, str, Pointer], Finding | None]
-"""(record, column, place of a value) → what is wrong with it."""
+Find = Callable[[RecordEntry, str, Value, Pointer], Finding | None]
+"""(record, column, value, its place) → what is wrong with it."""
 
 
 @dataclass
@@ -224,26 +225,14 @@ class LargeCheck:
     # -- all together
 
     def _check_promotions(self, values: sqlite3.Connection) -> None:
-        """Check that the products and categories exist that promotions name."""
-        if rules.PRODUCT not in self.report.lost:
-            named = named_by_promotions(self.case, "products")
-            missing = {
-                id for id in named if values.execute(EXISTING, (id,)).fetchone() is None
-            }
-            self._add_unknown("products", "product", missing)
-        categories = self.referable["category"]
-        if categories is not None:
-            named = named_by_promotions(self.case, "categoryIds")
-            missing = named - categories
-            self._add_unknown("categoryIds", "category", missing)
-
-    def _add_unknown(self, part: str, kind: str, missing: set[int]) -> None:
-        promotions = self.case.having("promotion", (part,)) if missing else ()
-        for promotion in promotions:
-            for index, id in enumerate(promotion.value.get(part, ())):
-                if id in missing:
-                    finding = rules.unknown((part, index), kind, "id", id, ())
-                    self.report.findings.append((promotion, finding))
+        """Check that the products exist that promotions name."""
+        if rules.PRODUCT in self.report.lost:
+            return
+        named = named_by_promotions(self.case)
+        existing = {id for id in named if values.execute(EXISTING, (id,)).fetchone()}
+        self.report.findings += unknown_to_promotions(
+            self.case, "products", "product", existing
+        )
 
     def _compare(self, values: sqlite3.Connection) -> None:
         """Compare the values of all records. Count those at fault, and note the uses of
@@ -255,8 +244,7 @@ class LargeCheck:
         for name, (among, *_) in REFERENCES.items():
             if among not in self.report.lost:
                 values.execute(UNKNOWN, (name, among))
-        in_rings = rings(values.execute(INNER))
-        values.executemany("INSERT INTO ring VALUES (?, ?)", in_rings)
+        values.executemany("INSERT INTO ring VALUES (?, ?)", rings(values))
         values.executescript(IN_RINGS)
 
         for name, batch, count in values.execute(COUNTED):
@@ -315,31 +303,30 @@ class LargeCheck:
             for name, value, pointer in rules.values(kind, entry.value, entry.sound):
                 for wrong, find in ways.items():
                     if (wrong, name, value) in wanted:
-                        finding = find(entry, name, pointer)
+                        finding = find(entry, name, value, pointer)
                         if finding is not None:
                             yield entry, name, finding
 
     def _repeated(
-        self, entry: RecordEntry, name: str, pointer: Pointer
+        self, entry: RecordEntry, name: str, value: Value, pointer: Pointer
     ) -> Finding | None:
         """Return the finding about a repeated value, None for its first use."""
-        value = at(entry.value, pointer)
-        key = name, int(value) if "UPC" in rules.UNIQUE[name] else value
-        if key not in self.first_places:
-            self.first_places[key] = self.places.shown(entry, pointer)
+        if (name, value) not in self.first_places:
+            self.first_places[name, value] = self.places.shown(entry, pointer)
             return None
         called, kind = rules.UNIQUE[name]
-        return repeated(kind, called, value, pointer, self.first_places[key])
+        where = self.first_places[name, value]
+        return repeated(kind, called, at(entry.value, pointer), pointer, where)
 
 
-def _unknown(entry: RecordEntry, name: str, pointer: Pointer) -> Finding:
+def _unknown(entry: RecordEntry, name: str, value: Value, pointer: Pointer) -> Finding:
     _, kind, property = REFERENCES[name]
     return rules.unknown(pointer, kind, property, at(entry.value, pointer), ())
 
 
-def _in_ring(entry: RecordEntry, name: str, pointer: Pointer) -> Finding:
-    collection, member = entry.value["id"], at(entry.value, pointer)
-    by_way = "" if collection == member else f", by way of its member {member}"
+def _in_ring(entry: RecordEntry, name: str, value: Value, pointer: Pointer) -> Finding:
+    collection = entry.value["id"]
+    by_way = "" if collection == value else f", by way of its member {value}"
     return Finding(
         "product.ring",
         pointer,
