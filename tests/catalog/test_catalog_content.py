@@ -146,6 +146,7 @@ CASES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("categories", "name: Sale,", "name: Sale, parent: 2,", ()),
     ("categories", "name: Sale,", "name: Sale, parent: ‸9,", ("reference 1/parent",)),
     ("categories", "name: Sale,", "name: Sale, parent: ‸4,", ("category.ring 1/parent",)),
+    ("categories", "name: Sale,", "name: Sale, parent: ‸[1],", ("schema.type 1/parent",)),
     ("categories", "name: Sale,", "name: Sale, overrideCategoryId: ‸9,", ("reference 1/overrideCategoryId",)),
     ("categories", SALE, "{id: 4, name: Sale, url: https://www.example/sale, ‸overrideUrl: 'https://b.example'}",
      ("schema.not 1/overrideUrl",)),
@@ -631,7 +632,7 @@ def test_categories_stand_at_most_eight_levels_deep(small: Path, schemas: Schema
 
 
 def test_flat_categories_stand_at_most_eight_levels_deep(small: Path, schemas: Schemas) -> None:
-    feed = [{"id": 200 + n, "name": "L", "url": "https://l.example", "parent": 199 + n} for n in range(1, 12)]
+    feed = [{"id": 200 + n, "name": "L", "url": "https://l.example", "parent": 199 + n} for n in range(1, 2000)]
     (first, *_) = feed
     del first["parent"]
     write_files(small, {FILES["categories"]: CATEGORIES, "catalog/categories.jsonl": b"".join(map(_line, feed))})

@@ -300,7 +300,7 @@ def _itself(recommendation: Mapping[str, Any], sound: Sound) -> RecordFindings:
 def _parents(category: Mapping[str, Any], sound: Sound) -> RecordFindings:
     """Check that a category within another has no `parent` beside that."""
     for pointer, inner in inside(category):
-        if "parent" in inner and sound((*pointer, "parent")):
+        if pointer and "parent" in inner and sound((*pointer, "parent")):
             yield Finding(
                 "category.parent",
                 (*pointer, "parent"),
@@ -311,16 +311,16 @@ def _parents(category: Mapping[str, Any], sound: Sound) -> RecordFindings:
 
 
 def inside(category: Json, pointer: Pointer = ()) -> Iterator[tuple[Pointer, Any]]:
-    """Yield the categories within a category, with their places.
+    """Yield a category and those within it, with their places.
 
-    Each comes before those within it.
+    Each comes before those within it. What is no object is left out.
     """
-    children = category.get("categories") if isinstance(category, dict) else None
+    if not isinstance(category, dict):
+        return
+    yield pointer, category
+    children = category.get("categories")
     for index, child in enumerate(children if isinstance(children, list) else ()):
-        child_pointer = (*pointer, "categories", index)
-        if isinstance(child, dict):
-            yield child_pointer, child
-            yield from inside(child, child_pointer)
+        yield from inside(child, (*pointer, "categories", index))
 
 
 RecordRule = Callable[[Mapping[str, Any], Sound], RecordFindings]

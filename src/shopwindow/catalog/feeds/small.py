@@ -4,7 +4,6 @@ All of their records are in memory at once, so that they can be compared directl
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 from shopwindow.catalog.feeds import rules
@@ -79,7 +78,8 @@ class Categories:
     ) -> None:
         self._places, self._report = places, report
         self.flat: list[Json] = []
-        self._parents: dict[int, RecordUse] = {}
+        self._above: dict[int, int] = {}
+        self._parents: dict[int, RecordUse] = {}  # those that a category names
         self._overrides: list[RecordUse] = []
 
         ids = once("category", "id", list(self._walk(entries)), self._places, report)
@@ -87,45 +87,40 @@ class Categories:
         self.ids = frozenset(ids) if are_all_known else None
 
         self._check_references()
-        self._check_rings()
-        self._check_depths(ids)
+        for id, use in ids.items():
+            self._check_line(id, use)
 
     def _walk(self, entries: Sequence[RecordEntry]) -> Iterator[RecordUse]:
-        """Yield the place of each id, and collect the flat categories on the way."""
+        """Yield the place of each id, and note each category on the way."""
         for entry in entries:
-            if not isinstance(entry.value, dict):
-                continue
             ids: dict[Pointer, int] = {}
-            for pointer, category in (((), entry.value), *rules.inside(entry.value)):
-                if not entry.sound((*pointer, "id")):
-                    continue
-                id = ids[pointer] = category["id"]
-                self.flat.append(self._flat(entry, pointer, category, ids))
-                yield entry, (*pointer, "id"), id
+            for pointer, category in rules.inside(entry.value):
+                if entry.sound((*pointer, "id")):
+                    outer = ids.get(pointer[:-2])  # without "categories" and the index
+                    ids[pointer] = category["id"]
+                    self._note(entry, pointer, category, outer)
+                    yield entry, (*pointer, "id"), category["id"]
 
-    def _flat(
-        self,
-        entry: RecordEntry,
-        pointer: Pointer,
-        category: Json,
-        ids: dict[Pointer, int],
-    ) -> Json:
-        """Return a category without those within it, and note what it refers to.
+    def _note(
+        self, entry: RecordEntry, pointer: Pointer, category: Json, outer: int | None
+    ) -> None:
+        """Note a category without those within it, and what it refers to.
 
-        ``ids`` are those of the categories around it, by their places.
+        ``outer``: the id of the category that it stands within.
         """
         flat = {key: value for key, value in category.items() if key != "categories"}
-        outer = pointer[:-2]  # without "categories" and the index
-        if pointer and outer in ids:
-            flat["parent"] = ids[outer]
-        elif "parent" in category and entry.sound((*pointer, "parent")):
-            use = entry, (*pointer, "parent"), category["parent"]
+        parent = (*pointer, "parent")
+        if outer is not None:
+            flat["parent"] = self._above[category["id"]] = outer
+        elif "parent" in category and entry.sound(parent):
+            self._above[category["id"]] = category["parent"]
+            use = entry, parent, category["parent"]
             self._parents.setdefault(category["id"], use)
 
         override = (*pointer, "overrideCategoryId")
         if "overrideCategoryId" in category and entry.sound(override):
             self._overrides.append((entry, override, category["overrideCategoryId"]))
-        return flat
+        self.flat.append(flat)
 
     def _check_references(self) -> None:
         """Check that parents and overriding categories exist."""
@@ -135,12 +130,17 @@ class Categories:
             if id not in self.ids:
                 self._add(entry, rules.unknown(pointer, "category", "id", id, self.ids))
 
-    def _check_rings(self) -> None:
-        """Check that no category stands within itself, by way of its parents."""
-        for id, (entry, pointer, _) in self._parents.items():
-            line, parent = self._line(id)
-            if parent != id:
-                continue
+    def _check_line(self, id: int, use: RecordUse) -> None:
+        """Check that a category stands neither within itself, by way of its parents, nor
+        too deep.
+
+        Of those too deep only the ones by one level are reported: what is below them
+        follows, and what stands below a ring has no level.
+        """
+        line, above = self._line(id)
+        entry, pointer, _ = self._parents.get(id, use)
+        too_deep = rules.MAX_CATEGORY_DEPTH + 1
+        if above == id and id in self._parents:
             others = ", ".join(map(str, line[1:]))
             by_way = f", by way of {others}" if others else ""
             finding = Finding(
@@ -150,21 +150,10 @@ class Categories:
                 "a category outside of it, or no parent",
             )
             self._add(entry, finding)
-
-    def _check_depths(self, ids: dict[Any, RecordUse]) -> None:
-        """Check that no category stands too deep.
-
-        Only those one level too deep are reported: what is below them follows, and what
-        stands below a ring has no level.
-        """
-        too_deep = rules.MAX_CATEGORY_DEPTH + 1
-        for id, (entry, pointer, _) in ids.items():
-            line, parent = self._line(id)
-            if len(line) != too_deep or parent is not None:
-                continue
+        elif above is None and len(line) == too_deep:
             finding = Finding(
                 "category.depth",
-                self._parents[id][1] if id in self._parents else pointer,
+                pointer,
                 f"the category {id} stands {too_deep} levels deep",
                 f"at most {rules.MAX_CATEGORY_DEPTH} levels",
             )
@@ -174,19 +163,15 @@ class Categories:
         self._report.add([self._places.problem(entry, finding)])
 
     def _line(self, id: int) -> tuple[list[int], int | None]:
-        """Return a category and those above it, and the parent of the last one: None, or
+        """Return a category and those above it, and what is above the last one: None, or
         one of these categories, where they stand within each other.
         """
-        line = [id]
-        while (parent := self._parent_ids.get(line[-1])) is not None:
-            if parent in line:
-                break
-            line.append(parent)
-        return line, parent
-
-    @cached_property
-    def _parent_ids(self) -> dict[int, int | None]:
-        return {category["id"]: category.get("parent") for category in self.flat}
+        line = {id: None}  # in order, and quick to search: a faulty one may be long
+        above = self._above.get(id)
+        while above is not None and above not in line:
+            line[above] = None
+            above = self._above.get(above)
+        return list(line), above
 
 
 def _has_ids(entry: RecordEntry) -> bool:

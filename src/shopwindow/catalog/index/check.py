@@ -228,8 +228,7 @@ def _renamed(categories: Categories, folder: Path) -> dict[str, tuple[int, str]]
     present = {category["id"]: category.get("name") for category in categories.flat}
     former: dict[str, dict[int, str]] = {}
     for document in gone.of_last_commit(folder, [CATEGORY]):
-        value = document.value
-        for category in (value, *(inner for _, inner in inside(value))):
+        for _, category in inside(document.value):
             id, name = category.get("id"), category.get("name")
             now = present.get(id)
             if isinstance(name, str) and isinstance(now, str) and now != name:
