@@ -131,6 +131,16 @@ def test_what_costs_more_than_a_rate_takes_all_of_it_and_no_more(shop: Service) 
     assert int(refused.headers["retry-after"]) <= 60 * 60 // 8
 
 
+def test_who_has_to_wait_is_refused_without_a_question_to_the_database(shop: Service) -> None:
+    assert [opt_in(shop).status for _ in range(6)] == [200] * 5 + [429]
+    assert shop.database is not None
+    shop.database.close()
+    refused = opt_in(shop)
+    assert reasons(refused) == (429, ["rate: at most 5 opt-ins from one address in 10 minutes"])
+    assert 110 <= int(refused.headers["retry-after"]) <= 120
+    assert opt_in(shop, "192.0.2.2").status == 503
+
+
 def test_refused_requests_store_nothing(shop: Service) -> None:
     for _ in range(20):
         opt_in(shop)
@@ -234,7 +244,7 @@ def test_in_any_time_no_more_is_admitted_than_the_limit_and_what_came_back(
     for pause, cost in steps:
         now += pause
         wanted = charge(rate, cost)
-        if not wanted.wait(full_at, now):
+        if not wanted.wait(full_at - now):
             full_at = max(full_at, now) + wanted.price
             admitted += wanted.cost
         came_back = now * rate.most / (rate.minutes * 60e6)
@@ -244,10 +254,10 @@ def test_in_any_time_no_more_is_admitted_than_the_limit_and_what_came_back(
 @given(RATES, st.integers(1, 100))
 def test_who_waits_as_long_as_is_said_is_admitted(rate: Rate, cost: int) -> None:
     everything, one = charge(rate, rate.most), charge(rate, cost)
-    assert everything.wait(0, 0) == 0
-    wait = one.wait(everything.price, 0)
+    assert everything.wait(0) == 0
+    wait = one.wait(everything.price)
     assert wait > 0
-    assert one.wait(everything.price, wait * 1_000_000) == 0
+    assert one.wait(everything.price - wait * 1_000_000) == 0
 
 
 class Sizes(Meter):
@@ -295,8 +305,8 @@ def test_actions_that_share_a_turn_are_decided_as_one_after_the_other(engine: En
     full_at, outcomes = {"one": 0, "other": 0}, Counter[str]()
     for charges, moment, fails, answer in ran:
         at = microseconds(moment)
-        waits = [(name, wanted.wait(full_at[name], at)) for name, wanted in charges.items()]
-        refused = next(((name, wait) for name, wait in waits if wait), None)
+        left = [(name, max(0, full_at[name] - at)) for name in charges]
+        refused = next(((name, time) for name, time in left if charges[name].wait(time)), None)
         assert answer == refused
         if not refused and not fails:
             full_at |= {name: max(full_at[name], at) + wanted.price for name, wanted in charges.items()}

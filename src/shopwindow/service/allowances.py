@@ -4,14 +4,14 @@ How this works. The database holds the count of each rate (service.database.rate
 all processes and hosts, and an action takes what it costs in its own transaction. What
 does without the database, such as the mobile log, each process counts for itself.
 
-Who was refused is refused by the process itself until the wait is over, so a flood
-costs no transactions.
+Of a rate that the database has refused, the process remembers when all of it is
+available again. Until a request is admitted again the process itself refuses it, so a
+flood costs no transactions.
 """
 
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.interface.declaring.limits import origins
@@ -19,10 +19,8 @@ from shopwindow.interface.declaring.operation import Allowance, Call, Rate
 from shopwindow.problems import Refusal
 from shopwindow.service.database.rates import Charge
 
-Remembered = TypeVar("Remembered")
-
 MAX_RATE_NAMES = 20_000
-"""Names that a process remembers, some 5 MiB. The rate of the application stops a
+"""Names that a process remembers, some 4 MiB. The rate of the application stops a
 sender who uses more addresses than that.
 """
 
@@ -73,51 +71,54 @@ def _rate(settings: dict[str, dict[str, int]], name: str, usual: Rate) -> Rate:
 
 
 class Allowances:
-    """What one process counts by itself, and whom it has refused. All methods are safe
-    in threads.
+    """What one process knows of rates: of those that it counts by itself, and of those
+    that the database has refused. All methods are safe in threads.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # by name: until when requests of at least that cost wait (time.monotonic)
-        self._refused: dict[str, tuple[float, int]] = {}
-        # by name: when all of its rate is available again, in microseconds
+        # by name: when all of its rate is available again, in microseconds; what was
+        # stored last stands last
         self._full_at: dict[str, int] = {}
 
     def refuse_at_once(self, charges: Iterable[Charge]) -> None:
-        """Raise the Refusal of who has been refused and has not waited since."""
-        now = time.monotonic()
+        """Raise the Refusal of the first charge that its rate does not admit."""
+        now = _now()
         for charge in charges:
-            until, cost = self._refused.get(charge.name, (now, 0))
-            if until > now and charge.cost >= cost:
-                raise charge.refusal(max(1, round(until - now)))
+            left = self._full_at.get(charge.name, now) - now
+            if wait := charge.wait(left):
+                raise charge.refusal(wait)
 
-    def refusal(self, charge: Charge, wait: int) -> Refusal:
-        """Return the Refusal of a charge, and remember it for so many seconds."""
+    def refusal(self, charge: Charge, left: int) -> Refusal:
+        """Return the Refusal of a charge whose rate is available again in ``left``
+        microseconds, and remember that.
+        """
         with self._lock:
-            refused = time.monotonic() + wait, charge.cost
-            _remember(self._refused, charge.name, refused)
-        return charge.refusal(wait)
+            self._store(charge.name, _now() + left)
+        return charge.refusal(charge.wait(left))
 
     def take(self, charges: Sequence[Charge]) -> None:
         """Take charges from rates that this process counts by itself.
 
         Raises Refusal where one of them admits too little.
         """
-        now = time.monotonic_ns() // 1000
         with self._lock:
-            taken = {}
+            self.refuse_at_once(charges)
+            now = _now()
             for charge in charges:
-                full_at = max(now, self._full_at.get(charge.name, 0))
-                if wait := charge.wait(full_at, now):
-                    raise charge.refusal(wait)
-                taken[charge.name] = full_at + charge.price
-            for name, full_at in taken.items():
-                _remember(self._full_at, name, full_at)
+                full_at = max(now, self._full_at.get(charge.name, now))
+                self._store(charge.name, full_at + charge.price)
+
+    def _store(self, name: str, full_at: int) -> None:
+        """Store when a rate is available again, and drop above MAX_RATE_NAMES what was
+        stored before all others.
+        """
+        self._full_at.pop(name, None)
+        self._full_at[name] = full_at
+        if len(self._full_at) > MAX_RATE_NAMES:
+            del self._full_at[next(iter(self._full_at))]
 
 
-def _remember(values: dict[str, Remembered], name: str, value: Remembered) -> None:
-    """Store a value, and drop the oldest one above MAX_RATE_NAMES."""
-    values[name] = value
-    if len(values) > MAX_RATE_NAMES:
-        del values[next(iter(values))]
+def _now() -> int:
+    """Return the time by a clock that nobody sets, in microseconds."""
+    return time.monotonic_ns() // 1000

@@ -54,11 +54,11 @@ class Charge(NamedTuple):
         """
         return self.cost * self.window // self.rate.most
 
-    def wait(self, full_at: int, now: int) -> int:
+    def wait(self, left: int) -> int:
         """Return the seconds until the request is admitted, where all of the rate is
-        available at ``full_at``; 0: it is now. Instants are in microseconds.
+        available in ``left`` microseconds; 0: it is admitted now.
         """
-        early = full_at + self.price - self.window - now
+        early = left + self.price - self.window
         return max(0, -(-early // _SECOND))  # rounded up
 
     def refusal(self, wait: int) -> Refusal:
@@ -96,16 +96,16 @@ class Rates:
     ) -> tuple[Charge, int] | None:
         """Take charges from the rates of their names, which are the keys here.
 
-        Returns the first one that its rate does not admit, with the seconds to wait;
-        then none is taken. None: all are taken.
+        Returns the first one that its rate does not admit, with the microseconds until
+        all of that rate is available; then none is taken. None: all are taken.
         """
         now = microseconds(at)
         taken = {}
         for name, charge in charges.items():
-            full_at = max(now, self.full_at[name])
-            if wait := charge.wait(full_at, now):
-                return charge, wait
-            taken[name] = full_at + charge.price
+            left = max(0, self.full_at[name] - now)
+            if charge.wait(left):
+                return charge, left
+            taken[name] = now + left + charge.price
         self.full_at = {**self.full_at, **taken}
         return None
 
