@@ -751,8 +751,8 @@ def under_load(port: int) -> Iterator[Load]:
 
 
 NOTE = """
+import os
 import sys
-from multiprocessing import get_context
 from threading import Thread
 from shopwindow.interface.answering.answer import Response
 from shopwindow.service.metrics import Metrics
@@ -763,11 +763,12 @@ def note(metrics, number, method):
         metrics.note(Exchange(Response(200, "application/json", bytes(length)), "events_v1", "phone"), method, 0.002)
 
 def fork(count, target):
-    workers = [get_context("fork").Process(target=target, args=(f"M{worker}",)) for worker in range(count)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    for worker in range(count):
+        if not os.fork():  # as gunicorn does
+            target(f"M{worker}")
+            sys.exit()
+    for worker in range(count):
+        os.wait()
 
 how, number = sys.argv[1], int(sys.argv[2])
 if how == "a process":

@@ -6,15 +6,15 @@ type and process; a scrape adds them up. To open or grow one needs a file descri
 which can be lacking. So nothing here raises: a fault of the metrics costs that count,
 is reported once a minute, and neither a request nor a write fails for it.
 
-A request is recorded in a list. A thread counts and writes all notes together, ten
-times a second, because counting each by itself would take a third of the time of a dynamic
-response. The thread ends last, after all threads that may answer, so that only a
-process that is killed loses notes.
+A request is noted in a list. A thread counts and writes all notes together, ten times a
+second, because counting each by itself would take a third of the time of a dynamic
+response. The last of them are counted as the process exits, once the threads have ended
+for which it waits, so that only a process that is killed loses notes.
 """
 
+import atexit
 import os
 import select
-import threading
 import time
 from bisect import bisect_left
 from collections import Counter as Tally
@@ -197,9 +197,6 @@ class DatabaseMeter(Meter):
         FAILURES.inc(actions)
 
 
-THREAD_NAME = "metrics"
-"""Of each thread that counts. Such threads do not wait for each other to end."""
-
 FLUSH_SECONDS = 0.1
 """How long a request waits to be counted and logged, at most."""
 
@@ -215,9 +212,8 @@ stays well below PIPE_BUF.
 
 
 Note = dict[str, Any]
-"""A request that was answered: what its line of the access log says, but for the form
-of three entries. ``time`` is in seconds since 1970, ``method`` as it came, and ``ms``
-not rounded. It holds no body: 256 of them may be large.
+"""A request that was answered: its line of the access log. It holds no body: 256 of
+them may be large.
 """
 
 
@@ -244,20 +240,21 @@ class Metrics:
         os.register_at_fork(
             after_in_child=self._start
         )  # a thread does not survive a fork
+        atexit.register(self.flush)
 
     def note(self, result: Exchange, method: str, seconds: float) -> None:
         """Note a request that was answered in so many seconds."""
         note: Note = {
-            "time": time.time(),
+            "time": journal.instant(datetime.now(UTC)),
             "level": "info",
             "event": "request",
             "requestId": journal.request_id.get(),
-            "method": method,
+            "method": method if len(method) < 16 and method.isascii() else "other",
             "operation": result.operation,
             "application": result.application,
             "status": result.response.status,
             "bytes": len(result.response.body),
-            "ms": seconds * 1000,
+            "ms": round(seconds * 1000, 3),
         }
         if trace := journal.traceparent.get():
             note["traceparent"] = trace
@@ -284,15 +281,13 @@ class Metrics:
     def _start(self) -> None:
         self._notes: list[Note] = []
         self._lock = Lock()
-        # no daemon: the process must wait for the last flush
-        Thread(target=self._run, name=THREAD_NAME).start()
+        Thread(target=self._run, name="metrics", daemon=True).start()
 
     def _run(self) -> None:
-        while _others_are_alive():
+        while True:
             time.sleep(FLUSH_SECONDS)
             self.flush()
             self._record_load()
-        self.flush()
 
     @never_raises
     def _record_load(self) -> None:
@@ -309,32 +304,14 @@ class Metrics:
         """
         lines: list[bytes] = []
         size = 0
-        for line in map(_line, notes):
+        for note in notes:
+            line = orjson.dumps(note, option=orjson.OPT_APPEND_NEWLINE)
             if size + len(line) > select.PIPE_BUF:
                 _put(b"".join(lines))
                 lines, size = [], 0
             lines.append(line)
             size += len(line)
         _put(b"".join(lines))
-
-
-def _line(note: Note) -> bytes:
-    method = note["method"]
-    note["time"] = journal.instant(datetime.fromtimestamp(note["time"], UTC))
-    note["method"] = method if len(method) < 16 and method.isascii() else "other"
-    note["ms"] = round(note["ms"], 3)
-    return orjson.dumps(note, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _others_are_alive() -> bool:
-    """Return whether a thread is alive that may answer a request.
-
-    The main thread does not decide: requests in flight outlive it.
-    """
-    return any(
-        thread.is_alive() and not thread.daemon and thread.name != THREAD_NAME
-        for thread in threading.enumerate()
-    )
 
 
 @never_raises
