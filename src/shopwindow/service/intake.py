@@ -99,8 +99,6 @@ class Intake:
             front.metrics.answering = self._began
         self._tasks: deque[_Task | None] = deque()
         self._ready: SimpleQueue[None] = SimpleQueue()  # an item for each task
-        self._results: deque[tuple[asyncio.Future[Any], Any]] = deque()
-        self._delivery_is_due = False
         self._large_turns = asyncio.Semaphore(LARGE_AT_ONCE)
         self._large_held = 0
         for number in range(threads):
@@ -238,12 +236,9 @@ class Intake:
         else:
             begin_wait(partial(self._go_on, task))
             return
-        self._results.append((future, result))
-        if not self._delivery_is_due:
-            self._delivery_is_due = True
-            # RuntimeError: the loop has ended, so nobody waits any longer.
-            with suppress(RuntimeError):
-                future.get_loop().call_soon_threadsafe(self._deliver)
+        # RuntimeError: the loop has ended, so nobody waits any longer.
+        with suppress(RuntimeError):
+            future.get_loop().call_soon_threadsafe(_deliver, future, result)
 
     def _go_on(self, task: "_Task") -> None:
         """Have a thread go on with a request that has waited.
@@ -254,21 +249,19 @@ class Intake:
         self._tasks.appendleft(task)
         self._ready.put(None)
 
-    def _deliver(self) -> None:
-        """Hand all results that threads have left to the tasks that wait for them.
 
-        The writes of one commit end together, and so wake the event loop once.
-        """
-        # This comes first, so that a result from now on schedules another delivery.
-        self._delivery_is_due = False
-        while self._results:
-            future, result = self._results.popleft()
-            if future.done():  # cancelled, for its connection has ended
-                continue
-            if isinstance(result, BaseException):
-                future.set_exception(result)
-            else:
-                future.set_result(result)
+def _deliver(future: "asyncio.Future[Any]", result: Any) -> None:
+    """Hand a thread's result to the task that waits for it.
+
+    The writes of one commit end together, and libuv wakes the event loop once for all
+    that threads hand over meanwhile (uv_async_send).
+    """
+    if future.done():  # cancelled, for its connection has ended
+        return
+    if isinstance(result, BaseException):
+        future.set_exception(result)
+    else:
+        future.set_result(result)
 
 
 _Task = tuple[Callable[[], Callable[[Wake], None]], "asyncio.Future[Any]"]
