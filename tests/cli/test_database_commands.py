@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import threading
@@ -205,6 +206,18 @@ def test_a_backup_of_what_is_not_there_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=f"^{re.escape(str(path))} is not there$"):
         backup(path, tmp_path / "copy", declared(INTERFACE.tables))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_without_room_names_the_disk_that_has_none(sqlite: Engine, tmp_path: Path) -> None:
+    sqlite.open().migrate()
+    path, copy = tmp_path / "store/shop.sqlite", tmp_path / "copy"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(Failure, match=f"^{re.escape(f'{path} cannot be copied to {copy}: ')}"):
+            backup(path, copy, declared(INTERFACE.tables))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_backup_replaces_no_copy_that_somebody_has_open(sqlite: Engine, tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def backup(path: Path, target: Path, tables: TablesByName) -> int:
             _check(part, tables)
             _put(part, target)
     except sqlite3.Error as error:
-        raise Failure(f"{path} cannot be copied: {error}") from None
+        raise Failure(f"{path} cannot be copied to {target}: {error}") from None
     return target.stat().st_size
 
 
