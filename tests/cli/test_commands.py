@@ -1,8 +1,10 @@
 """The tree of commands: how much of it somebody has to learn, and in which order it is shown."""
 
 import re
+from pathlib import Path
 
 import click
+import pytest
 
 from facts.reference_pages import commands
 from harness.program import shopwindow
@@ -37,3 +39,22 @@ def test_which_interface_is_published_stands_before_the_command() -> None:
     ran = shopwindow("--interface", "no.such:INTERFACE", "check")
     assert (ran.status, ran.err) == (4, "shopwindow: --interface no.such:INTERFACE: there is no module no to import\n")
     assert "--interface" not in shopwindow("check", "--help").out
+
+
+@pytest.mark.parametrize("command", [*COMMANDS])
+def test_a_command_with_a_slip_is_asked_for_by_its_name(command: str) -> None:
+    ran = shopwindow(f"{command}x")
+    said, _, meant = ran.err.partition("id you mean ")
+    assert (ran.status, f"No such command '{command}x'" in said, f"'{command}'" in meant) == (2, True, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [(["serve", "--bind"], "--bind"), (["serve", "--admin"], "--admin"), (["preview", "--bind"], "--bind")],
+    ids=" ".join,
+)
+def test_what_is_no_address_is_told_with_its_option(words: list[str], option: str, tmp_path: Path) -> None:
+    for text in ("8000", "host:port", ":8000", "127.0.0.1:65536"):
+        ran = shopwindow(*words, text, "--out", tmp_path)
+        said = ran.err.splitlines()[-1]
+        assert (ran.status, said) == (2, f"Error: {option} must be HOST:PORT, not {text!r}")

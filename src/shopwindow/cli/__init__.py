@@ -114,6 +114,8 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
+    # Names, by which click asks whether one was meant; get_command has the commands.
+    commands=[click.Command(name) for name in COMMANDS],
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 120,

@@ -56,6 +56,7 @@ def preview(
     from shopwindow.preview import server
     from shopwindow.preview.export import export
     from shopwindow.preview.workspace import Workspace
+    from shopwindow.service.settings import address
 
     if not content.is_dir():
         raise Misuse("content", f"{content}: there is no such folder")
@@ -78,7 +79,11 @@ def preview(
         click.echo(f"{content}: {address} (Ctrl-C ends it)")
 
     name = forwarded.lower() if forwarded else None
-    server.run(workspace, _address(bind), ready, name)
+    try:
+        place = address("--bind", bind)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    server.run(workspace, place, ready, name)
 
 
 def _require_outside(content: Path, folder: Path) -> None:
@@ -95,13 +100,3 @@ def _cache(content: Path) -> Path:
     from shopwindow.cli.steps import cache_of
 
     return cache_of(content) or Path(tempfile.mkdtemp(prefix="shopwindow-"))
-
-
-def _address(bind: str) -> tuple[str, int]:
-    """Return the host and port of `ADDRESS:PORT`. Raises Failure for anything else."""
-    host, _, port = bind.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-        raise Failure(
-            f"--bind {bind}: not an address and a port, such as 127.0.0.1:4000"
-        )
-    return host.strip("[]"), int(port)

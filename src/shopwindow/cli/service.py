@@ -95,9 +95,9 @@ def serve(
     """
     from shopwindow.interface.declaring.loading import VARIABLE
     from shopwindow.service.processors import processors
-    from shopwindow.service.serve import Processes, address
+    from shopwindow.service.serve import Processes
     from shopwindow.service.serve import serve as run
-    from shopwindow.service.settings import Settings
+    from shopwindow.service.settings import Settings, address
 
     given = {
         VARIABLE: interface_name(),
@@ -108,7 +108,8 @@ def serve(
         "SHOPWINDOW_DOCS": str(int(docs)),
     }
     try:
-        public, private = address(bind), address(admin) if admin else None
+        public = address("--bind", bind)
+        private = address("--admin", admin) if admin else None
         if private and private[1] == public[1]:
             raise ValueError("--admin must have another port than --bind")
         settings = Settings.from_environ(os.environ | given)

@@ -86,14 +86,6 @@ class Processes:
     """Connections of a worker, at most."""
 
 
-def address(text: str) -> tuple[str, int]:
-    """Return host and port of a text `HOST:PORT`. Raises ValueError."""
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 <= int(port) <= 65535:
-        raise ValueError(f"must be HOST:PORT, not {text!r}")
-    return host.strip("[]"), int(port)
-
-
 def serve(settings: Settings, processes: Processes, load: LoadFactory) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are answered first. Raises
     Failure.

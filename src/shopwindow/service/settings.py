@@ -59,3 +59,11 @@ class Settings:
             access_log=environ.get("SHOPWINDOW_ACCESS_LOG", "1") != "0",
             docs=environ.get("SHOPWINDOW_DOCS", "1") != "0",
         )
+
+
+def address(option: str, text: str) -> tuple[str, int]:
+    """Return host and port of an option's `HOST:PORT`. Raises ValueError."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise ValueError(f"{option} must be HOST:PORT, not {text!r}")
+    return host.strip("[]"), int(port)
