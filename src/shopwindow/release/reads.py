@@ -20,6 +20,7 @@ has its own.
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from importlib import import_module
@@ -143,6 +144,7 @@ class _RecordedTable(Mapping[DerivedKey, DerivedValue]):
         return len(self._table)
 
 
+@dataclass(frozen=True)
 class _ReadsOf:
     """A derivation whose result is the set of Reads of another derivation.
 
@@ -150,18 +152,11 @@ class _ReadsOf:
     of these are equal where they are about one function, so it runs for them once.
     """
 
-    def __init__(self, derive: Callable[[Content], Any]) -> None:
-        self._derive = derive
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ReadsOf) and other._derive is self._derive
-
-    def __hash__(self) -> int:
-        return hash((_ReadsOf, self._derive))
+    derive: Callable[[Content], Any]
 
     def __call__(self, content: Content) -> set[Read]:
         recorded = Recorded(content)
-        self._derive(recorded)
+        self.derive(recorded)
         return recorded.seen
 
 
@@ -255,12 +250,6 @@ class ReadRecord:
         return orjson.dumps(
             [list(self.reads), self.digests, list(self.readers.items())]
         )
-
-    def clear(self) -> None:
-        """Empty the record."""
-        self.reads.clear()
-        self.digests.clear()
-        self.readers.clear()
 
     def note(self, answer: int, seen: Iterable[Read], digests: Digests) -> None:
         """Record what the answer with this number has read."""

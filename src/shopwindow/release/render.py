@@ -149,7 +149,7 @@ def render(
                 yield files, b""
                 continue
             yield files, record.encode()
-            record.clear()
+            record = ReadRecord()
 
     batches = _batches(plan)
     total, done = sum(map(len, batches)), 0

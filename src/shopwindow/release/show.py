@@ -22,6 +22,7 @@ is handed on as a whole, else the object of which most values beside them were t
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -53,6 +54,7 @@ class ValueOrigin(NamedTuple):
     pointer: Pointer
 
 
+@dataclass(frozen=True)
 class AnswerOrigins:
     """The answer to a call as a JSON value, and what it was made from.
 
@@ -60,15 +62,10 @@ class AnswerOrigins:
     ``read`` that are in no index, by their names; some may share one.
     """
 
-    def __init__(
-        self,
-        call: Call,
-        answer: Json,
-        read: frozenset[Named],
-        sources: Sequence[tuple[Named, Document]],
-    ) -> None:
-        self.call, self.answer, self.read = call, answer, read
-        self.sources = sources
+    call: Call
+    answer: Json
+    read: frozenset[Named]
+    sources: Sequence[tuple[Named, Document]]
 
     @cached_property
     def _by_id(self) -> Mapping[int, ValueOrigin]:
