@@ -177,8 +177,7 @@ def prerendered(content: Content) -> list[str]:
     """The targets of the catalog's files."""
     asked = [
         asking
-        for run in planned_answers(planned_operations(INTERFACE, content))
-        for asking in run
+        for asking in planned_answers(planned_operations(INTERFACE, content))
         if "catalog" in asking.operation.path
     ]
     return sorted(call.target for asking in asked for call in asking.calls(JSON))

@@ -85,8 +85,7 @@ def prerendered(content: Content) -> list[Call]:
     """Every Call that a release of the sample content answers."""
     return [
         call
-        for run in planned_answers(planned_operations(INTERFACE, content))
-        for asking in run
+        for asking in planned_answers(planned_operations(INTERFACE, content))
         for format in RESPONSE_FORMATS
         for call in asking.calls(format)
     ]

@@ -162,7 +162,7 @@ def test_every_file_is_an_answer_from_content_json_and_the_catalog_alone(sampled
     interface = interface_of(sampled, INTERFACE)
     content = content_of(sampled, interface)
     schemas = schemas_with(program_schemas(), interface)
-    asked = [asking for run in planned_answers(planned_operations(interface, content)) for asking in run]
+    asked = planned_answers(planned_operations(interface, content))
     calls = [call for asking in asked for format in RESPONSE_FORMATS for call in asking.calls(format)]
     assert tree(sampled / "files") == {str(call.filename()): answer(call, content, schemas).body for call in calls}
 

@@ -1,11 +1,12 @@
 """Every pre-rendered Call is answered before anyone asks: the files of a release, byte for byte."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from harness.content import ROOT, SAMPLE, app, as_content, as_value, coupon, event, live, promotion, site, store, write
@@ -16,7 +17,6 @@ from shopwindow.problems import Failure
 from shopwindow.release.prerender import (
     File,
     PlannedAnswer,
-    PreviousFiles,
     ViewFailed,
     planned_answers,
     planned_operations,
@@ -283,13 +283,13 @@ WRITTEN_OUT |= {"promotions_v2", "promotions_v3", "promotions_sorted"}
 
 def askings(content: Content) -> list[PlannedAnswer]:
     """What these operations are asked."""
-    every = [asking for run in planned_answers(planned_operations(INTERFACE, content)) for asking in run]
+    every = planned_answers(planned_operations(INTERFACE, content))
     return [asking for asking in every if asking.operation.name in WRITTEN_OUT]
 
 
-def prerendered(content: Content, schemas: Schemas, known: PreviousFiles | None = None) -> list[File]:
+def prerendered(content: Content, schemas: Schemas, known: Mapping[str, bytes] | None = None) -> list[File]:
     """Every file of these operations, made in one part."""
-    return list(prerender(askings(content), content, schemas, known or {}))
+    return list(prerender(askings(content), content, schemas, known or {}, {}))
 
 
 def tree_of(files: Sequence[File]) -> dict[str, bytes]:
@@ -298,8 +298,9 @@ def tree_of(files: Sequence[File]) -> dict[str, bytes]:
     return {file.entry["path"]: bodies[file.entry["sha256"]] for file in files}
 
 
-def as_known(files: Iterable[File]) -> PreviousFiles:
-    return {file.entry["path"]: (file.entry["sha256"], file.entry["size"]) for file in files}
+def as_known(files: Iterable[File]) -> dict[str, bytes]:
+    """The files' lines of the manifest, by path."""
+    return {file.entry["path"]: orjson.dumps(file.entry) for file in files}
 
 
 def test_freeze_gives_every_file_byte_for_byte(example: Content, schemas: Schemas) -> None:
@@ -372,7 +373,7 @@ def test_bytes_of_one_operation_are_given_once(example: Content, schemas: Schema
 def test_the_files_are_the_same_in_however_many_parts(example: Content, schemas: Schemas, size: int) -> None:
     asked = askings(example)
     parts = [asked[start : start + size] for start in range(0, len(asked), size)]
-    files = [file for part in parts for file in prerender(part, example, schemas, {})]
+    files = [file for part in parts for file in prerender(part, example, schemas, {}, {})]
     assert (len(files), tree_of(files)) == (len(EXPECTED), EXPECTED)
 
 
@@ -415,10 +416,10 @@ def test_a_known_file_without_its_other_format_is_made_anew(example: Content, sc
 
 def test_every_file_of_the_sample_is_the_answer_to_its_call_and_satisfies_its_schema(schemas: Schemas) -> None:
     content = live(SAMPLE)
-    asked = [asking for run in planned_answers(planned_operations(INTERFACE, content)) for asking in run]
+    asked = planned_answers(planned_operations(INTERFACE, content))
     calls = [call for asking in asked for format in RESPONSE_FORMATS for call in asking.calls(format)]
     expected = {str(call.filename()): answer(call, content, schemas).body for call in calls}
-    assert tree_of(list(prerender(asked, content, schemas, {}))) == expected
+    assert tree_of(list(prerender(asked, content, schemas, {}, {}))) == expected
     assert [call for call in calls if not schemas.valid(call.operation.schema, value_of(call, content))] == []
 
 
@@ -437,8 +438,8 @@ def test_an_answer_that_its_schema_refuses_stops_the_build(example: Content, tmp
 
 def test_a_view_that_fails_is_a_traceback_with_its_call(example: Content, schemas: Schemas) -> None:
     content = as_content({**as_value(example), "promotions": [{"promoId": 5}]})
-    asked = [asking for run in planned_answers(planned_operations(INTERFACE, content)) for asking in run]
+    asked = planned_answers(planned_operations(INTERFACE, content))
     promotions = [asking for asking in asked if asking.operation.name == "promotions_v2"]
     with pytest.raises(ViewFailed, match="promotions_v2: its view failed for v2/promotions") as raised:
-        list(prerender(promotions, content, schemas, {}))
+        list(prerender(promotions, content, schemas, {}, {}))
     assert isinstance(raised.value.__cause__, KeyError)

@@ -95,23 +95,23 @@ def build(order: BuildOrder, releases: Releases, *, after: str | None = None) ->
         built_indexes = indexes.build(
             inputs, live, previous.indexes, stage, jobs=order.jobs, steps=order.steps
         )
-        content = live.with_indexes(built_indexes.opened)
-        asking = Asking(interface, checked, content, built_indexes.open)
-        order.accept(asking, built_indexes.digests)
-        unserved = stage_content(order, content, built_indexes, previous, stage)
+        digests = indexes.digests_of(built_indexes.files)
+        asking = Asking(interface, checked, live, built_indexes.open)
+        order.accept(asking, digests)
+        content = asking.indexed()
+        unserved = stage_content(order, content, built_indexes.files, previous, stage)
         plan = planned(
             inputs,
             content,
             previous,
-            built_indexes.digests,
+            digests,
             is_same=previous.has_content(unserved.private),
         )
 
         # Without an answer to render, the reused files are all files of the release.
         files = StagedFiles(plan.reused)
         manifest_bytes = unserved.manifest(files.lines)
-        renders_nothing = not any(plan.answers)
-        existed = renders_nothing and _exists(order, releases, manifest_bytes)
+        existed = not plan.answers and _exists(order, releases, manifest_bytes)
         if existed:
             stage.drop()
         else:
@@ -121,7 +121,9 @@ def build(order: BuildOrder, releases: Releases, *, after: str | None = None) ->
 
         release_id = manifest.release_id(manifest_bytes)
         if not existed:
-            stage_notes(order, built_indexes, manifest_bytes, noted(hidden), stage)
+            stage_notes(
+                order, built_indexes.files, manifest_bytes, noted(hidden), stage
+            )
             releases.add(stage, release_id)
 
         # Even where the release existed: what its answers have read may differ now.

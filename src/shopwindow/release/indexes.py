@@ -25,7 +25,7 @@ from shopwindow.interface.declaring.index import HandedOut, Index
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release.damage import is_damaged
-from shopwindow.release.order import Asking, BuildInputs, BuiltIndexes
+from shopwindow.release.order import Asking, BuildInputs, OpenIndexes
 from shopwindow.release.stage import WRITES_AGAIN, Stage
 
 INDEXING = "indexing"
@@ -33,8 +33,8 @@ INDEXING = "indexing"
 
 
 @dataclass(frozen=True)
-class PreviousIndex:
-    """An index of the previous release.
+class IndexFile:
+    """An index of a release.
 
     ``path``: its file. ``private``: its private entry in the manifest. ``note``: its
     note in build.json, which names its digest.
@@ -45,10 +45,35 @@ class PreviousIndex:
     note: Mapping[str, Any]
 
 
+IndexFiles = Mapping[str, IndexFile]
+"""The indexes of a release, by their names."""
+
+
+@dataclass(frozen=True)
+class BuiltIndexes:
+    """The indexes of a release being built.
+
+    ``changed``: kind → identities of the documents that differ from the previous
+    release. ``open`` opens the indexes.
+    """
+
+    files: IndexFiles
+    changed: Mapping[str, Sequence[str]]
+    open: OpenIndexes
+
+
+def digests_of(files: IndexFiles) -> dict[str, str]:
+    """Return the digest of each index's file, by the index's name.
+
+    That is what an answer has read that asks the index.
+    """
+    return {name: file.note["sha256"] for name, file in files.items()}
+
+
 def build(
     inputs: BuildInputs,
     content: Content,
-    previous: Mapping[str, PreviousIndex],
+    previous: IndexFiles,
     stage: Stage,
     *,
     jobs: int | None,
@@ -56,50 +81,45 @@ def build(
 ) -> BuiltIndexes:
     """Stage every index of which the documents have files.
 
-    ``previous``: the previous release's indexes, by name. ``jobs`` and ``steps`` are
-    those of a BuildOrder. Raises Failure, or OSError
-    for a full disk.
+    ``previous``: the indexes of the previous release. ``jobs`` and ``steps`` are those of
+    a BuildOrder. Raises Failure, or OSError for a full disk.
     """
-    private: dict[str, Mapping[str, Any]] = {}
-    notes: dict[str, Mapping[str, Any]] = {}
+    files: dict[str, IndexFile] = {}
     changed: dict[str, Sequence[str]] = {}
-    paths: dict[str, Path] = {}
     for index in inputs.interface.indexes:
         if index.name not in inputs.documents.feeds:
             continue
         feeds = inputs.documents.feeds[index.name]
         state = index_state(index, feeds, content, inputs.program)
         old = previous.get(index.name)
-        path = Path(stage.path(index.file))
 
         if old is not None and old.private.get("format") != index.format:
             old = None
         if old is not None and old.note.get("state") == state:
             stage.take(index.file, str(old.path), old.note["sha256"])
-            private[index.file], notes[index.name] = old.private, old.note
-            paths[index.name] = old.path
-        else:
-            with step_around(steps, INDEXING) as progress:
-                rows = index.build(feeds, content, path, jobs, progress)
-            private[index.file] = {"format": index.format, "rows": rows}
-            digest = stage.seal(index.file)
-            notes[index.name] = {"state": state, "sha256": digest}
-            if old is not None and old.private != private[index.file]:
-                changed |= differences(index, old.path, path)
-            paths[index.name] = path
+            files[index.name] = old
+            continue
+        path = Path(stage.path(index.file))
+        with step_around(steps, INDEXING) as progress:
+            rows = index.build(feeds, content, path, jobs, progress)
+        private = {"format": index.format, "rows": rows}
+        note = {"state": state, "sha256": stage.seal(index.file)}
+        files[index.name] = IndexFile(path, private, note)
+        if old is not None and old.private != private:
+            changed |= differences(index, old.path, path)
 
     def opened(handed_out: HandedOut | None) -> Mapping[str, Any]:
         return {
-            index.name: index.open(paths[index.name], handed_out)
+            index.name: index.open(files[index.name].path, handed_out)
             for index in inputs.interface.indexes
-            if index.name in paths
+            if index.name in files
         }
 
-    return BuiltIndexes(private, notes, changed, opened(None), opened)
+    return BuiltIndexes(files, changed, opened)
 
 
 @contextmanager
-def damage_reported(previous: Mapping[str, PreviousIndex]) -> Iterator[None]:
+def damage_reported(previous: IndexFiles) -> Iterator[None]:
     """Raise Failure instead of SQLite's error where an index of the previous release is
     damaged.
 

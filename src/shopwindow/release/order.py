@@ -1,6 +1,6 @@
 """A BuildOrder says what to build: every step of a build takes what it needs from it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -19,31 +19,6 @@ pre-render a million products unawares.
 
 OpenIndexes = Callable[[HandedOut | None], Mapping[str, Any]]
 """Returns the indexes by their names; they report the documents that they hand out."""
-
-
-@dataclass(frozen=True)
-class BuiltIndexes:
-    """The indexes of one release.
-
-    ``private``: their entries in the manifest, by file. ``notes``: those in build.json,
-    by the index's name. ``changed``: kind → identities of the documents that differ
-    from the previous release. ``opened``: by name, what views ask; ``open`` opens them
-    once more.
-    """
-
-    private: Mapping[str, Mapping[str, Any]]
-    notes: Mapping[str, Mapping[str, Any]]
-    changed: Mapping[str, Sequence[str]]
-    opened: Mapping[str, Any]
-    open: OpenIndexes
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """The digest of each index's file, by the index's name.
-
-        That is what an answer has read that asks the index.
-        """
-        return {name: note["sha256"] for name, note in self.notes.items()}
 
 
 @dataclass(frozen=True)

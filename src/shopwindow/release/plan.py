@@ -11,7 +11,6 @@ bytes either way.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.interface.formats import JSON
@@ -29,15 +28,14 @@ class RenderingPlan:
 
     ``state``: digests of the program, of the schemas and of which answers there are;
     records of another state are void. ``digests``: of what the content returns now; the
-    reads of rendered answers are recorded with them. ``answers``: those to render, in
-    lists: first the answers of all operations that have few, then a list for each other
-    operation. ``reused``: path → line of the previous manifest, for the files that are
+    reads of rendered answers are recorded with them. ``answers``: those to render,
+    operation by operation. ``reused``: path → line of the previous manifest, for the files that are
     not rendered. ``records``: what the answers behind these files have read.
     """
 
     state: Sequence[str]
     digests: Digests
-    answers: Sequence[Sequence[PlannedAnswer]]
+    answers: Sequence[PlannedAnswer]
     reused: Mapping[str, bytes] = field(default_factory=dict)
     records: Sequence[ReadRecord] = ()
 
@@ -62,7 +60,7 @@ def planned(
 
     # The state names all answers and their order. So a number in a record means the
     # same answer now, and the previous release has the same paths.
-    state = *inputs.built_by, prerender.digest_of(operations)
+    state = *inputs.built_by, prerender.digest_of_answers(operations)
     records = previous.records(state)
     outdated: set[int] = set()
     if not is_same:
@@ -93,14 +91,14 @@ def _check_size(operations: Sequence[PlannedOperation], allowed: int) -> None:
         )
 
 
-def _paths(answers: Sequence[Sequence[PlannedAnswer]]) -> set[str]:
+def _paths(answers: Sequence[PlannedAnswer]) -> set[str]:
     """Return the path, below files/, of every file that these answers fill.
 
     `filenames` lists a call's files in all formats, so one format's calls are enough.
     """
     return {
         path
-        for answer in chain.from_iterable(answers)
+        for answer in answers
         for call in answer.calls(JSON)
         for path in call.filenames()
     }

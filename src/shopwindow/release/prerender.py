@@ -2,7 +2,7 @@
 
 `planned_operations` lists what an interface pre-renders of a content, operation by
 operation. `planned_answers` numbers the single answers. Recorded reads refer to these
-numbers (`reads`), and `digest_of` tells whether the numbers still mean the same
+numbers (`reads`), and `digest_of_answers` tells whether the numbers still mean the same
 answers. `prerender` then goes through the same `interface.answering.answer` as the service does,
 which is why a file and a dynamic response are the same bytes. Nothing here touches a
 disk: `render` stages what `prerender` yields.
@@ -27,16 +27,7 @@ from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.operation import Arguments, Call, Operation
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format
 from shopwindow.problems import Failure, Refusal
-from shopwindow.release.manifest import ManifestEntry
-
-FEW_ANSWERS = 60
-"""An operation with fewer answers than this is rendered first, each answer as work of
-its own.
-
-Such answers are mostly whole lists (every store, every category), which take long;
-begun last, one would keep a process busy after all others have ended. Only the order of
-the work depends on the number, never what a release holds.
-"""
+from shopwindow.release.manifest import ManifestEntry, digest_of, size_of
 
 MAX_CACHED_ANSWERS = 240
 """Digests of so many recent answers a process keeps, so that its memory does not grow
@@ -75,10 +66,6 @@ class File(NamedTuple):
 
     entry: ManifestEntry
     body: bytes | None
-
-
-PreviousFiles = Mapping[str, tuple[str, int]]
-"""Path → digest and size of a file of the previous release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +110,7 @@ def planned_operations(
     return planned
 
 
-def digest_of(operations: Sequence[PlannedOperation]) -> str:
+def digest_of_answers(operations: Sequence[PlannedOperation]) -> str:
     """Return a digest of which answers there are and of their order.
 
     While it stays, a number means the same answer.
@@ -137,28 +124,21 @@ def digest_of(operations: Sequence[PlannedOperation]) -> str:
 
 def planned_answers(
     operations: Sequence[PlannedOperation], chosen: Container[int] | None = None
-) -> list[list[PlannedAnswer]]:
-    """Return the answers to pre-render.
+) -> list[PlannedAnswer]:
+    """Return the answers to pre-render, operation by operation.
 
-    The first list holds those of all operations that have few of them, each other list
-    those of one operation. ``chosen``: the numbers of the answers wanted; None: all.
+    ``chosen``: the numbers of the answers wanted; None: all.
     """
-    few: list[PlannedAnswer] = []
-    many: list[list[PlannedAnswer]] = []
-    start = 0
-    for planned in operations:
-        numbered = enumerate(product(planned.entries, planned.applications), start)
-        answers = [
-            PlannedAnswer(planned.operation, entry, application, number)
-            for number, (entry, application) in numbered
-            if chosen is None or number in chosen
-        ]
-        start += len(planned)
-        if len(answers) < FEW_ANSWERS:
-            few += answers
-        else:
-            many.append(answers)
-    return [few, *many]
+    every = (
+        (planned.operation, entry, application)
+        for planned in operations
+        for entry, application in product(planned.entries, planned.applications)
+    )
+    return [
+        PlannedAnswer(*asked, number)
+        for number, asked in enumerate(every)
+        if chosen is None or number in chosen
+    ]
 
 
 AnswerCache = dict[tuple[str, bytes], Sequence["_Encoded"]]
@@ -171,22 +151,21 @@ def prerender(
     answers: Iterable[PlannedAnswer],
     content: Content,
     schemas: Schemas,
-    previous: PreviousFiles,
-    cache: AnswerCache | None = None,
+    previous: Mapping[str, bytes],
+    cache: AnswerCache,
 ) -> Iterator[File]:
     """Yield the files of some answers, each in every format.
 
     The JSON of every answer is encoded. Only where that is new, the answer is validated
-    and the other formats are encoded. ``previous`` holds files that this very program
-    built with these schemas, so equal JSON there was validated and has the same other
-    formats. ``cache`` does the same for answers of this build; new ones are added to
-    it.
+    and the other formats are encoded. ``previous``: path → line of the manifest of files
+    that this very program built with these schemas, so equal JSON there was validated and
+    has the same other formats. ``cache`` does the same for answers of this build; new ones
+    are added to it.
 
     A Call that fits into no file name has no file; the service answers it. Raises
     Failure where an answer does not satisfy its response schema, and ViewFailed where a
     view raised something.
     """
-    cache = {} if cache is None else cache
     for answer in answers:
         calls = [(call, call.filenames()) for call in answer.calls(RESPONSE_FORMATS[0])]
         named = [(call, paths) for call, paths in calls if paths]
@@ -211,7 +190,7 @@ def prerender(
                 }
                 yield File(entry, form.body)
             # Files of the other spellings are links to these, and need no bytes.
-            encoded = [form.without_body() for form in encoded]
+            encoded = [_Encoded(form.digest, form.size) for form in encoded]
 
 
 def _encoded_answer(
@@ -221,7 +200,7 @@ def _encoded_answer(
     content: Content,
     schemas: Schemas,
     *,
-    previous: PreviousFiles,
+    previous: Mapping[str, bytes],
     cache: AnswerCache,
 ) -> Sequence["_Encoded"]:
     """Return an answer in every format, with bytes where nobody has them yet.
@@ -233,15 +212,15 @@ def _encoded_answer(
     body = respond(call, value, content, schemas).body
     digest = sha256(body).digest()
     same = [previous[path] for path in paths if path in previous]
-    if len(same) == len(paths) and same[0][0] == digest.hex():
-        return [_Encoded(*form) for form in same]
+    if len(same) == len(paths) and digest_of(same[0]) == digest.hex():
+        return [_Encoded(digest_of(line), size_of(line)) for line in same]
     key = (answer.operation.schema, digest)
     if key in cache:
         return cache[key]
     encoded = _in_every_format(call, value, body, content, schemas)
     if len(cache) >= MAX_CACHED_ANSWERS:
         cache.clear()
-    cache[key] = [form.without_body() for form in encoded]
+    cache[key] = [_Encoded(form.digest, form.size) for form in encoded]
     return encoded
 
 
@@ -253,9 +232,6 @@ class _Encoded(NamedTuple):
     digest: str
     size: int
     body: bytes | None = None
-
-    def without_body(self) -> "_Encoded":
-        return self if self.body is None else _Encoded(self.digest, self.size)
 
 
 class ViewFailed(Exception):

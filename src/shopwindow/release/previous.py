@@ -6,7 +6,7 @@ nothing, gets a `Previous` with empty fields; it then renders and writes everyth
 the same steps as any other build.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,9 +18,8 @@ from shopwindow.problems import Failure
 from shopwindow.release import manifest, reads
 from shopwindow.release.chain import Chain
 from shopwindow.release.changes import documents_of
-from shopwindow.release.indexes import PreviousIndex
+from shopwindow.release.indexes import IndexFile, IndexFiles
 from shopwindow.release.order import BuildInputs
-from shopwindow.release.prerender import PreviousFiles
 from shopwindow.release.reads import ReadRecord
 from shopwindow.release.releases import Releases, index_note
 from shopwindow.release.stored import interface_of
@@ -50,7 +49,7 @@ class Previous:
     read_content: Callable[[], Content | None] = lambda: None
     files: Path | None = None
     same_program: bool = False
-    indexes: Mapping[str, PreviousIndex] = field(default_factory=dict)
+    indexes: IndexFiles = field(default_factory=dict)
     record: Path | None = None
     edge: str = ""
 
@@ -69,19 +68,14 @@ class Previous:
             return {}
         return {manifest.digest_of(line): path for path, line in self.lines.items()}
 
-    def answers(self, paths: Iterable[str]) -> PreviousFiles:
-        """Return path → (digest, size) of those paths that the previous release has.
+    @property
+    def encoded(self) -> Mapping[str, bytes]:
+        """Path → line of the files that this program would encode as they are.
 
         An answer whose JSON file has an equal digest need not be encoded in the other
         formats. That holds only for the same program, so it is empty for another one.
         """
-        if not self.same_program:
-            return {}
-        return {
-            path: (manifest.digest_of(line), manifest.size_of(line))
-            for path in paths
-            if (line := self.lines.get(path))
-        }
+        return self.lines if self.same_program else {}
 
     def records(self, state: Sequence[str]) -> list[ReadRecord]:
         """Return what its answers have read; empty where no usable record exists.
@@ -122,9 +116,7 @@ def previous_release(
         return Previous(release_id, listed.files, listed.private, read_content)
 
     indexes = {
-        index.name: PreviousIndex(
-            folder / index.file, listed.private[index.file], its_note
-        )
+        index.name: IndexFile(folder / index.file, listed.private[index.file], its_note)
         for index in interface.indexes
         if index.file in listed.private and (its_note := index_note(note, index.name))
     }

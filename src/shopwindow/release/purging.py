@@ -13,9 +13,8 @@ bound: those of all answers that read something else, though some of them may co
 the same.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import orjson
@@ -24,13 +23,12 @@ from shopwindow.content.documents.documents import Content
 from shopwindow.interface.formats import JSON
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
-from shopwindow.release.indexes import index_state
+from shopwindow.release.indexes import digests_of, index_state
 from shopwindow.release.order import BuildInputs
 from shopwindow.release.prerender import (
     File,
     PlannedAnswer,
-    PlannedOperation,
-    digest_of,
+    digest_of_answers,
     planned_answers,
     planned_operations,
     prerender,
@@ -91,7 +89,7 @@ def urls_to_purge(
             few = [*gone, *answers][:most]
             urls = set(_urls(few, content.setting("base_url")))
         else:
-            files = prerender(answers, indexed, inputs.schemas, {})
+            files = prerender(answers, indexed, inputs.schemas, {}, {})
             urls = set(_urls_of_differing(files, previous.lines))
             urls |= set(_urls(gone, released.setting("base_url")))
             count = len(urls)
@@ -111,21 +109,18 @@ def _differing_answers(
     """
     before = planned_operations(inputs.interface, released)
     after = planned_operations(inputs.interface, content)
-    state = digest_of(before)
+    state = digest_of_answers(before)
     records = previous.records((*inputs.built_by, state))
-    index_digests = {
-        name: index.note["sha256"] for name, index in previous.indexes.items()
-    }
-    digests = Digests(content, index_digests)
+    digests = Digests(content, digests_of(previous.indexes))
     outdated = {number for record in records for number in record.forget(digests)}
     if not records:
         outdated = set(range(sum(map(len, before))))
-    if digest_of(after) == state:
-        return _answers(after, outdated), []
+    if digest_of_answers(after) == state:
+        return planned_answers(after, outdated), []
 
     # Numbers mean other answers now.
-    before_named = {_named(answer): answer for answer in _answers(before)}
-    after_named = {_named(answer): answer for answer in _answers(after)}
+    before_named = {_named(answer): answer for answer in planned_answers(before)}
+    after_named = {_named(answer): answer for answer in planned_answers(after)}
     differing = [
         answer
         for name, answer in after_named.items()
@@ -133,12 +128,6 @@ def _differing_answers(
     ]
     gone = [before_named[name] for name in before_named.keys() - after_named.keys()]
     return differing, gone
-
-
-def _answers(
-    operations: Sequence[PlannedOperation], chosen: set[int] | None = None
-) -> list[PlannedAnswer]:
-    return list(chain.from_iterable(planned_answers(operations, chosen)))
 
 
 def _named(answer: PlannedAnswer) -> tuple[str, str | None, bytes]:

@@ -13,7 +13,7 @@ bytes once that several processes have written.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, groupby, zip_longest
 from typing import TypeVar
 
 import orjson
@@ -30,6 +30,15 @@ from shopwindow.release.reads import Digests, ReadRecord, Recorded
 from shopwindow.release.stage import Stage
 
 BatchItem = TypeVar("BatchItem")
+
+FEW_ANSWERS = 60
+"""An operation with fewer answers than this is rendered first, each answer as a batch of
+its own.
+
+Such answers are mostly whole lists (every store, every category), which take long;
+begun last, one would keep a process busy after all others have ended. Only the order of
+the work depends on the number, never what a release holds.
+"""
 
 ANSWERS_A_BATCH = 16
 """The lines of their files fit into a pipe (64 KiB), so that no process waits for its
@@ -126,11 +135,8 @@ def render(
     answer.
     """
     schemas = order.inputs.schemas
-    for schema in {
-        answer.operation.schema for answers in plan.answers for answer in answers
-    }:
+    for schema in {answer.operation.schema for answer in plan.answers}:
         schemas.checker(schema)  # compiled before the fork, for all processes
-    previous_files = previous.answers(previous.lines.keys() - plan.reused.keys())
 
     def work(batches: Sequence[_Batch]) -> Iterator[tuple[list[StagedFile], bytes]]:
         reading, record, linking = (
@@ -141,7 +147,7 @@ def render(
         cache: AnswerCache = {}
         for batch in batches:
             answers = _recorded(batch.answers, reading, record, plan.digests)
-            rendered = prerender(answers, reading, schemas, previous_files, cache)
+            rendered = prerender(answers, reading, schemas, previous.encoded, cache)
             files = [linking.rendered(file) for file in rendered]
             for path in batch.reused:
                 linking.stage(path, manifest.digest_of(plan.reused[path]))
@@ -170,11 +176,15 @@ def render(
 
 def _batches(plan: RenderingPlan) -> list[_Batch]:
     """Return the work in batches, in the order in which processes take them."""
-    few, *lists = plan.answers
-    alone = [_Batch([answer]) for answer in few]
-    by_operation = [
-        [_Batch(part) for part in _cut(answers, ANSWERS_A_BATCH)] for answers in lists
-    ]
+    alone: list[_Batch] = []
+    by_operation: list[list[_Batch]] = []
+    for _, planned in groupby(plan.answers, lambda answer: answer.operation.name):
+        answers = list(planned)
+        if len(answers) < FEW_ANSWERS:
+            alone += [_Batch([answer]) for answer in answers]
+        else:
+            parts = _cut(answers, ANSWERS_A_BATCH)
+            by_operation.append([_Batch(part) for part in parts])
     # The first batch of each operation, then the second of each, and so on.
     turns = chain.from_iterable(zip_longest(*by_operation))
     reused = [_Batch(reused=part) for part in _cut(list(plan.reused), LINKS_A_BATCH)]

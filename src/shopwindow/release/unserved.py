@@ -17,7 +17,8 @@ from shopwindow.content.declared import collection as collections
 from shopwindow.content.documents import documents, schedule
 from shopwindow.content.documents.documents import Content
 from shopwindow.release import manifest, stored
-from shopwindow.release.order import BuildOrder, BuiltIndexes
+from shopwindow.release.indexes import IndexFiles
+from shopwindow.release.order import BuildOrder
 from shopwindow.release.previous import Previous
 from shopwindow.release.stage import Stage
 from shopwindow.release.waiting import NOTE
@@ -46,7 +47,7 @@ class Unserved:
 def stage_content(
     order: BuildOrder,
     content: Content,
-    indexes: BuiltIndexes,
+    indexes: IndexFiles,
     previous: Previous,
     stage: Stage,
 ) -> Unserved:
@@ -58,7 +59,7 @@ def stage_content(
     """
     private = {
         manifest.CONTENT_FILE: _staged(stage, manifest.CONTENT_FILE, content.encode()),
-        **indexes.private,
+        **{index.path.name: index.private for index in indexes.values()},
     }
     interface, checked = order.inputs.interface, order.inputs.documents
     declared = interface.collections
@@ -82,7 +83,7 @@ def _staged(stage: Stage, name: str, data: bytes) -> Mapping[str, Any]:
 
 def stage_notes(
     order: BuildOrder,
-    indexes: BuiltIndexes,
+    indexes: IndexFiles,
     listed: bytes,
     hidden: Mapping[str, Mapping[str, str]],
     stage: Stage,
@@ -95,7 +96,7 @@ def stage_notes(
     stage.add("manifest.json", listed)
     note = {
         **order.note,
-        **indexes.notes,
+        **{name: index.note for name, index in indexes.items()},
         "at": order.moment.isoformat(),
         "program": order.inputs.program,
         "ended": datetime.now(UTC).isoformat(timespec="milliseconds"),
