@@ -26,11 +26,10 @@ from shopwindow.interface.declaring.collections import schemas_with
 from shopwindow.interface.declaring.operation import FromContent, FromRunning, FromStore, Operation
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.problems import Failure
-from shopwindow.release.changes import content_of
+from shopwindow.release.changes import opened
 from shopwindow.release.prerender import planned_answers, planned_operations
 from shopwindow.release.render import StagedFiles
 from shopwindow.release.stage import Stage
-from shopwindow.release.stored import interface_of
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -159,8 +158,8 @@ def test_content_json_holds_what_is_live_by_kind_and_id(content: Path, out: Path
 
 
 def test_every_file_is_an_answer_from_content_json_and_the_catalog_alone(sampled: Path) -> None:
-    interface = interface_of(sampled, INTERFACE)
-    content = content_of(sampled, interface)
+    release = opened(sampled, INTERFACE)
+    interface, content = release.interface, release.content
     schemas = schemas_with(program_schemas(), interface)
     asked = planned_answers(planned_operations(interface, content))
     calls = [call for asking in asked for format in RESPONSE_FORMATS for call in asking.calls(format)]

@@ -48,8 +48,7 @@ from harness.waits import PATIENCE, awaited
 from shopwindow.edge.keys import read_keys
 from shopwindow.edge.rules import Rules, rules
 from shopwindow.interface.declaring.collections import schemas_with
-from shopwindow.release.changes import content_of
-from shopwindow.release.stored import interface_of
+from shopwindow.release.changes import opened
 from shopwindow.service.codings import plain_tag
 from shopwindow.shop import INTERFACE
 
@@ -102,8 +101,8 @@ class Owed:
 def release_of(out: Path) -> Released:
     """The current release of an output folder."""
     release = (out / "current").resolve()
-    interface = interface_of(release, INTERFACE)
-    content = content_of(release, interface)
+    opened_release = opened(release, INTERFACE)
+    interface, content = opened_release.interface, opened_release.content
     schemas = schemas_with(program_schemas(), interface)
     return Released(out, interface, content, rules(interface, content, schemas))
 

@@ -13,6 +13,7 @@ contract, or the release would not have been built; it is worth a look on such a
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from shopwindow.interface.answering.contracts import (
     text_of,
     title_of,
 )
-from shopwindow.interface.declaring.index import BROUGHT_BACK, Index
+from shopwindow.interface.declaring.index import BROUGHT_BACK, HandedOut
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.operation import FromContent
 from shopwindow.interface.formats import JSON
@@ -84,27 +85,21 @@ class OpenedRelease:
 
 
 def opened(release: Path, interface: Interface) -> OpenedRelease:
-    """Return a release with what is needed to answer from it. Raises Failure."""
-    its_interface = interface_of(release, interface)
-    return OpenedRelease(release, content_of(release, its_interface), its_interface)
+    """Return a release with what is needed to answer from it, its indexes among it.
 
-
-def content_of(release: Path, interface: Interface) -> Content:
-    """Return the content of a release, which answers from its indexes. Raises Failure.
-
-    ``interface`` must have the release's collections (`stored`) where their documents
-    matter.
+    Raises Failure.
     """
-    content = documents_of(release, interface)
-    indexes = _indexes(release, interface)
-    opened = {index.name: index.open(release / index.file) for index in indexes}
-    return content.with_indexes(opened)
+    its_interface = interface_of(release, interface)
+    content = documents_of(release, its_interface)
+    indexed = content.with_indexes(_opened_indexes(release, its_interface))
+    return OpenedRelease(release, indexed, its_interface)
 
 
 def documents_of(release: Path, interface: Interface) -> Content:
     """Return the documents of a release, without its indexes. Raises Failure.
 
-    ``interface``: as for `content_of`.
+    ``interface`` must have the release's collections (`stored`) where their documents
+    matter.
     """
     try:
         value = orjson.loads((release / manifest.CONTENT_FILE).read_bytes())
@@ -113,18 +108,22 @@ def documents_of(release: Path, interface: Interface) -> Content:
         raise Failure(f"{release}: content.json cannot be read: {error}") from None
 
 
-def _indexes(release: Path, interface: Interface) -> list[Index]:
-    """Return the indexes that a release consists of, as its manifest says.
+def _opened_indexes(
+    release: Path, interface: Interface, handed_out: HandedOut | None = None
+) -> Mapping[str, Any]:
+    """Open the indexes that a release consists of, as its manifest says.
 
     Raises Failure where the file of one is lost, so that nobody takes the release for
     one without such documents.
     """
     listed = manifest.read_without_files(release / "manifest.json").private
-    indexes = [index for index in interface.indexes if index.file in listed]
-    for index in indexes:
-        path = release / index.file
-        if not path.is_file():
-            raise Failure(f"{path}: is missing; {BROUGHT_BACK}")
+    indexes = {}
+    for index in interface.indexes:
+        if index.file in listed:
+            path = release / index.file
+            if not path.is_file():
+                raise Failure(f"{path}: is missing; {BROUGHT_BACK}")
+            indexes[index.name] = index.open(path, handed_out)
     return indexes
 
 
@@ -317,12 +316,8 @@ class _Readers:
 
     def __init__(self, release: OpenedRelease) -> None:
         self._interface = release.interface
-        self._documents = DocumentsRead(release.content)
-        indexes = {
-            index.name: index.open(release.folder / index.file, self._documents.note)
-            for index in _indexes(release.folder, release.interface)
-        }
-        self._recorded = self._documents.recorded(indexes)
+        open_indexes = partial(_opened_indexes, release.folder, release.interface)
+        self._documents = DocumentsRead(release.content, open_indexes)
 
     def documents(self, entry: ManifestEntry) -> set[Named]:
         """Return the documents that the answer in a file reads."""
@@ -334,7 +329,7 @@ class _Readers:
             for name, text in entry["arguments"].items()
         }
         call = operation.call(JSON, arguments, entry.get("application"))
-        value_of(call, self._recorded)
+        value_of(call, self._documents.recorded)
         return self._documents.take()
 
 

@@ -7,11 +7,12 @@ Python id. Documents of an index are not among those; the index itself reports e
 that it hands out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
+from shopwindow.release.order import OpenIndexes
 from shopwindow.release.reads import Read, Recorded, returned
 
 SITE_DOCUMENT = ("site", "site.yaml")
@@ -28,29 +29,23 @@ def by_identity(content: Content, kind: str) -> dict[Any, Json]:
 class DocumentsRead:
     """Finds out which documents of one content an answer reads.
 
-    Open the content's indexes with `note`, hand them to `recorded`, and ask of what
-    that returns.
+    ``opened`` opens the indexes of the content. Ask of ``recorded``, which answers from
+    them, too.
     """
 
-    def __init__(self, content: Content) -> None:
-        self._content = content
-        self._recorded = Recorded(content)
-        self._named: dict[int, Named] = {}
+    def __init__(self, content: Content, opened: OpenIndexes) -> None:
         self._from_indexes: set[Named] = set()
+        self._content = content.with_indexes(opened(self._note))
+        self.recorded = Recorded(self._content)
+        self._named: dict[int, Named] = {}
         for kind in content.kinds.values():
             if not kind.streamed:
                 for identity, document in by_identity(content, kind.name).items():
                     self._named[id(document)] = kind.name, str(identity)
 
-    def note(self, kind: str, identity: str) -> None:
-        """Take down a document that an index hands out: an `interface.declaring.index.HandedOut`."""
+    def _note(self, kind: str, identity: str) -> None:
+        """Note a document that an index hands out: an `interface.declaring.index.HandedOut`."""
         self._from_indexes.add((kind, identity))
-
-    def recorded(self, indexes: Mapping[str, Any]) -> Recorded:
-        """Return the content to ask, with these indexes, which call `note`."""
-        self._content = self._content.with_indexes(indexes)
-        self._recorded = Recorded(self._content)
-        return self._recorded
 
     def take(self) -> set[Named]:
         """Return the documents that were read since the last time, and forget them.
@@ -58,9 +53,9 @@ class DocumentsRead:
         site.yaml is always among them, for its base_url is in every URL.
         """
         named = {SITE_DOCUMENT} | self._from_indexes
-        for read in self._recorded.seen:
+        for read in self.recorded.seen:
             named |= self._of_read(read)
-        self._recorded.seen, self._from_indexes = set(), set()
+        self.recorded.seen, self._from_indexes = set(), set()
         return named
 
     def _of_read(self, read: Read) -> set[Named]:

@@ -155,10 +155,9 @@ def answer_origins(
     if not isinstance(operation.source, FromContent):
         what = f"{operation.path} is answered by the running service only"
         raise Misuse("", f"{what} (`shopwindow serve`)")
-    reads = DocumentsRead(asking.content)
-    recorded = reads.recorded(asking.opened(reads.note))
-    call = bind(parsed, application, interface, content=recorded)
-    answer = selected(call, value_of(call, recorded))
+    reads = DocumentsRead(asking.content, asking.opened)
+    call = bind(parsed, application, interface, content=reads.recorded)
+    answer = selected(call, value_of(call, reads.recorded))
     read = frozenset(reads.take())
     sources = [(SITE_DOCUMENT, documents.site)]
     sources += [

@@ -20,9 +20,8 @@ from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answering.answer import Response, vary
 from shopwindow.interface.declaring.collections import schemas_with
 from shopwindow.interface.declaring.interface import Interface
-from shopwindow.release.changes import content_of
+from shopwindow.release.changes import opened
 from shopwindow.release.releases import Releases
-from shopwindow.release.stored import interface_of
 from shopwindow.service.codings import Accepted
 from shopwindow.service.documentation import Describe, Documentation
 from shopwindow.service.refresh import refresh_status
@@ -261,8 +260,8 @@ def load_release(
 
     Raises Failure.
     """
-    interface = interface_of(releases.path(id), interface)
-    content = content_of(releases.path(id), interface)
+    release = opened(releases.path(id), interface)
+    interface, content = release.interface, release.content
     for derive in interface.derived:
         content.derived_whole(derive)
     status = partial(refresh_status, releases, id)
