@@ -235,8 +235,9 @@ def test_whoever_imports_the_shop_runs_the_same_program(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCES}"}
     digests = set()
     for module in ("shopwindow.shop", "tool"):
-        code = f"from {module} import INTERFACE\nfrom shopwindow.release.program import program_digest\n"
-        code += "print(program_digest(INTERFACE))"
+        code = f"from {module} import INTERFACE\nfrom pathlib import Path\n"
+        code += "from shopwindow.release.program import program_digest\n"
+        code += "print(program_digest(INTERFACE, Path('content')))"
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         digests.add(done.stdout)
     assert len(digests) == 1

@@ -13,7 +13,6 @@ from harness.content import AT, Json, documents, write
 from harness.content import live_documents as live
 from harness.program import Releases, built, copied, shopwindow
 from shopwindow import library
-from shopwindow.content.reading.listing import COLLECTIONS
 from shopwindow.release.order import BuildInputs
 from shopwindow.release.program import program_digest
 from shopwindow.release.purging import ANSWERS_RENDERED, Purge, urls_to_purge
@@ -43,7 +42,7 @@ def foreseen(content: Path, out: Path, most: int = ANSWERS_RENDERED) -> Purge:
     """What the preview says of a content folder beside the current release."""
     prepared = library.declared(INTERFACE, content)
     checked, moment = documents(content), datetime.fromisoformat(AT)
-    program = program_digest(prepared.interface, content / COLLECTIONS, without=(content, out))
+    program = program_digest(prepared.interface, content, out)
     inputs = BuildInputs(prepared.interface, checked, prepared.schemas, program)
     published = live(checked, moment, prepared.interface.kinds, prepared.interface.clocks)
     return urls_to_purge(inputs, published, Releases(out), most)

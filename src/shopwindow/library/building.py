@@ -13,7 +13,7 @@ from shopwindow.content.check.memory import Memory
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Content, Documents
 from shopwindow.content.kinds import SITE
-from shopwindow.content.reading.listing import COLLECTIONS, Source
+from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Steps, no_steps
 from shopwindow.content.reading.scratch import scratch
 from shopwindow.interface.declaring.collections import Declared
@@ -99,7 +99,7 @@ def build(
             "out", f"{out} lies within --content {content}, whose every file is content"
         )
     started = datetime.now(UTC)
-    program = program_digest(interface, content / COLLECTIONS, without=(content, out))
+    program = program_digest(interface, content, out)
     if fresh or memory is None or memory.folder is None:
         memory = Memory(None if fresh else out / ".cache", program)
     over = [_overlay(site)] if site else []

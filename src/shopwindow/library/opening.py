@@ -9,7 +9,6 @@ from shopwindow.content.check.memory import SOUND, Memory
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Content, Documents, live
 from shopwindow.content.lookup.shelf import Shelf
-from shopwindow.content.reading.listing import COLLECTIONS
 from shopwindow.content.reading.processes import Steps, no_steps
 from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answering.contracts import with_rules
@@ -81,8 +80,7 @@ def memory_of(interface: Interface, content: Path, folder: Path | None) -> Memor
     ``folder``: where it is between runs, such as below a user's cache; it need not exist.
     None: it ends with this process.
     """
-    collections = content / COLLECTIONS
-    program = program_digest(interface, collections, without=(content,))
+    program = program_digest(interface, content)
     return Memory(folder.absolute() if folder else None, program)
 
 

@@ -176,10 +176,9 @@ def why_answered(content: OpenedContent, request: str, pointer: str) -> Answered
     interface, shelf, documents = content.interface, content.shelf, content.documents
     published = live_at(interface, documents, None)
     application = next(iter(interface.application_names(published)), None)
-    below = below_base_url(request, interface, documents.site.value)
     try:
         with on_demand(interface, documents, published) as asking:
-            origins = answer_origins(asking, below, application)
+            origins = answer_origins(asking, request, application)
     except Refusal as refusal:
         raise Misuse("", f"{request} {refused(refusal)}") from None
     answer = origins.answer

@@ -26,7 +26,6 @@ from shopwindow.content.documents.documents import (
     live,
 )
 from shopwindow.content.editing.mending import Repair, fixes_of
-from shopwindow.content.reading.listing import COLLECTIONS
 from shopwindow.content.reading.revision import commit_of, exported
 from shopwindow.content.reading.text import Fix
 from shopwindow.interface.declaring.collections import Declared
@@ -349,7 +348,4 @@ class Workspace:
     @cached_property
     def program(self) -> str:
         """The digest of this program, which does not change while it runs."""
-        collections = self.folder / COLLECTIONS
-        return program_digest(
-            self.interface, collections, without=(self.folder, self.out)
-        )
+        return program_digest(self.interface, self.folder, self.out)

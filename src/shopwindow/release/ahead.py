@@ -12,7 +12,6 @@ here, the one as warnings and the other as problems.
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from shopwindow.content.documents import documents, schedule
 from shopwindow.problems import Failure, Problem
@@ -68,8 +67,14 @@ def build_chain(order: BuildOrder, releases: Releases, ahead: timedelta) -> Buil
         try:
             last = build(replace(order, moment=moment), releases, after=last.id)
         except (ContractsBroken, Failure, ViewFailed) as fault:
-            since = from_then_on(order.inputs.documents.zone, moment)
-            cut, broken = f"{since}: {fault}", _as_broken(fault)
+            zone = order.inputs.documents.zone
+            since = f"from {moment.astimezone(zone):%Y-%m-%d %H:%M} ({zone.key}) on"
+            cut = f"{since}: {fault}"
+            broken = (
+                fault
+                if isinstance(fault, ContractsBroken)
+                else ContractsBroken([Problem(UNBUILT, "", str(fault))], 0)
+            )
             broken.problems = [
                 replace(problem, found=f"{since}: {problem.found}")
                 for problem in broken.problems
@@ -85,15 +90,3 @@ def build_chain(order: BuildOrder, releases: Releases, ahead: timedelta) -> Buil
         cut=cut,
         broken=broken,
     )
-
-
-def _as_broken(fault: Exception) -> ContractsBroken:
-    """Return what ends a chain as problems."""
-    if isinstance(fault, ContractsBroken):
-        return fault
-    return ContractsBroken([Problem(UNBUILT, "", str(fault))], 0)
-
-
-def from_then_on(zone: ZoneInfo, moment: datetime) -> str:
-    """Return the words for an instant on the clocks of a zone."""
-    return f"from {moment.astimezone(zone):%Y-%m-%d %H:%M} ({zone.key}) on"

@@ -120,19 +120,17 @@ def read(path: Path) -> list[Activation]:
 
     A line that a crash left half written is left out.
     """
-    return list(_activations(path))
-
-
-def _activations(path: Path) -> Iterator[Activation]:
     try:
         lines = path.read_bytes().splitlines()
     except OSError:
-        return
+        return []
+    activations = []
     for line in lines:
         with suppress(ValueError):
             entry = orjson.loads(line)
             if _is_activation(entry):
-                yield entry
+                activations.append(entry)
+    return activations
 
 
 def _is_activation(entry: Any) -> bool:

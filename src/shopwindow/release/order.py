@@ -11,12 +11,6 @@ from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.declaring.index import HandedOut
 from shopwindow.interface.declaring.interface import Interface
 
-MAX_FILES = 200_000
-"""Files that a release may have unless site.yaml allows more (`max_files`): nobody shall
-pre-render a million products unawares.
-"""
-
-
 OpenIndexes = Callable[[HandedOut | None], Mapping[str, Any]]
 """Returns the indexes by their names; they report the documents that they hand out."""
 

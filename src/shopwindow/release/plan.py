@@ -16,10 +16,15 @@ from shopwindow.content.documents.documents import Content
 from shopwindow.interface.formats import JSON
 from shopwindow.problems import Failure
 from shopwindow.release import prerender
-from shopwindow.release.order import MAX_FILES, BuildInputs
+from shopwindow.release.order import BuildInputs
 from shopwindow.release.prerender import PlannedAnswer, PlannedOperation
 from shopwindow.release.previous import Previous
 from shopwindow.release.reads import Digests, ReadRecord
+
+MAX_FILES = 200_000
+"""Files that a release may have unless site.yaml allows more (`max_files`): nobody shall
+pre-render a million products unawares.
+"""
 
 
 @dataclass(frozen=True)

@@ -181,12 +181,12 @@ def prerender(
             for format, path, form in zip(
                 RESPONSE_FORMATS, paths, encoded, strict=True
             ):
-                sizes = {"size": form.size, "sha256": form.digest}
                 entry = {
                     "path": path,
                     **common,
                     "mediaType": format.media_type,
-                    **sizes,
+                    "size": form.size,
+                    "sha256": form.digest,
                 }
                 yield File(entry, form.body)
             # Files of the other spellings are links to these, and need no bytes.

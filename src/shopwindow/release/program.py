@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.content.reading.files import MAX_FILE
-from shopwindow.content.reading.listing import below
+from shopwindow.content.reading.listing import COLLECTIONS, below
 from shopwindow.interface.declaring.interface import Interface
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -30,9 +30,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 """Folders of installed libraries."""
 
 
-def program_digest(
-    interface: Interface, *declared: Path, without: Collection[Path] = ()
-) -> str:
+def program_digest(interface: Interface, content: Path, *written: Path) -> str:
     """Return a digest of the program that answers for an Interface, as hexadecimal
     digits.
 
@@ -41,29 +39,25 @@ def program_digest(
 
     Args:
         interface: the Interface.
-        declared: files that declare more of it, such as a content folder's. A file that
-            does not exist is left out.
-        without: folders that are no part of the program, such as the content and the
-            releases, wherever they lie.
+        content: the content folder, whose collections.yaml declares more of it. Nothing
+            else in the folder is a part of the program, wherever it lies.
+        written: folders that the program writes, likewise, such as that of the releases.
     """
     # unlike Path.resolve, realpath takes a loop of links as it is: reading it reports
     # the loop
-    excluded = [os.path.realpath(folder) for folder in without]
+    excluded = [os.path.realpath(folder) for folder in (content, *written)]
     files = {
         name: path
         for name, path in _own_files(interface).items()
-        if not any(path.resolve().is_relative_to(folder) for folder in excluded)
+        if path.is_file()
+        and not any(path.resolve().is_relative_to(folder) for folder in excluded)
     }
+    collections = content / COLLECTIONS
     # one that is too large is read by nobody, for a check refuses it
-    files |= {path.name: path for path in declared if _size(path) <= MAX_FILE}
-    own = {name: path for name, path in files.items() if path.is_file()}
-    program = [sys.version, _package(), _digest(own), *_libraries()]
+    if collections.is_file() and collections.stat().st_size <= MAX_FILE:
+        files[COLLECTIONS] = collections
+    program = [sys.version, _package(), _digest(files), *_libraries()]
     return sha256("\0".join(program).encode()).hexdigest()
-
-
-def _size(path: Path) -> int:
-    """Return the bytes of a file; 0 where there is none."""
-    return path.stat().st_size if path.is_file() else 0
 
 
 @cache

@@ -57,7 +57,7 @@ def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]
                     f"this program reads up to {MANIFEST_FORMAT}: update it"
                 )
             if stored.COLLECTIONS_FILE in listed["private"]:
-                interface = stored.read(read, interface)
+                interface = stored.decoded(read(stored.COLLECTIONS_FILE), interface)
             content = decode(orjson.loads(read("content.json")), interface.kinds)
         kinds = [kind.name for kind in interface.kinds if not kind.streamed]
         return {

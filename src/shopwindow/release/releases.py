@@ -405,15 +405,17 @@ class Releases:
     def _make_current(
         self, id: str, action: str, reason: str, moment: datetime, chain: Chain | None
     ) -> None:
-        """Add the line of an activation and move the link; the history is locked."""
+        """Add the line of an activation and move the link; the history is locked.
+
+        Raises OSError before the link has moved, and Failure after that.
+        """
         links = as_json(chain) if chain else ()
         entry = activation(moment, id, self.current(), reason, action, chain=links)
         draft = self.out / f".current-{os.getpid()}"
-        with failures(self.out):
-            draft.unlink(missing_ok=True)
-            draft.symlink_to(f"releases/{id}")
-            history.add(self._history, entry)
-            os.replace(draft, self.link)
+        draft.unlink(missing_ok=True)
+        draft.symlink_to(f"releases/{id}")
+        history.add(self._history, entry)
+        os.replace(draft, self.link)
         with failures(self.out, f"`current` is {id[:12]} all the same"):
             synchronize(self.out)
 
@@ -428,27 +430,24 @@ class Releases:
         that the link stayed where it is. Raises Failure.
         """
         with failures(self.out), history.locked(self._history):
-            self._reconcile()
+            for pattern in LEFTOVERS:
+                for leftover in self.out.glob(pattern):
+                    leftover.unlink(missing_ok=True)
+            id, activations = self.current(), self.history()
+            if id is None or not activations or activations[-1]["id"] == id:
+                return
 
-    def _reconcile(self) -> None:
-        for pattern in LEFTOVERS:
-            for leftover in self.out.glob(pattern):
-                leftover.unlink(missing_ok=True)
-        id, activations = self.current(), self.history()
-        if id is None or not activations or activations[-1]["id"] == id:
-            return
-
-        last = self.last_about(id)
-        stayed = activation(
-            datetime.now(UTC),
-            id,
-            id,
-            f"the activation of {activations[-1]['id'][:12]} was cut short",
-            last.get("action", "activate"),
-            by="unknown",
-            chain=last.get("chain", ()),
-        )
-        history.add(self._history, stayed)
+            last = self.last_about(id)
+            stayed = activation(
+                datetime.now(UTC),
+                id,
+                id,
+                f"the activation of {activations[-1]['id'][:12]} was cut short",
+                last.get("action", "activate"),
+                by="unknown",
+                chain=last.get("chain", ()),
+            )
+            history.add(self._history, stayed)
 
     def to_roll_back_to(self) -> str:
         """Return the newest release in the history that was never rolled back from.

@@ -228,12 +228,13 @@ class _Linking:
     def rendered(self, file: File) -> StagedFile:
         """Stage a file of an answer that was rendered."""
         path, digest = file.entry["path"], file.entry["sha256"]
-        written = digest not in self._names and digest not in self._previous.paths
-        self.stage(path, digest, file.body)
-        return path, b"%b" % orjson.dumps(file.entry), digest if written else ""
+        is_written = self.stage(path, digest, file.body)
+        return path, b"%b" % orjson.dumps(file.entry), digest if is_written else ""
 
-    def stage(self, path: str, digest: str, body: bytes | None = None) -> None:
-        """Stage a file; ``body`` where its bytes may have to be written."""
+    def stage(self, path: str, digest: str, body: bytes | None = None) -> bool:
+        """Stage a file, and return whether its bytes were written, which are ``body``
+        then.
+        """
         name = f"files/{path}"
         staged = self._names.setdefault(digest, name)
         previous_path = self._previous.paths.get(digest)
@@ -243,6 +244,8 @@ class _Linking:
             self._stage.take(name, f"{self._previous.files}/{previous_path}", digest)
         else:
             self._stage.write(name, body or b"", digest)
+            return True
+        return False
 
 
 def merged(reused: Sequence[ReadRecord], new: Sequence[bytes]) -> Iterable[bytes]:

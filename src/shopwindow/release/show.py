@@ -146,11 +146,13 @@ def answer_origins(
 ) -> AnswerOrigins:
     """Return the answer to a request, with the origins of its values.
 
-    ``request`` is a path and query below base_url. Raises Refusal, and Misuse for an
-    operation that only the running service answers.
+    ``request`` is a path and query below base_url, or a whole URL. Raises Refusal, and
+    Misuse for an operation that only the running service answers, and for a URL of
+    another host.
     """
     interface, documents = asking.interface, asking.documents
-    parsed = as_request(request, format)
+    below = below_base_url(request, interface, documents.site.value)
+    parsed = as_request(below, format)
     operation, _ = interface.routes.route(parsed)
     if not isinstance(operation.source, FromContent):
         what = f"{operation.path} is answered by the running service only"
@@ -179,12 +181,10 @@ def show(
     """Return the response to a request, and where its values come from; a Refusal
     becomes the response that a client would get, whose values come from nowhere.
 
-    ``request`` is a path and query below the base URL, or a whole URL. Raises Misuse for
-    an operation that only the running service answers, and for a URL of another host.
+    ``request`` is as for `answer_origins`, and so is the Misuse that is raised.
     """
-    below = below_base_url(request, asking.interface, asking.documents.site.value)
     try:
-        origins = answer_origins(asking, below, application, format)
+        origins = answer_origins(asking, request, application, format)
     except Refusal as refusal:
         return refuse(refusal, format, schemas), None
     return respond(origins.call, origins.answer, asking.content, schemas), origins

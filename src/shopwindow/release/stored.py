@@ -2,7 +2,6 @@
 served without a content folder.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 from shopwindow.content.declared import collection
@@ -25,17 +24,16 @@ def interface_of(release: Path, interface: Interface) -> Interface:
     if not (release / COLLECTIONS_FILE).exists():
         return interface
     try:
-        return read(lambda name: (release / name).read_bytes(), interface)
+        return decoded((release / COLLECTIONS_FILE).read_bytes(), interface)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(
             f"{release}: {COLLECTIONS_FILE} cannot be read: {error}"
         ) from None
 
 
-def read(read_file: Callable[[str], bytes], interface: Interface) -> Interface:
+def decoded(data: bytes, interface: Interface) -> Interface:
     """Return an Interface with the collections of a release, as `interface_of` does.
 
-    ``read_file`` reads a file of the release by its name. Raises what that and decoding
-    raise.
+    ``data``: the bytes of COLLECTIONS_FILE. Raises what decoding them raises.
     """
-    return with_collections(interface, collection.decode(read_file(COLLECTIONS_FILE)))
+    return with_collections(interface, collection.decode(data))
