@@ -18,7 +18,7 @@ from shopwindow.release.program import program_digest
 from shopwindow.release.purging import ANSWERS_RENDERED, Purge, urls_to_purge
 from shopwindow.shop import INTERFACE
 
-Edit = Callable[[list[Json]], Any]
+Edit = Callable[[Json], Any]
 EDITS: dict[str, tuple[str, Edit]] = {
     "an event changes": ("events/first.yaml", lambda events: events[0].update(name="All the Windows Light Up")),
     "an event more": ("events/first.yaml", lambda events: events.append({**events[0], "id": 599999})),
@@ -27,6 +27,7 @@ EDITS: dict[str, tuple[str, Edit]] = {
         "stores/first.yaml",
         lambda stores: stores.append({**stores[0], "storeId": 965, "storeNumber": 9633, "locationNumber": 96155}),
     ),
+    "caches may keep answers for longer": ("site.yaml", lambda site: site["lifetimes"]["default"].update(maxAge=61)),
 }
 
 

@@ -2,7 +2,7 @@
 
 How this works: a build knows, from the recorded reads of the current release, which
 answers would read something else now. Only these are rendered here, and a file whose
-bytes differ from the release's has a URL to purge. Nothing is written.
+line of the manifest differs from the release's has a URL to purge. Nothing is written.
 
 Recorded reads number the answers of the release. A document that was added or removed
 gives them other numbers. So the answers of the release are listed once more, from its
@@ -26,7 +26,6 @@ from shopwindow.release import manifest
 from shopwindow.release.indexes import digests_of, index_state
 from shopwindow.release.order import BuildInputs
 from shopwindow.release.prerender import (
-    File,
     PlannedAnswer,
     digest_of_answers,
     planned_answers,
@@ -90,8 +89,11 @@ def urls_to_purge(
             urls = set(_urls(few, content.setting("base_url")))
         else:
             files = prerender(answers, indexed, inputs.schemas, {}, {})
-            urls = set(_urls_of_differing(files, previous.lines))
-            urls |= set(_urls(gone, released.setting("base_url")))
+            rendered = {file.entry["path"]: orjson.dumps(file.entry) for file in files}
+            lines = previous.lines.items()
+            before = {path: line for path, line in lines if path in rendered}
+            urls = manifest.differing_urls(before, rendered)
+            urls.update(_urls(gone, released.setting("base_url")))
             count = len(urls)
     except Failure as failure:
         return Purge(unknown=str(failure))
@@ -155,15 +157,6 @@ def _indexes(
             if old.note.get("state") != state:
                 changed.append(index.name)
     return opened, changed
-
-
-def _urls_of_differing(
-    files: Iterable[File], lines: Mapping[str, bytes]
-) -> Iterator[str]:
-    for file in files:
-        line = lines.get(file.entry["path"])
-        if line is None or manifest.digest_of(line) != file.entry["sha256"]:
-            yield file.entry["url"]
 
 
 def _urls(answers: Iterable[PlannedAnswer], base: str) -> Iterator[str]:
