@@ -36,7 +36,7 @@ from shopwindow.release.order import Asking, BuildOrder
 from shopwindow.release.plan import planned
 from shopwindow.release.previous import Previous, previous_release, record_path
 from shopwindow.release.releases import Releases
-from shopwindow.release.render import StagedFiles, merged, render
+from shopwindow.release.render import StagedFiles, render
 from shopwindow.release.stage import staging
 from shopwindow.release.unserved import Unserved, stage_content, stage_notes
 from shopwindow.release.verify import verify
@@ -127,9 +127,8 @@ def build(order: BuildOrder, releases: Releases, *, after: str | None = None) ->
             releases.add(stage, release_id)
 
         # Even where the release existed: what its answers have read may differ now.
-        records = merged(plan.records, files.records)
         path = record_path(releases, release_id)
-        reads.save(path, (release_id, *plan.state), records)
+        reads.save(path, (release_id, *plan.state), plan.record)
 
     changed = _documents_changed(previous, unserved, content, interface)
     return Built(

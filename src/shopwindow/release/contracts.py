@@ -122,8 +122,7 @@ def _breaches(
     contracts = orjson.dumps([contract.value for contract in documents]).decode()
     state = memory.program, schemas.digest, contracts
     stored = memory.file(RECORDS)
-    records = reads.load(stored, state) if stored else []
-    record = records[0] if records else ReadRecord()
+    record = (stored and reads.load(stored, state)) or ReadRecord()
     current = Digests(content, digests)
     record.forget(current)
     held = {number for numbers in record.readers.values() for number in numbers}
@@ -140,7 +139,7 @@ def _breaches(
             found += _of_answer(asking.interface, schemas, contract, request, recorded)
             record.note(number, recorded.seen, current)
     if stored and not found:
-        reads.save(stored, state, [record.encode()])
+        reads.save(stored, state, record)
     return found
 
 

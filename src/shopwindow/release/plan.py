@@ -35,14 +35,14 @@ class RenderingPlan:
     records of another state are void. ``digests``: of what the content returns now; the
     reads of rendered answers are recorded with them. ``answers``: those to render,
     operation by operation. ``reused``: path → line of the previous manifest, for the files that are
-    not rendered. ``records``: what the answers behind these files have read.
+    not rendered. ``record``: what the answers behind these files have read.
     """
 
     state: Sequence[str]
     digests: Digests
     answers: Sequence[PlannedAnswer]
     reused: Mapping[str, bytes] = field(default_factory=dict)
-    records: Sequence[ReadRecord] = ()
+    record: ReadRecord = field(default_factory=ReadRecord)
 
 
 def planned(
@@ -66,12 +66,10 @@ def planned(
     # The state names all answers and their order. So a number in a record means the
     # same answer now, and the previous release has the same paths.
     state = *inputs.built_by, prerender.digest_of_answers(operations)
-    records = previous.records(state)
-    outdated: set[int] = set()
-    if not is_same:
-        outdated.update(*(record.forget(digests) for record in records))
+    record = previous.read_record(state)
+    outdated = record.forget(digests) if record and not is_same else set()
     total = sum(map(len, operations))
-    if not records or len(outdated) > total // 2:
+    if not record or len(outdated) > total // 2:
         return RenderingPlan(state, digests, prerender.planned_answers(operations))
 
     answers = prerender.planned_answers(operations, outdated)
@@ -81,7 +79,7 @@ def planned(
         for path, line in previous.lines.items()
         if path not in rendered_paths
     }
-    return RenderingPlan(state, digests, answers, reused, records)
+    return RenderingPlan(state, digests, answers, reused, record)
 
 
 def _check_size(operations: Sequence[PlannedOperation], allowed: int) -> None:

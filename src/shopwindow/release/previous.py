@@ -77,15 +77,15 @@ class Previous:
         """
         return self.lines if self.same_program else {}
 
-    def records(self, state: Sequence[str]) -> list[ReadRecord]:
-        """Return what its answers have read; empty where no usable record exists.
+    def read_record(self, state: Sequence[str]) -> ReadRecord | None:
+        """Return what its answers have read; None where no usable record exists.
 
         ``state``: digests of what an answer depends on besides its reads: the program,
         the schemas, and which answers there are. A record of another state is void.
         One of this state says that this program has rendered the release, even where
         another one wrote it first.
         """
-        return reads.load(self.record, (self.id, *state)) if self.record else []
+        return reads.load(self.record, (self.id, *state)) if self.record else None
 
 
 def previous_release(

@@ -112,11 +112,10 @@ def _differing_answers(
     before = planned_operations(inputs.interface, released)
     after = planned_operations(inputs.interface, content)
     state = digest_of_answers(before)
-    records = previous.records((*inputs.built_by, state))
+    record = previous.read_record((*inputs.built_by, state))
     digests = Digests(content, digests_of(previous.indexes))
-    outdated = {number for record in records for number in record.forget(digests)}
-    if not records:
-        outdated = set(range(sum(map(len, before))))
+    every = range(sum(map(len, before)))
+    outdated = record.forget(digests) if record else set(every)
     if digest_of_answers(after) == state:
         return planned_answers(after, outdated), []
 

@@ -13,8 +13,7 @@ apart (`interface.declaring.index.OpenedByParts`).
 
 A ReadRecord holds this in numbers, for the Reads and for the answers. `prerender`
 numbers the answers, so a record is void as soon as a number means another answer: see
-``state`` of `save`. A build stores a list of records, since every process that renders
-has its own.
+``state`` of `save`. Every process that renders has one of its own; a build merges them.
 """
 
 import os
@@ -298,14 +297,14 @@ class ReadRecord:
 # -- between two builds ----------------------------------------------------------------
 
 
-def save(path: Path, state: Sequence[str], records: Iterable[bytes]) -> None:
-    """Store the encoded records of a release.
+def save(path: Path, state: Sequence[str], record: ReadRecord) -> None:
+    """Store the record of a release.
 
     ``state``: the release's id, and digests of the program, of the schemas and of which
     answers there are. Raises nothing where the disk refuses: then the next build
     renders everything.
     """
-    data = b"\n".join([orjson.dumps(state), *records])
+    data = b"%b\n%b" % (orjson.dumps(state), record.encode())
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -316,17 +315,17 @@ def save(path: Path, state: Sequence[str], records: Iterable[bytes]) -> None:
             draft.unlink()
 
 
-def load(path: Path, state: Sequence[str]) -> list[ReadRecord]:
-    """Return the records that were stored under this state; none where they are of
-    another state, damaged or missing.
+def load(path: Path, state: Sequence[str]) -> ReadRecord | None:
+    """Return the record that was stored under this state; None where it is of another
+    state, damaged or missing.
     """
     try:
         digest, _, data = path.read_bytes().partition(b"\n")
     except OSError:
-        return []
+        return None
     if sha256(data).hexdigest().encode() != digest:  # cut off, or damaged
-        return []
-    stored_state, *records = data.split(b"\n")
+        return None
+    stored_state, _, record = data.partition(b"\n")
     if stored_state != orjson.dumps(state):
-        return []
-    return [ReadRecord.decode(record) for record in records]
+        return None
+    return ReadRecord.decode(record)

@@ -18,6 +18,7 @@ from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import stored
+from shopwindow.release.documents_read import by_identity
 from shopwindow.release.manifest import MANIFEST_FORMAT
 
 
@@ -60,12 +61,7 @@ def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]
                 interface = stored.decoded(read(stored.COLLECTIONS_FILE), interface)
             content = decode(orjson.loads(read("content.json")), interface.kinds)
         kinds = [kind.name for kind in interface.kinds if not kind.streamed]
-        return {
-            name: dict(
-                zip(content.identities(name), content.documents(name), strict=True)
-            )
-            for name in kinds
-        }
+        return {name: by_identity(content, name) for name in kinds}
     except _NOT_A_RELEASE as error:
         reason = " ".join(str(error).split())
         raise NoRelease(

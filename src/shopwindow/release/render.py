@@ -79,13 +79,12 @@ class StagedFiles:
     """Every file of a release.
 
     ``lines``: path → the file's line of the manifest. ``written``: digest → the first
-    path whose bytes were written. ``records``: what the answers have read, encoded.
+    path whose bytes were written.
     """
 
     def __init__(self, reused: Mapping[str, bytes]) -> None:
         self.lines = dict(reused)
         self.written: dict[str, str] = {}
-        self.records: list[bytes] = []
         self._written_twice: set[str] = set()
 
     def take(self, files: Iterable[StagedFile]) -> None:
@@ -131,8 +130,8 @@ def render(
 ) -> StagedFiles:
     """Render the answers of the plan and stage every file of the release.
 
-    Raises Failure where two files have one name, or a response schema refuses an
-    answer.
+    The plan's record then has what these answers have read, too. Raises Failure where two
+    files have one name, or a response schema refuses an answer.
     """
     schemas = order.inputs.schemas
     for schema in {answer.operation.schema for answer in plan.answers}:
@@ -166,7 +165,7 @@ def render(
         for batch, (staged, record) in zip(batches, results, strict=True):
             files.take(staged)
             if record:
-                files.records.append(record)
+                plan.record.merge(ReadRecord.decode(record))
             done += len(batch)
             if progress:
                 progress(done, total)
@@ -246,16 +245,3 @@ class _Linking:
             self._stage.write(name, body or b"", digest)
             return True
         return False
-
-
-def merged(reused: Sequence[ReadRecord], new: Sequence[bytes]) -> Iterable[bytes]:
-    """Return the encoded records of a release.
-
-    ``reused``: those of the answers whose files were reused. ``new``: those of the
-    answers that were rendered, encoded.
-    """
-    if not reused:
-        return new
-    for record in new:
-        reused[0].merge(ReadRecord.decode(record))
-    return [record.encode() for record in reused]
