@@ -7,7 +7,7 @@ documentation has them (Cloud Storage, request preconditions; XML API, reference
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -107,7 +107,7 @@ def test_a_pointer_that_somebody_else_has_moved_is_not_moved(tmp_path: Path) -> 
     with google(tmp_path, [(200, 7, b"{}"), (412, 8, b""), (200, 8, other)]) as (sent, bucket):
         stored = bucket.read("current.json")
         assert stored is not None
-        assert not pointer.move(bucket, stored.version, ours)
+        assert not pointer.move(bucket, replace(ours, version=stored.version), ours)
     assert sent.requests[1] == ("PUT", "a/current.json", {"x-goog-if-generation-match": "7"})
 
 

@@ -179,12 +179,11 @@ def test_an_older_build_replaces_a_newer_one_only_by_force(bucket: Bucket, tmp_p
 def test_of_two_publishers_one_wins_and_the_other_says_so(bucket: Bucket, tmp_path: Path) -> None:
     release(tmp_path)
     publish(outgoing(tmp_path / "dist"), bucket)
-    start = pointer.read(bucket)
-    assert start.pointer is not None
+    start = pointer.required(bucket)
     second = release(tmp_path, "Second")
     publish(outgoing(tmp_path / "dist"), bucket)
-    other = moved_elsewhere(start.pointer)
-    assert not pointer.move(bucket, start.version, other)
+    other = moved_elsewhere(start)
+    assert not pointer.move(bucket, start, other)
     assert current(bucket)["id"] == second
 
 
@@ -221,18 +220,16 @@ class Overtaken:
 
     def replace(self, key: str, data: bytes, headers: Headers, version: object) -> bool:
         present = pointer.read(self._bucket)
-        if present.pointer != self._other:
-            assert pointer.move(self._bucket, present.version, self._other)
+        if present != self._other:
+            assert pointer.move(self._bucket, present, self._other)
         return self._bucket.replace(key, data, headers, version)  # type: ignore[arg-type] # as it came
 
 
 def test_who_is_overtaken_says_by_whom(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release(tmp_path)
     publish(outgoing(tmp_path / "dist"), bucket)
-    read_before = pointer.read(bucket).pointer
-    assert read_before is not None
     monkeypatch.setenv("SHOPWINDOW_ACTOR", "Robin")
-    other = moved_elsewhere(read_before)
+    other = moved_elsewhere(pointer.required(bucket))
     late = release(tmp_path, "Second")
     with pytest.raises(Failure, match=rf"Robin was faster, and f{{12}} is current; {late[:12]} is there"):
         publish(outgoing(tmp_path / "dist"), Overtaken(bucket, other))  # type: ignore[arg-type] # all else is the same

@@ -114,9 +114,7 @@ def test_a_pointer_of_format_1_is_a_chain_of_one(tmp_path: Path, target: FolderB
     (link,) = value.pop("chain")
     earlier = {**value, "format": 1, "id": link["id"]}
     target.overwrite(layout.POINTER, orjson.dumps(earlier), pointer.POINTER_HEADERS)
-    present = pointer.read(target).pointer
-    assert present is not None
-    assert present.chain == Chain((Link(first, datetime.fromisoformat(value["switched"])),))
+    assert pointer.required(target).chain == Chain((Link(first, datetime.fromisoformat(value["switched"])),))
     assert [(one.id, one.current) for one in upkeep.listing(target)] == [(first, True)]
     second = publish(following(tmp_path, "Second"), target)
     assert (second.previous, pointed(target)["format"], "id" in pointed(target)) == (first, 2, False)

@@ -106,4 +106,4 @@ def test_without_a_target_the_same_commands_mean_the_output_directory(shop: Path
     assert f"current is {id[:12]}" in ran(shop, "activate", id[:12]).out
     refused = shopwindow("activate", "--latest", "--target", "production", cwd=shop)
     assert (refused.status, "--latest is of builds, not of a target" in refused.err) == (2, True)
-    assert pointer.read(folder(shop / "target")).pointer is None
+    assert pointer.read(folder(shop / "target")) is None

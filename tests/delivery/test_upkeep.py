@@ -240,9 +240,7 @@ def test_prune_spares_what_was_current_within_a_day_and_what_is_to_be_purged(tmp
     assert upkeep.prune(bucket, 1).deleted == []  # by the history
     grown_old(tmp_path / "target")
     assert upkeep.prune(bucket, 1).deleted == []  # by what is unpurged
-    read_now = pointer.read(bucket)
-    assert read_now.pointer is not None
-    assert len(read_now.pointer.unpurged) == 1
+    assert len(pointer.required(bucket).unpurged) == 1
 
 
 def test_a_listing_that_lacks_the_current_release_is_not_believed(bucket: Bucket, tmp_path: Path) -> None:
@@ -257,11 +255,10 @@ def test_a_listing_that_lacks_the_current_release_is_not_believed(bucket: Bucket
 
 def test_while_somebody_prunes_nobody_moves_the_pointer(bucket: Bucket, tmp_path: Path) -> None:
     published(tmp_path, bucket, "First")
-    start = pointer.read(bucket)
+    start = pointer.required(bucket)
     upkeep._mark(bucket, datetime.now(UTC).isoformat())
     release(tmp_path, "Second")
-    assert start.pointer is not None
-    assert not pointer.move(bucket, start.version, start.pointer)  # who began before it fails, too
+    assert not pointer.move(bucket, start, start)  # who began before it fails, too
     for change in (
         lambda: publish(outgoing(tmp_path / "dist"), bucket),
         lambda: upkeep.activate(bucket, "current", pin=True),

@@ -549,7 +549,7 @@ def on_disk(out: Path, id: str) -> dict[str, bytes]:
 
 def current(bucket: Bucket) -> Json:
     """What current.json at a target says, and as `id` which release of its chain is in force."""
-    stored, present = bucket.read("current.json"), pointer.read(bucket).pointer
+    stored, present = bucket.read("current.json"), pointer.read(bucket)
     if stored is None or present is None:
         return None
     return {**orjson.loads(stored.data), "id": present.id(datetime.now(UTC))}

@@ -76,7 +76,7 @@ def _private(target: Path, id: str) -> Iterator[tuple[str, bytes]]:
         stored = bucket.read(key)
         assert stored is not None
         yield key, stored.data
-    present = pointer.read(bucket).pointer
+    present = pointer.read(bucket)
     assert present is not None
     assert id in [link.id for link in present.chain.links]
 

@@ -203,7 +203,7 @@ def test_who_publishes_a_chain_and_is_killed_at_any_step_leaves_the_old_chain_or
             lead(new)
             outcome = publish(target=address, out=out, keys=keys, point=point, passes=point % 2 == 0)
             assert outcome == {"killed": True}
-            present = pointer.read(bucket_at(address)).pointer
+            present = pointer.read(bucket_at(address))
             assert present is not None
             pulled(bucket_at(address), keys, host)
             chain = Releases(host).chain()

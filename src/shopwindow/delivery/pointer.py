@@ -10,7 +10,7 @@ Which release is current follows from the chain and the time, and stands nowhere
 So a release of the chain becomes current without anybody's help.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from shopwindow.delivery import layout
-from shopwindow.delivery.bucket import Bucket, Headers, Version
+from shopwindow.delivery.bucket import Bucket, Headers, Stored, Version
 from shopwindow.problems import Failure
 from shopwindow.release import history
 from shopwindow.release.chain import Chain, Link, as_json, chain_of
@@ -54,7 +54,8 @@ class TargetPointer:
     current. Both are RFC 3339. ``unpurged``: ids of releases before those of the chain
     that caches may still hold, the oldest first. ``pruning``: since when somebody is
     pruning; empty: nobody is. ``history``: the last activations, the oldest first, as in
-    history.jsonl.
+    history.jsonl. ``version``: of the object that it was read from, which does not say
+    so itself.
     """
 
     chain: Chain
@@ -64,6 +65,7 @@ class TargetPointer:
     unpurged: tuple[str, ...] = ()
     pruning: str = ""
     history: tuple[Activation, ...] = ()
+    version: Version = field(default_factory=dict, compare=False)
 
     def id(self, now: datetime) -> str:
         """Return the release that is in force at an instant."""
@@ -129,23 +131,15 @@ def moved(
     )
 
 
-@dataclass(frozen=True)
-class ReadPointer:
-    """The pointer as it was read; both are None where there is none."""
-
-    pointer: TargetPointer | None
-    version: Version | None
-
-
-def read(bucket: Bucket) -> ReadPointer:
-    """Read the pointer of a target.
+def read(bucket: Bucket) -> TargetPointer | None:
+    """Return the pointer of a target; None where there is none.
 
     Raises Failure where it is of a later program, or none; and where there is no
     pointer, but something that no publisher wrote.
     """
     stored = bucket.read(layout.POINTER)
     if stored is not None:
-        return ReadPointer(_decode(stored.data, bucket.where), stored.version)
+        return _decode(stored, bucket.where)
     ours = (layout.OBJECTS, layout.RELEASES, layout.METADATA)
     for item in bucket.listing(""):
         if not item.key.startswith(ours):
@@ -153,12 +147,20 @@ def read(bucket: Bucket) -> ReadPointer:
                 f"{bucket.where}: holds something else ({item.key.partition('/')[0]}); "
                 "publish to a prefix of its own"
             )
-    return ReadPointer(None, None)
+    return None
 
 
-def _decode(data: bytes, where: str) -> TargetPointer:
+def required(bucket: Bucket) -> TargetPointer:
+    """Return the pointer. Raises Failure where nothing was published yet."""
+    present = read(bucket)
+    if present is None:
+        raise Failure(f"{bucket.where}: nothing was published there yet")
+    return present
+
+
+def _decode(stored: Stored, where: str) -> TargetPointer:
     try:
-        value = orjson.loads(data)
+        value = orjson.loads(stored.data)
         if value["format"] > POINTER_FORMAT:
             raise NewerFormat(
                 f"{where}: {layout.POINTER} has format {value['format']}; "
@@ -174,6 +176,7 @@ def _decode(data: bytes, where: str) -> TargetPointer:
             unpurged=tuple(map(layout.digest, value.get("unpurged", ()))),
             pruning=layout.instant(value["pruning"]) if "pruning" in value else "",
             history=tuple(map(_activation, value.get("history", ()))),
+            version=stored.version,
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Failure(
@@ -214,33 +217,28 @@ def _activation(value: Any) -> Activation:
 def _encode(pointer: TargetPointer) -> bytes:
     entries = {"format": POINTER_FORMAT, **vars(pointer)}
     entries["chain"] = as_json(pointer.chain)
+    del entries["version"]
     value = {name: entry for name, entry in entries.items() if entry}
     return orjson.dumps(value) + b"\n"
 
 
-def move(bucket: Bucket, version: Version | None, pointer: TargetPointer) -> bool:
-    """Replace the pointer, if it is still the version that was read.
+def move(bucket: Bucket, present: TargetPointer | None, pointer: TargetPointer) -> bool:
+    """Replace the pointer, if it is still the one that was read.
 
-    Returns False where somebody else was faster. A request that the network lost may
-    have arrived: then the pointer is ours already.
+    ``present``: that one; None: there was none. Returns False where somebody else was
+    faster. A request that the network lost may have arrived: then the pointer is ours
+    already.
     """
-    data = _encode(pointer)
+    data, version = _encode(pointer), present.version if present else None
     if bucket.replace(layout.POINTER, data, POINTER_HEADERS, version):
         return True
-    present = bucket.read(layout.POINTER)
-    return present is not None and present.data == data
+    stored = bucket.read(layout.POINTER)
+    return stored is not None and stored.data == data
 
 
-def require(bucket: Bucket, present: TargetPointer | None) -> TargetPointer:
-    """Return the pointer. Raises Failure where nothing was published yet."""
-    if present is None:
-        raise Failure(f"{bucket.where}: nothing was published there yet")
-    return present
-
-
-def require_nobody_prunes(bucket: Bucket, read: ReadPointer) -> None:
+def require_nobody_prunes(bucket: Bucket, present: TargetPointer | None) -> None:
     """Raise Failure while somebody deletes objects of this target."""
-    since = read.pointer.pruning if read.pointer else ""
+    since = present.pruning if present else ""
     if since and datetime.now(UTC) - datetime.fromisoformat(since) < PRUNING_LASTS:
         raise Failure(
             f"{bucket.where}: somebody has been pruning since {since[:19]}Z; "

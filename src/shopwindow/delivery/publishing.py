@@ -113,9 +113,8 @@ def publish(
     ids = list(dict.fromkeys(link.id for link in chain.links))
     id, releases = ids[0], [going.releases[id] for id in ids]
 
-    read = pointer.read(bucket)
-    present = read.pointer
-    require_nobody_prunes(bucket, read)
+    present = pointer.read(bucket)
+    require_nobody_prunes(bucket, present)
     is_same = present is not None and present.chain.continues(chain, now)
     may_be_older = options.force or is_same or (present is not None and present.pinned)
     _require_newer(releases[0], None if may_be_older else present, bucket.where, now)
@@ -149,8 +148,8 @@ def publish(
         pin=False,
         purges=options.purges,
     )
-    if moves and not pointer.move(bucket, read.version, moved):
-        again = pointer.read(bucket).pointer
+    if moves and not pointer.move(bucket, present, moved):
+        again = pointer.read(bucket)
         seen = [chain, present.chain] if present else [chain]
         if again is None or not any(again.chain.continues(one, now) for one in seen):
             state = "is there, but not activated"

@@ -84,22 +84,22 @@ class UnsignedSource:
 
     def current(self, memory: Mapping[str, Any]) -> WantedChain:
         where = self.bucket.where
-        read = pointer.read(self.bucket)
-        if read.pointer is None or read.version is None:
+        present = pointer.read(self.bucket)
+        if present is None:
             raise PullFault(
                 "source",
                 f"{where}: nothing was published there yet; publish to it, or correct "
                 "the address",
             )
-        if memory and not _follows(read.pointer, memory):
+        if memory and not _follows(present, memory):
             raise PullFault(
                 "stale",
                 f"{where}: {layout.POINTER} is older than the one that this host has "
                 f"followed, of {memory['switched'][:19]}Z; a cache in between, or an "
                 "old copy of the store? To follow it all the same, delete pulled.json",
             )
-        memory = {"switched": read.pointer.switched}
-        return WantedChain(read.pointer.chain, read.version, memory)
+        memory = {"switched": present.switched}
+        return WantedChain(present.chain, present.version, memory)
 
     def published(self, id: str) -> Published:
         return layout.published(self.bucket, id)

@@ -117,7 +117,7 @@ def purge(
     caches are purged, and the next run purges all of it again. Raises Failure where a
     cache does not confirm; then the next run tries all of it.
     """
-    present = pointer.read(bucket).pointer
+    present = pointer.read(bucket)
     now = datetime.now(UTC)
     served = present.served(now) if present else ()
     if present is None or len(served) < 2:
@@ -147,8 +147,7 @@ def _late(bucket: Bucket, hosts: Sequence[str], follow: float) -> Sequence[str]:
         time.sleep(2 * follow)
     late, ends = hosts, time.monotonic() + max(4 * follow, LEAST_WAIT_SECONDS)
     while late and time.monotonic() < ends:
-        present = pointer.require(bucket, pointer.read(bucket).pointer)
-        id = present.id(datetime.now(UTC))
+        id = pointer.required(bucket).id(datetime.now(UTC))
         late = [host for host in hosts if _served_by(host) != id]
         time.sleep(LOOK_SECONDS)
     return late
@@ -186,8 +185,7 @@ def _record(bucket: Bucket, done: tuple[str, ...], now: datetime) -> None:
     Where another run has done so, or has purged more, there is nothing to take.
     """
     while True:
-        read = pointer.read(bucket)
-        present = read.pointer
+        present = pointer.read(bucket)
         if present is None or present.served(now)[: len(done)] != done:
             return
         over = max(len(done) - len(present.unpurged), 0)
@@ -196,7 +194,7 @@ def _record(bucket: Bucket, done: tuple[str, ...], now: datetime) -> None:
             unpurged=present.unpurged[len(done) :],
             chain=Chain(present.chain.links[over:]),
         )
-        if pointer.move(bucket, read.version, rest):
+        if pointer.move(bucket, present, rest):
             return
 
 

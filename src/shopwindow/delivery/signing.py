@@ -241,7 +241,7 @@ def faults(bucket: Bucket, id: str, folder: Path) -> list[str]:
     none.
     """
     present = read_metadata(bucket, roots.read(folder).signed)
-    current = pointer.require(bucket, pointer.read(bucket).pointer).chain
+    current = pointer.required(bucket).chain
     now, signed = datetime.now(UTC), present.chain
     ids = [link.id for link in current.remaining(now).links]
     is_current, lines = id in ids, []
@@ -405,11 +405,11 @@ def sign(
         there = present.targets
         now = signing.clock()
         if chain:
-            read = pointer.read(bucket).pointer
-            if read is None or not read.chain.continues(chain, now):
+            current = pointer.read(bucket)
+            if current is None or not current.chain.continues(chain, now):
                 id = chain.in_force(now).id
                 raise Failure(
-                    pointer.overtaken(bucket.where, id, read, "was not signed")
+                    pointer.overtaken(bucket.where, id, current, "was not signed")
                 )
             said: dict[str, Any] = {CHAIN: as_json(chain)}
             listings = _listings(bucket, present, listed)

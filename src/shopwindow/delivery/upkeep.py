@@ -42,7 +42,7 @@ def listing(bucket: Bucket) -> list[Release]:
     """Return the releases of a target: those that follow, the last one first, then the
     others, the newest build first.
     """
-    present = pointer.read(bucket).pointer
+    present = pointer.read(bucket)
     now = datetime.now(UTC)
     current = present.id(now) if present else None
     ahead = present.chain.remaining(now).links[1:] if present else ()
@@ -94,7 +94,7 @@ def verify(
 
     ``id`` is what `named` takes. Every object is read, once. Raises Failure.
     """
-    present = pointer.require(bucket, pointer.read(bucket).pointer)
+    present = pointer.required(bucket)
     ids, now = [named(bucket, present, id)], datetime.now(UTC)
     if ids == [present.id(now)]:
         ids += [link.id for link in present.chain.remaining(now).links[1:]]
@@ -177,14 +177,13 @@ def _mark(bucket: Bucket, since: str, before: str | None = None) -> TargetPointe
     ``before``: do so only while it says this, because that is ours.
     """
     while True:
-        read = pointer.read(bucket)
-        present = pointer.require(bucket, read.pointer)
+        present = pointer.required(bucket)
         if before is None:
-            pointer.require_nobody_prunes(bucket, read)
+            pointer.require_nobody_prunes(bucket, present)
         elif present.pruning != before:
             return present
         marked = replace(present, pruning=since)
-        if pointer.move(bucket, read.version, marked):
+        if pointer.move(bucket, present, marked):
             return marked
 
 
@@ -254,9 +253,8 @@ def activate(
     release, or objects of it are gone; then nothing has changed.
     """
     signed = signing.ready(bucket, signs) if signs else None
-    read = pointer.read(bucket)
-    pointer.require_nobody_prunes(bucket, read)
-    present = pointer.require(bucket, read.pointer)
+    present = pointer.required(bucket)
+    pointer.require_nobody_prunes(bucket, present)
     now = datetime.now(UTC)
     previous, chosen = present.id(now), present.to_roll_back_to(now)
     if id:
@@ -290,7 +288,7 @@ def activate(
         pin=pin,
         purges=purges,
     )
-    if not pointer.move(bucket, read.version, moved):
+    if not pointer.move(bucket, present, moved):
         raise Failure(
             f"{bucket.where}: somebody moved {POINTER} meanwhile, and nothing "
             "was changed; look at `shopwindow releases`, and run it again"
