@@ -529,7 +529,7 @@ def read(bucket: Bucket, id: str) -> dict[str, bytes]:
     published = layout.published(bucket, id)
     files = {}
     for name, part in published.parts.items():
-        files[name] = b"".join(layout.read_chunk(bucket, chunk) for chunk in part)
+        files[name] = b"".join(layout.read_span(bucket, [chunk])[chunk.digest] for chunk in part)
     assert sha256(files["manifest.json"]).hexdigest() == id
     for entry in orjson.loads(files["manifest.json"])["files"]:
         stored = bucket.read(layout.object_key(entry["sha256"]))
@@ -728,7 +728,7 @@ def watched(bucket: Bucket, keys: Path, host: Path) -> Iterator[list[str]]:
         while not ended.is_set():
             try:
                 looking.published(looking.current({}).chain.links[0].id)
-            except PullFault as fault:
+            except Failure as fault:
                 refused.append(str(fault))
 
     thread = threading.Thread(target=look)

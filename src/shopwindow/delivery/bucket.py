@@ -13,6 +13,7 @@ succeeded, and whoever replaces something compares what is there then with what 
 
 import fcntl
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -64,6 +65,12 @@ killed publishers leave there, a prune deletes, as any object that no release ne
 
 _UNCHANGED = "nothing there is half written"
 
+READINGS = 4
+"""How often bytes are asked for that come shortened or changed. A request that fails or
+breaks off is repeated by the library. Of a source that spoils every fifth answer, one
+object in 600 fails, and then the next attempt of a host goes on.
+"""
+
 Version = Mapping[str, str]
 """What tells a state of an object from later ones."""
 
@@ -98,8 +105,12 @@ class Listed:
     modified: datetime
 
 
+class StoreFailure(Failure):
+    """A store refuses something, or is away."""
+
+
 class Bucket:
-    """Objects by key. Every method raises Failure where the store refuses it.
+    """Objects by key. Every method raises StoreFailure where the store refuses it.
 
     ``store`` is one of the library's. ``hasty`` is the same one, which gives up sooner:
     whole objects are read from it first, and from the other where it is overloaded.
@@ -185,6 +196,31 @@ class Bucket:
         with refused(self.where, "read"):
             for bit in result.stream(min_chunk_size=BIT_BYTES):
                 yield bytes(bit)
+
+    def intact(
+        self,
+        key: str,
+        read: Callable[[], Returned | None],
+        is_intact: Callable[[Returned], bool],
+    ) -> Returned:
+        """Return what is read of an object and is intact, after several readings at
+        most.
+
+        The pause before the second reading doubles with each more. ``read`` returns
+        None where there is no such object. Raises Failure.
+        """
+        for reading in range(READINGS):
+            if reading:
+                time.sleep(self.pause * 2 ** (reading - 1))
+            data = read()
+            if data is None:
+                break
+            if is_intact(data):
+                return data
+        what = "missing" if data is None else "not what was sent"
+        raise Failure(
+            f"{self.where}: {key} is {what}; `shopwindow verify` lists what else is"
+        )
 
     def create(self, key: str, body: bytes, headers: Headers) -> bool:
         """Store an object that does not exist; return False where it does."""
@@ -405,7 +441,7 @@ _STORE_REFUSALS = (
 
 @contextmanager
 def refused(where: str, verb: str) -> Iterator[None]:
-    """Raise a Failure in an operator's words where a store refuses something.
+    """Raise a StoreFailure in an operator's words where a store refuses something.
 
     ``verb`` completes "cannot …".
     """
@@ -415,10 +451,10 @@ def refused(where: str, verb: str) -> Iterator[None]:
         text = str(error)
         for pattern, meaning in _STORE_REFUSALS:
             if re.search(pattern, text):
-                raise Failure(f"{where}: cannot {verb} it: {meaning}") from None
+                raise StoreFailure(f"{where}: cannot {verb} it: {meaning}") from None
         first = text.partition("\n\nDebug source")[0]
         line = " ".join(re.sub(r"<[^>]*>", " ", first).split())
-        raise Failure(f"{where}: cannot {verb} it: {line[:300]}") from None
+        raise StoreFailure(f"{where}: cannot {verb} it: {line[:300]}") from None
 
 
 def _require_bucket(error: Exception) -> None:

@@ -65,6 +65,10 @@ class Chunk(NamedTuple):
         with open(self.holder, "rb") as file:
             return os.pread(file.fileno(), self.size, self.offset)
 
+    def has_bytes(self, data: bytes) -> bool:
+        """Return whether these are its bytes."""
+        return len(data) == self.size and sha256(data).hexdigest() == self.digest
+
 
 def cut(path: Path) -> list[Chunk]:
     """Return the chunks of a file; none where it cannot be read."""

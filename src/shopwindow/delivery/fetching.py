@@ -17,19 +17,17 @@ and a source that sends more is interrupted.
 import os
 import re
 import shutil
-import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 
 import orjson
 
 from shopwindow.content.reading.processes import Progress
 from shopwindow.delivery import layout
-from shopwindow.delivery.bucket import Bucket, Returned, concurrently
-from shopwindow.delivery.chunks import Chunk, cut, groups
+from shopwindow.delivery.bucket import Bucket, StoreFailure, concurrently
+from shopwindow.delivery.chunks import Chunk, cut
 from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART, Published
 from shopwindow.interface.declaring.index import Index
 from shopwindow.problems import Failure
@@ -42,17 +40,6 @@ from shopwindow.release.verify import index_faults
 MANIFEST_BYTES = 256 * 1024 * 1024
 """Bytes of a manifest: that of 200,000 files, the most that a build writes by itself,
 has 60 MB. It is read into memory.
-"""
-
-SPAN_BYTES = 2 * 1024 * 1024
-"""Bytes of one request for chunks that lie side by side. With all connections at work
-64 MB are in memory, and 580 MB take 280 requests.
-"""
-
-READINGS = 4
-"""How often bytes are asked for that come shortened or changed. A request that fails or
-breaks off is repeated by the library (`bucket`). Of a source that spoils every fifth
-answer, one object in 600 fails, and then the next attempt of a host goes on.
 """
 
 _SAFE_PATH = re.compile(
@@ -76,10 +63,9 @@ def faults(kind: str) -> Iterator[None]:
         yield
     except PullFault:
         raise
-    except NewerFormat as failure:
-        raise PullFault("newer", str(failure)) from None
     except Failure as failure:
-        raise PullFault(kind, str(failure)) from None
+        kinds = {NewerFormat: "newer", StoreFailure: "source"}
+        raise PullFault(kinds.get(type(failure), kind), str(failure)) from None
 
 
 def fetch(
@@ -193,30 +179,7 @@ def _fetch_object(
                     break
         return stage.seal(name)
 
-    _right(bucket, key, read, digest.__eq__)
-
-
-def _right(
-    bucket: Bucket,
-    key: str,
-    read: Callable[[], Returned | None],
-    is_right: Callable[[Returned], bool],
-) -> Returned:
-    """Return what is read of an object and is right, after several readings at most.
-
-    The pause before the second reading is the bucket's; it doubles. ``read`` returns
-    None where there is no such object. Raises PullFault.
-    """
-    for reading in range(READINGS):
-        if reading:
-            time.sleep(bucket.pause * 2 ** (reading - 1))
-        with faults("source"):
-            data = read()
-        if data is None:
-            raise PullFault("damaged", f"{bucket.where}: {key} is missing")
-        if is_right(data):
-            return data
-    raise PullFault("damaged", f"{bucket.where}: {key} is not what was sent")
+    bucket.intact(key, read, digest.__eq__)
 
 
 # -- parts -----------------------------------------------------------------------------
@@ -234,7 +197,7 @@ def fetch_part(
 
     Chunks ``here``, of a file of this host, are copied; of the others those that lie
     side by side are one request. ``progress`` is called with how many requests are done,
-    and of how many. Raises PullFault and OSError.
+    and of how many. Raises Failure and OSError.
     """
     at_hand = {chunk.digest: chunk for chunk in here}
     with suppress(FileNotFoundError):
@@ -243,10 +206,10 @@ def fetch_part(
         number, position = file.fileno(), 0
         positions: dict[Chunk, list[int]] = defaultdict(list)
         for chunk in part:
-            if not _is_of(os.pread(number, chunk.size, position), chunk):
+            if not chunk.has_bytes(os.pread(number, chunk.size, position)):
                 held = at_hand.get(chunk.digest)
                 data = held.read() if held else b""
-                if held and _is_of(data, chunk):
+                if chunk.has_bytes(data):
                     os.pwrite(number, data, position)
                 else:
                     positions[chunk].append(position)
@@ -254,39 +217,13 @@ def fetch_part(
         os.ftruncate(number, position)
 
         def fetch(span: Sequence[Chunk]) -> int:
-            data = _span(bucket, span)
-            for chunk, piece in _cut(data, span):
+            pieces = layout.read_span(bucket, span)
+            for chunk in span:
                 for place in positions[chunk]:
-                    os.pwrite(number, piece, place)
-            return len(data)
+                    os.pwrite(number, pieces[chunk.digest], place)
+            return layout.size_of(span)
 
-        missing = sorted(positions, key=lambda chunk: chunk[2:])
-        spans = groups(missing, SPAN_BYTES, adjacent=True)
-        return concurrently(fetch, spans, progress)
-
-
-def _is_of(data: bytes, chunk: Chunk) -> bool:
-    return len(data) == chunk.size and sha256(data).hexdigest() == chunk.digest
-
-
-def _cut(data: bytes, span: Sequence[Chunk]) -> Iterator[tuple[Chunk, bytes]]:
-    for chunk in span:
-        start = chunk.offset - span[0].offset
-        yield chunk, data[start : start + chunk.size]
-
-
-def _span(bucket: Bucket, span: Sequence[Chunk]) -> bytes:
-    key, start, size = (
-        layout.object_key(span[0].holder),
-        span[0].offset,
-        layout.size_of(span),
-    )
-    return _right(
-        bucket,
-        key,
-        lambda: bucket.read_range(key, start, size),
-        lambda data: all(_is_of(piece, chunk) for chunk, piece in _cut(data, span)),
-    )
+        return concurrently(fetch, layout.spans(positions), progress)
 
 
 # -- what may come ---------------------------------------------------------------------
@@ -316,7 +253,7 @@ def _lacking(stage: Stage, release: Published) -> int:
 def _require_parts(
     release: Published, listed: ManifestLines, indexes: Sequence[Index]
 ) -> None:
-    """Raise Failure where a source lists other parts than the manifest, and PullFault
+    """Raise Failure where a source lists other parts than the manifest, and NewerFormat
     where an index is of a later program.
     """
     if release.parts.keys() != {MANIFEST_PART, BUILD_PART, *listed.private}:
@@ -326,10 +263,9 @@ def _require_parts(
     for index in indexes:
         format = listed.private.get(index.file, {}).get("format", index.format)
         if format > index.format:
-            raise PullFault(
-                "newer",
+            raise NewerFormat(
                 f"release {release.id[:12]}: {index.file} has format {format}; this program "
-                f"reads up to {index.format}: update it",
+                f"reads up to {index.format}: update it"
             )
 
 

@@ -21,16 +21,17 @@ Whoever finds `releases/<id>/manifest.json` may rely on every object of the rele
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 import orjson
 
 from shopwindow.delivery.bucket import Bucket, concurrently
-from shopwindow.delivery.chunks import Chunk
+from shopwindow.delivery.chunks import Chunk, groups
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines, NewerFormat
@@ -46,6 +47,11 @@ TIMESTAMP = f"{METADATA}timestamp.json"
 CLOCK = f"{OBJECTS}clock"
 
 MANIFEST_PART, BUILD_PART = "manifest.json", "build.json"
+
+SPAN_BYTES = 2 * 1024 * 1024
+"""Bytes of one request for chunks that lie side by side. With all connections at work
+64 MB are in memory, and 580 MB take 280 requests.
+"""
 
 LARGEST_CHUNK = 8 * 1024 * 1024
 """Bytes that a chunk may have for a reader, who holds dozens in memory: twice those
@@ -239,25 +245,38 @@ def lines(
     """
     chunks = release.parts[MANIFEST_PART]
     absent = {c.digest: c for c in chunks if c.digest not in at_hand}
-
-    def fetch(chunk: Chunk) -> tuple[str, bytes]:
-        return chunk.digest, read_chunk(bucket, chunk)
-
-    at_hand.update(concurrently(fetch, list(absent.values())))
+    for pieces in concurrently(partial(read_span, bucket), spans(absent.values())):
+        at_hand |= pieces
     data = b"".join(at_hand[chunk.digest] for chunk in chunks)
     return manifest.lines_of(data, release.id, bucket.where)
 
 
-def read_chunk(bucket: Bucket, chunk: Chunk) -> bytes:
-    """Return a chunk. Raises Failure where it is gone or not what was sent."""
-    key = object_key(chunk.holder)
-    data = bucket.read_range(key, chunk.offset, chunk.size)
-    if data is None or sha256(data).hexdigest() != chunk.digest:
-        what = "gone" if data is None else "not what was sent"
-        raise Failure(
-            f"{bucket.where}: {key} is {what}; `shopwindow verify` lists what else is"
-        )
-    return data
+def spans(chunks: Iterable[Chunk]) -> list[list[Chunk]]:
+    """Return chunks in groups that lie side by side in an object: one request each."""
+    return groups(sorted(chunks, key=_place), SPAN_BYTES, adjacent=True)
+
+
+def read_span(bucket: Bucket, span: Sequence[Chunk]) -> dict[str, bytes]:
+    """Return the bytes of the chunks of a span, by their digests. Raises Failure where
+    these are gone or not what was sent.
+    """
+    key, start = object_key(span[0].holder), span[0].offset
+
+    def read() -> dict[str, bytes] | None:
+        data = bucket.read_range(key, start, size_of(span))
+        if data is None:
+            return None
+        places = [(chunk.digest, chunk.offset - start, chunk.size) for chunk in span]
+        return {digest: data[place : place + size] for digest, place, size in places}
+
+    def is_intact(pieces: Mapping[str, bytes]) -> bool:
+        return all(chunk.has_bytes(pieces[chunk.digest]) for chunk in span)
+
+    return bucket.intact(key, read, is_intact)
+
+
+def _place(chunk: Chunk) -> tuple[str, int]:
+    return chunk.holder, chunk.offset
 
 
 def fault(bucket: Bucket, digest: str) -> str:

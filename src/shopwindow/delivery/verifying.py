@@ -86,10 +86,9 @@ class SignedSource:
         return self.bucket.is_still(layout.TIMESTAMP, version)
 
     def current(self, memory: Mapping[str, Any]) -> WantedChain:
-        """Return the chain that the signed targets name. Raises PullFault."""
+        """Return the chain that the signed targets name. Raises Failure."""
         self._ends, self._targets = None, {}
-        with faults("source"):
-            stored = self.bucket.read(layout.TIMESTAMP)
+        stored = self.bucket.read(layout.TIMESTAMP)
         if stored is None:
             raise PullFault(
                 "unsigned",
@@ -132,12 +131,11 @@ class SignedSource:
     def _refreshed(self, timestamp: bytes) -> Targets:
         """Verify what is signed at the target; return the targets.
 
-        ``timestamp``: as it was just read, for messages. Raises PullFault.
+        ``timestamp``: as it was just read, for messages. Raises Failure.
         """
         try:
-            with faults("source"):
-                reader = MetadataReader(self.bucket)
-                refresh(self.state, self.root, reader, layout.METADATA)
+            reader = MetadataReader(self.bucket)
+            refresh(self.state, self.root, reader, layout.METADATA)
             believed = (
                 Metadata[Timestamp].from_file(f"{self.state}/timestamp.json").signed
             )
