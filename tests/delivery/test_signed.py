@@ -12,7 +12,9 @@ import pytest
 from tuf.api.metadata import Metadata, MetaFile, Snapshot, TargetFile, Targets, Timestamp
 
 from harness.program import Releases, shopwindow
+from harness.servers import ADDRESS, free_port
 from harness.stores import (
+    KEYS,
     Bucket,
     FolderBucket,
     Headers,
@@ -24,6 +26,7 @@ from harness.stores import (
     SignedSource,
     Signing,
     Version,
+    at,
     current,
     folder,
     in_force,
@@ -39,6 +42,7 @@ from shopwindow.delivery import (
     signing,
     upkeep,
 )
+from shopwindow.delivery.bucket import Stored
 from shopwindow.delivery.signing import SIGNED_AT
 from shopwindow.problems import Failure
 from shopwindow.release import pull_notes
@@ -646,6 +650,22 @@ def test_a_new_host_refuses_what_is_below_its_floor(shop: Shop) -> None:
     assert shop.refusal(floor=2)[0] == "stale"
     assert shop.host.current() is None
     assert (shop.publish("Second"), shop.pull(floor=2)) == (second, second)
+
+
+def test_a_network_that_breaks_before_a_signed_list_is_read_is_no_attack(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in {"AWS_ENDPOINT_URL": f"http://{ADDRESS}:{free_port()}", **KEYS}.items():
+        monkeypatch.setenv(name, text)
+    away = at("nowhere")
+
+    class Breaking(FolderBucket):
+        def read(self, key: str) -> Stored | None:
+            return away.read(key) if key.startswith(layout.RELEASES) else super().read(key)
+
+    shop.publish()
+    kind, said = replace(shop, bucket=Breaking(shop.work / "target")).refusal()
+    assert (kind, "the store is not reached" in said) == ("source", True)
 
 
 def test_a_follower_notices_that_the_timestamp_has_expired_though_nothing_changes(shop: Shop) -> None:

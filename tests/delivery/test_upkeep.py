@@ -12,6 +12,7 @@ import pytest
 from harness.program import shopwindow
 from harness.stores import (
     Bucket,
+    FolderBucket,
     Headers,
     PublishOptions,
     current,
@@ -27,7 +28,6 @@ from harness.stores import (
 from shopwindow.delivery import layout, pointer, upkeep
 from shopwindow.delivery.pointer import PRUNING_LASTS
 from shopwindow.problems import Failure
-from shopwindow.release.manifest import ManifestLines
 
 TEXT = Headers("text/plain", "no-cache")
 
@@ -108,7 +108,7 @@ def test_where_nothing_was_current_before_previous_names_no_release(bucket: Buck
 
 def test_a_release_that_lacks_an_object_is_not_rolled_back_to(bucket: Bucket, tmp_path: Path) -> None:
     first, second = published(tmp_path, bucket, "First", "Second")
-    firsts = layout.objects(*_lines(bucket, first)) - layout.objects(*_lines(bucket, second))
+    firsts = _objects(bucket, first) - _objects(bucket, second)
     served = firsts - layout.holding(layout.published(bucket, first))
     key = layout.object_key(sorted(served)[0])
     bucket.delete([key])
@@ -119,9 +119,24 @@ def test_a_release_that_lacks_an_object_is_not_rolled_back_to(bucket: Bucket, tm
     assert upkeep.verify(bucket) == ([second], [])
 
 
-def _lines(bucket: Bucket, id: str) -> tuple[layout.Published, ManifestLines]:
-    release = layout.published(bucket, id)
-    return release, layout.lines(bucket, release, {})
+def test_a_chunk_that_comes_cut_off_is_read_again(tmp_path: Path) -> None:
+    first, _ = published(tmp_path, folder(tmp_path / "target"), "First", "Second")
+    cut: set[tuple[str, int]] = set()
+
+    class Cutting(FolderBucket):
+        def read_range(self, key: str, start: int, size: int) -> bytes | None:
+            data = super().read_range(key, start, size)
+            if (key, start) in cut:
+                return data
+            cut.add((key, start))
+            return data and data[:-1]
+
+    assert upkeep.activate(Cutting(tmp_path / "target"), None, pin=True).id == first
+    assert cut
+
+
+def _objects(bucket: Bucket, id: str) -> set[str]:
+    return layout.objects(bucket, layout.published(bucket, id), {})
 
 
 def test_nothing_is_changed_where_nothing_was_published(bucket: Bucket) -> None:
@@ -149,7 +164,7 @@ def test_releases_are_listed_the_newest_first(bucket: Bucket, tmp_path: Path) ->
 def test_every_changed_and_missing_object_is_named(bucket: Bucket, tmp_path: Path) -> None:
     (id,) = published(tmp_path, bucket, "First")
     release = layout.published(bucket, id)
-    served = layout.objects(*_lines(bucket, id)) - layout.holding(release)
+    served = _objects(bucket, id) - layout.holding(release)
     changed, missing = map(layout.object_key, sorted(served)[:2])
     bucket.overwrite(changed, b"changed", TEXT)
     bucket.delete([missing])
@@ -195,7 +210,7 @@ def test_prune_keeps_what_the_remaining_releases_need(tmp_path: Path) -> None:
     assert layout.ids(bucket) == sorted([ids[1], ids[3]])
     for id in (ids[1], ids[3]):
         assert read(bucket, id) == on_disk(tmp_path / "dist", id)
-    needed = set.union(*(layout.objects(*_lines(bucket, id)) for id in (ids[1], ids[3])))
+    needed = set.union(*(_objects(bucket, id) for id in (ids[1], ids[3])))
     assert layout.present(bucket) == needed
     assert "pruning" not in current(bucket)
     assert upkeep.prune(bucket, 1).objects == 0

@@ -71,7 +71,7 @@ def _private(target: Path, id: str) -> Iterator[tuple[str, bytes]]:
     """The way of who may read the target: pointer, listing, objects."""
     bucket = folder(target)
     release = layout.published(bucket, id)
-    objects = layout.objects(release, layout.lines(bucket, release, {}))
+    objects = layout.objects(bucket, release, {})
     for key in (layout.POINTER, layout.release_key(id), *map(layout.object_key, objects)):
         stored = bucket.read(key)
         assert stored is not None

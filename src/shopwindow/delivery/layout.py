@@ -291,10 +291,13 @@ def fault(bucket: Bucket, digest: str) -> str:
     return "" if actual.hexdigest() == digest else f"{key}: not what was sent"
 
 
-def objects(release: Published, listed: ManifestLines) -> set[str]:
-    """Return the digests of all objects that a release consists of."""
-    served = {manifest.digest_of(line) for line in listed.files.values()}
-    return served | holding(release)
+def objects(bucket: Bucket, release: Published, at_hand: dict[str, bytes]) -> set[str]:
+    """Return the digests of all objects that a release consists of.
+
+    ``at_hand`` is as for `lines`. Raises Failure as that does.
+    """
+    listed = lines(bucket, release, at_hand).files.values()
+    return {manifest.digest_of(line) for line in listed} | holding(release)
 
 
 def holding(release: Published) -> set[str]:

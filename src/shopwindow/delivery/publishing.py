@@ -121,7 +121,8 @@ def publish(
     if signed:
         for release in releases:
             _require_right(bucket, release, signed, force=options.force)
-    pointer.require_right_clock(bucket, signs.clock() if signs else now)
+    if not signs:
+        pointer.require_right_clock(bucket, now)
     previous = present.id(now) if present else None
     sent: list[int] = []
     for before, release in zip((previous, *ids), releases, strict=False):
@@ -296,5 +297,4 @@ def _there(
     if current is None:
         return layout.present(bucket), {}
     at_hand = {chunk.digest: chunk.read() for chunk in release.parts[MANIFEST_PART]}
-    listed = layout.lines(bucket, current, at_hand)
-    return layout.objects(current, listed), _chunks(current)
+    return layout.objects(bucket, current, at_hand), _chunks(current)

@@ -321,6 +321,7 @@ def ready(
             f"says {minute_of(now)}; set this machine's clock. If it is right, that of the last "
             "publisher was wrong: `shopwindow publish TARGET --renew --force` signs anew"
         )
+    pointer.require_right_clock(bucket, now)
     return present
 
 

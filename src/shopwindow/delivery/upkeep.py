@@ -203,9 +203,7 @@ def _needed(bucket: Bucket, ids: Iterable[str]) -> set[str]:
     chunks: dict[str, bytes] = {}
     needed: set[str] = set()
     for id in ids:
-        release = layout.published(bucket, id)
-        listed = layout.lines(bucket, release, chunks)
-        needed |= layout.objects(release, listed)
+        needed |= layout.objects(bucket, layout.published(bucket, id), chunks)
     return needed
 
 
@@ -272,8 +270,6 @@ def activate(
         )
     if chosen != previous:
         _require_complete(bucket, chosen)
-    if signs:
-        pointer.require_right_clock(bucket, signs.clock())
     action = "rollback" if pin else "activate"
     chain = Chain((Link(chosen, now),))
     if id == "current" and not pin:
@@ -303,7 +299,7 @@ def activate(
 def _require_complete(bucket: Bucket, id: str) -> None:
     """Raise Failure where an object of a release is missing, by the target's listing."""
     release = layout.published(bucket, id)
-    wanted = layout.objects(release, layout.lines(bucket, release, {}))
+    wanted = layout.objects(bucket, release, {})
     missing = sorted(wanted - layout.present(bucket))
     if missing:
         names = ", ".join(map(object_key, missing[:LISTED_OBJECTS]))
