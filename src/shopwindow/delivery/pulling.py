@@ -73,11 +73,11 @@ class ReleaseSource(Protocol):
         """Return what a release consists of."""
 
 
+@dataclass(frozen=True)
 class UnsignedSource:
     """A target that is believed as it is."""
 
-    def __init__(self, bucket: Bucket) -> None:
-        self.bucket = bucket
+    bucket: Bucket
 
     def is_still(self, version: Version) -> bool:
         return self.bucket.is_still(layout.POINTER, version)
