@@ -13,9 +13,8 @@ host that trusts any version follows to the newest, since every version is signe
 the root keys of its predecessor as well as by its own.
 """
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,14 @@ from tuf.api.exceptions import RepositoryError
 from tuf.api.metadata import Metadata, Root
 from tuf.api.serialization import DeserializationError
 
+from shopwindow.content.reading.files import replace_file
 from shopwindow.delivery.keys import KEY_ID_DIGITS, KeySource, create, key_path
 from shopwindow.problems import Failure, Misuse
-from shopwindow.release.durable import synchronize
 
 ROOT, DRAFT, IGNORED = "root.json", "draft.root.json", ".gitignore"
+
+PUBLIC = 0o644
+"""The mode of every file but private keys: it may lie in a repository."""
 
 ROOT_BYTES = 512_000
 """Bytes of a root version at most, as for clients of The Update Framework."""
@@ -164,20 +166,15 @@ def init(
             f"{folder}: has keys already, and nothing was changed; `shopwindow keys "
             "rotate` replaces one"
         )
-    created = []
+    created: list[Path] = []
     for role in ROLES:
-        for _ in range(keys if role == "root" else 1):
-            secret = passphrase if role == "root" else ""
-            key = create(folder, role, secret)
-            root.add_key(key, role)
-            created.append(key_path(folder, role, key.keyid))
+        number = keys if role == "root" else 1
+        created += [_add_key(folder, root, role, passphrase) for _ in range(number)]
     root.roles["root"].threshold = threshold
     source = KeySource(folder, {}, ask=lambda _: passphrase)
-    metadata = Metadata(root)
-    _sign(metadata, None, source)
-    _write(folder, IGNORED, b"*.pem\n")
-    _publish(folder, metadata)
-    return KeyChange(1, created=created)
+    replace_file(folder / IGNORED, b"*.pem\n", PUBLIC)
+    first = Metadata(root)
+    return replace(_signed(folder, first, first, source), created=created)
 
 
 def change(
@@ -215,15 +212,20 @@ def change(
     created = []
     if add:
         # Before anything names the key: killed in between, this leaves one file more.
-        key = create(folder, role, passphrase if role == "root" else "")
-        root.add_key(key, role)
-        created.append(key_path(folder, role, key.keyid))
+        created.append(_add_key(folder, root, role, passphrase))
     for id in removed:
         root.revoke_key(id, role)
     root.roles[role].threshold = needed
     draft.signatures.clear()
     done = _signed(folder, present, draft, source)
-    return KeyChange(done.version, done.missing, created, removed)
+    return replace(done, created=created, replaced=removed)
+
+
+def _add_key(folder: Path, root: Root, role: str, passphrase: str) -> Path:
+    """Give a role a new key, and return its file. A passphrase encrypts a root key."""
+    key = create(folder, role, passphrase if role == "root" else "")
+    root.add_key(key, role)
+    return key_path(folder, role, key.keyid)
 
 
 def _require_enough(keys: int, threshold: int) -> None:
@@ -272,22 +274,24 @@ def _chosen(root: Root, role: str, start: str) -> str:
 def _signed(
     folder: Path, present: RootMetadata, draft: RootMetadata, source: KeySource
 ) -> KeyChange:
-    """Sign a draft; put it in force where that suffices, and write it where not."""
+    """Sign a draft; put it in force where that suffices, and write it where not.
+
+    ``present``: the version before; of the first one, that itself.
+    """
     missing = _sign(draft, present, source)
     version = draft.signed.version
     if missing:
-        _write(folder, DRAFT, draft.to_bytes())
+        replace_file(folder / DRAFT, draft.to_bytes(), PUBLIC)
         return KeyChange(version, missing)
-    _publish(folder, draft)
+    for name in (f"{version}.{ROOT}", ROOT):
+        replace_file(folder / name, draft.to_bytes(), PUBLIC)
     (folder / DRAFT).unlink(missing_ok=True)
     return KeyChange(version)
 
 
-def _sign(
-    draft: RootMetadata, present: RootMetadata | None, source: KeySource
-) -> list[str]:
+def _sign(draft: RootMetadata, present: RootMetadata, source: KeySource) -> list[str]:
     """Add the signatures that can be made; return what is missing, as sentences."""
-    roots = [draft.signed] if present is None else [present.signed, draft.signed]
+    roots = [present.signed, draft.signed]
     for root in roots:
         for id in root.roles["root"].keyids:
             signer = source.signer("root", root.get_key(id))
@@ -302,19 +306,6 @@ def _sign(
             count = result.threshold - len(result.signed)
             missing.append(f"{count} of the root keys {absent}")
     return list(dict.fromkeys(missing))
-
-
-def _publish(folder: Path, root: RootMetadata) -> None:
-    data = root.to_bytes()
-    _write(folder, f"{root.signed.version}.{ROOT}", data)
-    _write(folder, ROOT, data)
-
-
-def _write(folder: Path, name: str, data: bytes) -> None:
-    draft = folder / f".{name}"
-    draft.write_bytes(data)
-    synchronize(draft)
-    os.replace(draft, folder / name)
 
 
 # -- what is due -----------------------------------------------------------------------
