@@ -154,7 +154,7 @@ def _documents_changed(
     ours = unserved.private[manifest.CONTENT_FILE]
     if previous.private.get(manifest.CONTENT_FILE) == ours:
         return {}
-    before = previous.read_content()
+    before = previous.read_content(interface)
     return documents_changed(before, content, interface) if before else {}
 
 

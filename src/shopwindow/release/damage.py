@@ -19,12 +19,9 @@ that was deleted before a thread opened it.
 
 def is_damaged(error: Exception) -> bool:
     """Return whether SQLite reports a file as damaged, unreadable or gone."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return (
-        isinstance(error, sqlite3.Error)
-        and code is not None
-        and code & 0xFF in DAMAGE_CODES
-    )
+    # An extended code has the primary one in its low byte; no other error has any.
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in DAMAGE_CODES
 
 
 def remedy(releases: Releases, id: str) -> str:

@@ -6,9 +6,9 @@ nothing, gets a `Previous` with empty fields; it then renders and writes everyth
 the same steps as any other build.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,8 @@ class Previous:
     """What a build compares with, and what it may take over.
 
     To compare with: ``id``; ``lines``: path below files/ → line of its manifest;
-    ``private``: entries of its manifest for what nobody can ask for; ``read_content``
-    returns its documents, None where its content.json is not here or cannot be read.
+    ``private``: entries of its manifest for what nobody can ask for; ``folder``, None
+    where there is no such release.
 
     To take over: ``files``: the folder with its files, None where only its manifest is
     here or nothing may be taken over; ``same_program``: this very program built it with
@@ -46,7 +46,7 @@ class Previous:
     id: str = ""
     lines: Mapping[str, bytes] = field(default_factory=dict)
     private: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    read_content: Callable[[], Content | None] = lambda: None
+    folder: Path | None = None
     files: Path | None = None
     same_program: bool = False
     indexes: IndexFiles = field(default_factory=dict)
@@ -60,6 +60,20 @@ class Previous:
         the indexes. All that an answer can read follows from these files.
         """
         return self.private == private
+
+    def read_content(self, interface: Interface) -> Content | None:
+        """Return its documents; None where they cannot be read.
+
+        They serve only to list what has changed, so a build goes on without them. A
+        release is read by the collections that it was built with, and ``interface`` has
+        those of the present build instead.
+        """
+        if self.folder is None:
+            return None
+        try:
+            return documents_of(self.folder, interface_of(self.folder, interface))
+        except Failure:
+            return None
 
     @cached_property
     def paths(self) -> Mapping[str, str]:
@@ -111,9 +125,8 @@ def previous_release(
         listed = releases.lines(release_id)
     except Failure:  # none, or a damaged one, which `shopwindow verify` explains
         return Previous()
-    read_content = partial(_content, folder, interface)
     if fresh or not releases.complete(release_id):
-        return Previous(release_id, listed.files, listed.private, read_content)
+        return Previous(release_id, listed.files, listed.private, folder)
 
     indexes = {
         index.name: IndexFile(folder / index.file, listed.private[index.file], its_note)
@@ -124,26 +137,13 @@ def previous_release(
         id=release_id,
         lines=listed.files,
         private=listed.private,
-        read_content=read_content,
+        folder=folder,
         files=folder / "files",
         same_program=(note.get("program"), note.get("schemas")) == inputs.built_by,
         indexes=indexes,
         record=record_path(releases, release_id),
         edge=listed.edge,
     )
-
-
-def _content(folder: Path, interface: Interface) -> Content | None:
-    """Return the documents of a release; None where they cannot be read.
-
-    They serve only to list changed documents, so a build goes on without them. A
-    release is read by the collections that it was built with, and ``interface`` has
-    those of the present build instead.
-    """
-    try:
-        return documents_of(folder, interface_of(folder, interface))
-    except Failure:
-        return None
 
 
 def record_path(releases: Releases, id: str) -> Path:

@@ -71,7 +71,9 @@ def urls_to_purge(
     than ``most`` are not rendered.
     """
     previous = previous_release(releases, inputs)
-    released = previous.read_content() if previous.same_program else None
+    released = None
+    if previous.same_program:
+        released = previous.read_content(inputs.interface)
     if released is None:
         return Purge(
             unknown="The current release was built by another version of this program: "
