@@ -7,7 +7,7 @@ the same steps as any other build.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -125,19 +125,17 @@ def previous_release(
         listed = releases.lines(release_id)
     except Failure:  # none, or a damaged one, which `shopwindow verify` explains
         return Previous()
+    compared = Previous(release_id, listed.files, listed.private, folder)
     if fresh or not releases.complete(release_id):
-        return Previous(release_id, listed.files, listed.private, folder)
+        return compared
 
     indexes = {
         index.name: IndexFile(folder / index.file, listed.private[index.file], its_note)
         for index in interface.indexes
         if index.file in listed.private and (its_note := index_note(note, index.name))
     }
-    return Previous(
-        id=release_id,
-        lines=listed.files,
-        private=listed.private,
-        folder=folder,
+    return replace(
+        compared,
         files=folder / "files",
         same_program=(note.get("program"), note.get("schemas")) == inputs.built_by,
         indexes=indexes,
