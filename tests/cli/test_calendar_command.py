@@ -23,7 +23,10 @@ def test_every_form_lists_the_same() -> None:
     assert [event.decoded("DTSTART").isoformat() for event in events] == [each["moment"] for each in happenings]
     assert len({event["UID"] for event in events}) == len(events)
     assert lines[0] == "2026-11-27 00:00 EST  promotion 880101 coupon takes effect: The Early Door"
+    assert lines[-2] == "more is scheduled from 2026-11-28 00:00 EST on: --to lists it"
     assert lines[-1].startswith("nothing is scheduled after 20")
+    whole = shopwindow("calendar", "--content", SAMPLE, "--from", "2026-11-27", "--to", "2030-01-01").out
+    assert ("more is scheduled" in whole, whole.splitlines()[-1]) == (False, lines[-1])
 
 
 def test_no_line_of_ics_is_longer_than_its_rfc_allows() -> None:

@@ -54,6 +54,8 @@ def _lines(listed: Calendar, zone: ZoneInfo) -> Iterator[str]:
     if listed.last is None:
         yield "nothing is scheduled"
     else:
+        if listed.end <= listed.last.moment:
+            yield f"more is scheduled from {_shown(listed.end, zone)} on: --to lists it"
         yield f"nothing is scheduled after {_shown(listed.last.moment, zone)}"
 
 
