@@ -37,7 +37,9 @@ def test_the_overview_has_every_command_once_below_its_section() -> None:
 
 def test_which_interface_is_published_stands_before_the_command() -> None:
     ran = shopwindow("--interface", "no.such:INTERFACE", "check")
-    assert (ran.status, ran.err) == (4, "shopwindow: --interface no.such:INTERFACE: there is no module no to import\n")
+    missing = "--interface no.such:INTERFACE: there is no module no to import"
+    advice = "install it, or name the folder that holds it in PYTHONPATH"
+    assert (ran.status, ran.err) == (4, f"shopwindow: {missing}; {advice}\n")
     assert "--interface" not in shopwindow("check", "--help").out
 
 

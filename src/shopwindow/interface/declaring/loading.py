@@ -35,7 +35,8 @@ def load(name: str) -> Interface:
     except ModuleNotFoundError as error:
         if f"{module_name}.".startswith(f"{error.name}."):
             raise Failure(
-                f"--interface {name}: there is no module {error.name} to import"
+                f"--interface {name}: there is no module {error.name} to import;"
+                " install it, or name the folder that holds it in PYTHONPATH"
             ) from None
         raise  # the module imports what is missing: its author needs the traceback
     interface = getattr(module, attribute, None)
