@@ -192,9 +192,9 @@ class DatabaseMeter(Meter):
         WRITE_SECONDS.observe(seconds)
 
     @never_raises
-    def failed(self, actions: int) -> None:
-        """Count actions that could not be stored."""
-        FAILURES.inc(actions)
+    def failed(self) -> None:
+        """Count an action that could not be stored."""
+        FAILURES.inc()
 
 
 FLUSH_SECONDS = 0.1

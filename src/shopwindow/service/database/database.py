@@ -89,8 +89,8 @@ class Meter:
     def wrote(self, actions: int, seconds: float) -> None:
         """Count a committed transaction of so many actions."""
 
-    def failed(self, actions: int) -> None:
-        """Count actions that are not stored, because the database could not store them."""
+    def failed(self) -> None:
+        """Count an action that is not stored, because the database could not store it."""
 
 
 def open_database(
@@ -187,7 +187,7 @@ class Database:
     def refuse_late(self) -> None:
         """Refuse whoever has waited too long for its turn."""
         for waiting in self._turns.dismiss(self._patience):
-            self._meter.failed(1)
+            self._meter.failed()
             waiting.error = Lost("no turn in time", passes=True)
             waiting.wake()
 
@@ -262,7 +262,7 @@ class Database:
     def _fail(self, waiting: Iterable[Waiting], refusal: Refusal) -> None:
         """Refuse those who wait."""
         for each in waiting:
-            self._meter.failed(1)
+            self._meter.failed()
             each.error = refusal
 
     # -- reading -----------------------------------------------------------------------

@@ -111,8 +111,8 @@ class PostgreSQL:
                 connection.execute(
                     (BEGIN_WRITING % milliseconds).encode(), prepare=False
                 )
-            pipeline = self._pipeline(connection) if is_pipelined else nullcontext()
-            with self._lost(), pipeline:
+            pipeline = connection.pipeline() if is_pipelined else nullcontext()
+            with self._lost(passes=is_pipelined), pipeline:
                 yield ServerSession(connection, is_pipelined=is_pipelined)
             if connection.closed:  # while an action ran: nothing has been committed
                 raise Lost("the connection was lost", passes=True)
@@ -143,17 +143,6 @@ class PostgreSQL:
             raise
         except BaseException:
             session.take_back()
-            raise
-
-    @contextmanager
-    def _pipeline(self, connection: WatchedConnection) -> Iterator[None]:
-        """Run a transaction in a pipeline; after any error in it, it is tried again."""
-        try:
-            with connection.pipeline():
-                yield
-        except psycopg.Error as error:
-            if _is_of_one_action(error):
-                raise Lost(one_line(error), passes=True) from error
             raise
 
     @contextmanager
@@ -196,10 +185,7 @@ class PostgreSQL:
         new = WatchedConnection.connect(
             self._url, **LIBPQ, autocommit=True, prepare_threshold=0
         )
-        new.configure()
-        sent = time.monotonic()
-        ((server,),) = new.execute("SELECT clock_timestamp()").fetchall()
-        self._clock.set(server, sent)
+        new.configure(self._clock)
         return new
 
     def _close_writer(self) -> None:
@@ -215,18 +201,18 @@ class PostgreSQL:
     def _lost(self, *bugs: str, passes: bool = False) -> Iterator[None]:
         """Raise Lost for whatever ends a transaction, or lets none begin.
 
-        ``bugs`` are SQLSTATEs that say that the program is wrong. ``passes``: a timeout
-        is no reason to give up.
+        ``bugs`` are SQLSTATEs that say that the program is wrong. ``passes``: a timeout,
+        or an error of one action, may not come again when that is tried again.
         """
         try:
             yield
         except psycopg.Error as error:
-            if error.sqlstate in TIMEOUTS:
+            if not _is_of_one_action(error) and error.sqlstate not in bugs:
+                self._close_readers()
+                raise self._error(error) from error
+            if passes or error.sqlstate in TIMEOUTS:
                 raise Lost(one_line(error), passes=passes) from error
-            if _is_of_one_action(error) or error.sqlstate in bugs:
-                raise
-            self._close_readers()
-            raise self._error(error) from error
+            raise
 
     def _error(self, error: psycopg.Error) -> Lost:
         passes = error.sqlstate != READ_ONLY

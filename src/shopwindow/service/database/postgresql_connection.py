@@ -53,11 +53,11 @@ lock for ever, and a host that stops or vanishes in the middle of its turn, whic
 others wait for, loses it.
 """
 
-_STATEMENT_TIMEOUT = (
-    "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
-)
-"""Milliseconds that a statement may take; an operator may have set more than this
-program does.
+_ASK = """
+SELECT setting::int, clock_timestamp() FROM pg_settings WHERE name = 'statement_timeout'
+"""
+"""The milliseconds that a statement may take, since an operator may have set more than
+this program does; and the server's time.
 """
 
 
@@ -109,11 +109,15 @@ class WatchedConnection(psycopg.Connection[Row]):
         except StopIteration as end:
             return end.value
 
-    def configure(self) -> None:
-        """Prepare a new connection. Its patience outlasts what the server allows."""
+    def configure(self, clock: "ServerClock") -> None:
+        """Prepare a new connection, and set a clock by its server. The patience outlasts
+        what the server allows.
+        """
         self.execute(_CONFIGURE)
-        ((milliseconds,),) = self.execute(_STATEMENT_TIMEOUT).fetchall()
+        sent = time.monotonic()
+        ((milliseconds, server),) = self.execute(_ASK).fetchall()
         self.patience = max(SERVER_SILENCE_SECONDS, milliseconds / 1000 + 1)
+        clock.set(server, sent)
 
 
 class ServerClock:
