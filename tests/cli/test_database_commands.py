@@ -303,7 +303,7 @@ def test_a_command_brings_a_database_to_this_programs_form(engine: Engine, comma
 
 def test_prune_database_removes_answers_older_than_a_day(engine: Engine, database: Database) -> None:
     for name, hours in (("old", 25), ("young", 23)):
-        retry = Retry("phone", "POST", "path", name, "digest")
+        retry = Retry(("phone", "POST", "path", name), "digest")
         at = datetime.now(UTC) - timedelta(hours=hours)
         database.write(lambda shop, retry=retry, at=at: shop[STORED_RESPONSES].begin(retry, at))  # type: ignore[misc]
     pruned = [shopwindow("maintain", "prune-database", "--database", engine.url).out for _ in range(2)]

@@ -381,7 +381,7 @@ def _account() -> dict[str, Any]:
 
 
 NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
-RETRY = Retry("phone", "POST", "v2/path", "key", "digest")
+RETRY = Retry(("phone", "POST", "v2/path", "key"), "digest")
 ANSWER = Outcome({"success": True, "text": "ünï"}, '"etag"')
 
 

@@ -43,7 +43,12 @@ from shopwindow.service.allowances import Allowances, charges_of
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.engine import unavailable
 from shopwindow.service.database.rates import RATES, Charge
-from shopwindow.service.database.retries import STORED_RESPONSES, Retry, retry_of
+from shopwindow.service.database.retries import (
+    STORED_RESPONSES,
+    Retry,
+    key_of,
+    retry_of,
+)
 from shopwindow.service.database.turns import Steps
 from shopwindow.service.message import LOOPBACK, Proxies, proxies
 
@@ -83,10 +88,9 @@ class Backstage:
         source = call.operation.source
         if isinstance(source, FromContent):
             raise TypeError(f"{call.operation.name} is no action")
-        retry = retry_of(call, request)
-        if retry:  # the sender is stored as a digest
-            key = yield from self._key()
-            retry = replace(retry, sender=keyed(retry.sender, key))
+        retry, key = None, key_of(call, request)
+        if key is not None:
+            retry = retry_of(call, request, key, (yield from self._digest_key()))
         charges = charges_of(
             call, content, request.address, stores_response=retry is not None
         )
@@ -109,8 +113,8 @@ class Backstage:
             return source.action(tables, content, call, moment)
 
         if source.writes:
-            key = yield from self._key()
-            by_name = {keyed(each.name, key): each for each in charges}
+            digest_key = yield from self._digest_key()
+            by_name = {keyed(each.name, digest_key): each for each in charges}
             outcome = yield from self._required_database.writing(
                 partial(self._act_once, act, retry, by_name, moment.now), by_name
             )
@@ -156,7 +160,7 @@ class Backstage:
             tables[STORED_RESPONSES].finish(retry, outcome)
         return outcome
 
-    def _key(self) -> Steps[bytes]:
+    def _digest_key(self) -> Steps[bytes]:
         """Return the key of digests in the database: the secret, or a key that it
         stores.
 

@@ -23,7 +23,7 @@ from hashlib import sha256
 import orjson
 
 from shopwindow.content.reading.yaml import Json
-from shopwindow.interface.declaring.limits import origins
+from shopwindow.interface.declaring.limits import keyed, origins
 from shopwindow.interface.declaring.operation import Call, Outcome, Sender
 from shopwindow.interface.declaring.table import (
     Aging,
@@ -54,36 +54,25 @@ been pruned, so that what a client sees does not depend on when an operator prun
 class Retry:
     """A request that may be repeated.
 
-    ``key``: its Idempotency-Key. ``digest``: of its contents, which a repetition must
-    share. ``device`` and ``user``: the person that the request names, so that the
-    answer can be removed with the person's rows. ``sender``: a digest of who sent it;
-    the same key of another sender is another key. It is stored in the key's column,
-    before the key.
+    ``scope`` is the primary key of its row: the application, the method, the path, and
+    its Idempotency-Key behind a digest of who sent it, for the same key of another
+    sender is another key. ``digest``: of its contents, which a repetition must share.
+    ``device`` and ``user``: the person that the request names, so that the answer can
+    be removed with the person's rows.
     """
 
-    application: str
-    method: str
-    path: str
-    key: str
+    scope: tuple[str, str, str, str]
     digest: str
     device: str | None = None
     user: str | None = None
-    sender: str = ""
-
-    @property
-    def scope(self) -> tuple[str, str, str, str]:
-        """The row's primary key: application, method, path, and whose key it is."""
-        key = f"{self.sender} {self.key}" if self.sender else self.key
-        return self.application, self.method, self.path, key
 
 
-def retry_of(call: Call, request: Request) -> Retry | None:
-    """Return what identifies a request that may be repeated; None for one without a
-    key.
+def key_of(call: Call, request: Request) -> str | None:
+    """Return the Idempotency-Key of a request that may be repeated; None for one without
+    a key.
 
-    Only a POST may have a key; with other methods the header means nothing. ``sender``
-    of the result is a text, of which the caller makes a keyed digest. Raises Refusal
-    for a key that is malformed.
+    Only a POST may have a key; with other methods the header means nothing. Raises
+    Refusal for a key that is malformed.
     """
     key = request.headers.get(IDEMPOTENCY_HEADER)
     if key is None or call.operation.method != "POST":
@@ -93,22 +82,21 @@ def retry_of(call: Call, request: Request) -> Retry | None:
             "Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters"
         )
         raise Refusal("invalid", fault)
+    return key
 
+
+def retry_of(call: Call, request: Request, key: str, digest_key: bytes) -> Retry:
+    """Return what identifies a request with a key, once for all its repetitions.
+    ``digest_key`` is the key of the digest of its sender.
+    """
     arguments = [[name, str(value)] for name, value in call.arguments]
     digest = sha256(encoded([arguments, call.body, call.if_match])).hexdigest()
     # a path may end with a slash; both spellings are one path
     path = request.path.removesuffix("/")
     sender = call.operation.sender(call) if call.operation.sender else Sender()
-    return Retry(
-        str(call.application),
-        call.operation.method,
-        path,
-        key,
-        digest,
-        sender.device,
-        sender.user,
-        _name(sender, request.address),
-    )
+    key = f"{keyed(_name(sender, request.address), digest_key)} {key}"
+    scope = str(call.application), call.operation.method, path, key
+    return Retry(scope, digest, sender.device, sender.user)
 
 
 def _name(sender: Sender, address: str) -> str:
@@ -135,7 +123,6 @@ class Retries:
         A repetition that comes before an answer is stored is performed as well, as after
         a crash. Raises Refusal where the key was used for another request.
         """
-        scope = retry.scope
         # the INSERT takes over a row of the same key that is too old, or has no answer
         new = self._run(
             "INSERT INTO retries"
@@ -145,7 +132,7 @@ class Retries:
             " SET digest = excluded.digest, outcome = '',"
             " device = excluded.device, user_id = excluded.user_id,"
             " at = excluded.at WHERE retries.at <= ? OR retries.outcome = '' RETURNING 1",
-            *scope,
+            *retry.scope,
             retry.digest,
             retry.device,
             retry.user,
@@ -157,7 +144,7 @@ class Retries:
         ((digest, outcome),) = self._run(
             "SELECT digest, outcome FROM retries"
             " WHERE application = ? AND method = ? AND path = ? AND idempotency_key = ?",
-            *scope,
+            *retry.scope,
         )
         if digest != retry.digest:
             fault = Fault(
