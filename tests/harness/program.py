@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -45,7 +45,7 @@ from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Serving, load_release
 from shopwindow.service.settings import Settings
 from shopwindow.service.watch import Watch
-from shopwindow.service.wsgi import Application, Front
+from shopwindow.service.wsgi import Front
 from shopwindow.shop import INTERFACE
 
 __all__ = [
@@ -82,6 +82,9 @@ class Answer:
         assert self.status == 203, self
         return json.loads(self.body)
 
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+"""A WSGI callable, such as a Front."""
 
 NOWHERE = Path("/dev/null/content")
 """For what is to be the program's own: a content folder that cannot be there."""

@@ -41,7 +41,6 @@ from shopwindow.service.settings import Settings
 from shopwindow.service.watch import Watch
 
 Environ = dict[str, Any]
-Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 FindServing = Callable[[], Serving | None]
 """Returns what a request is answered from: usually the release that a Watch serves."""
 

@@ -279,17 +279,16 @@ class Database:
             with self._engine.reading(until) as session:
                 return work(Tables(session, self.tables))
 
+        is_away = time.monotonic() < self._away_until
+        if is_away and not self._tries.acquire(blocking=False):
+            raise unavailable("the database cannot be read now")
         try:
-            if time.monotonic() >= self._away_until:
-                return self._tried(attempt)
-            if not self._tries.acquire(blocking=False):
-                raise unavailable("the database cannot be read now")
-            try:
-                return self._tried(attempt)
-            finally:
-                self._tries.release()
+            return self._tried(attempt)
         except (Lost, Failure) as error:
             raise self._refusal(error, "read") from error
+        finally:
+            if is_away:
+                self._tries.release()
 
     def now(self) -> datetime:
         """Return the time by the database's clock, which all hosts share.
@@ -381,10 +380,11 @@ class Database:
                     self._prepare(until)
                 result = attempt(until)
             except Lost as lost:
+                if not lost.passes:
+                    raise
                 now = time.monotonic()
-                if lost.passes and now >= until:
+                if now >= until:
                     self._away_until = now + self._patience
-                if not lost.passes or now >= until:
                     raise
                 time.sleep(TRY_AGAIN_SECONDS)
             else:
