@@ -16,6 +16,7 @@ from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import (
     HTMLResponse,
@@ -134,14 +135,7 @@ class _Door:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = [
-                    (name.lower().encode(), value.encode())
-                    for name, value in guard.HEADERS
-                ]
-                present = {name for name, _ in message["headers"]}
-                message["headers"] += [
-                    header for header in headers if header[0] not in present
-                ]
+                MutableHeaders(scope=message).update(guard.HEADERS)
             await send(message)
 
         answer = self._answer(Request(scope)) or self.app

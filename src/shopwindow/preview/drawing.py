@@ -4,13 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
+from typing import NamedTuple
 
 import orjson
 
 from shopwindow.content.check.places import Files, layers_stating, stated_at
-from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Document
 from shopwindow.content.documents.schedule import BEGINNING, END, Window
 from shopwindow.content.kinds import Kind, values_at
@@ -70,7 +68,11 @@ def rows(
     ``released`` is the same document in what the content is compared with, mostly the
     current release; a value that differs from it is marked. None: there is none.
     """
-    linked = dict(_links(document, kind))
+    linked = {
+        pointer: (reference.kind, text_of(value))
+        for reference in kind.references
+        for pointer, value in values_at(document.value, reference.pointer)
+    }
     shape = schemas.shape(kind.schema)
 
     def row(pointer: Pointer, value: Json) -> ValueRow:
@@ -85,7 +87,7 @@ def rows(
             text=None if holds_others and value else text_of(value),
             places=places(document, pointer, files),
             link=linked.get(pointer),
-            differs=is_compared and value != _released(released, pointer),
+            differs=is_compared and value != _at(released, pointer),
         )
 
     values = islice(_walk(document.value, ()), MAX_ROWS)
@@ -127,9 +129,8 @@ def sourced(
 
     ``released`` is the same document in what the content is compared with, or None.
     """
-    try:
-        value = at(document.value, pointer)
-    except (KeyError, IndexError):
+    value = _at(document.value, pointer)
+    if value is None:
         return None
     stating = list(layers_stating(document, pointer))
     layer = stating[0] if stating else None
@@ -138,7 +139,7 @@ def sourced(
         of_base = at(stating[1].value, pointer) if len(stating) > 1 else None
         is_own = at(layer.value, pointer) != of_base
         base = _listed(of_base) if is_own and of_base is not None else ""
-    before = _released(released, pointer) if released is not None else value
+    before = _at(released, pointer) if released is not None else value
     earlier = None
     if value != before:
         earlier = "" if before is None else _listed(before)
@@ -146,9 +147,10 @@ def sourced(
     return Sourced(_listed(value), place, is_own, base, earlier)
 
 
-def _released(released: Json, pointer: Pointer) -> Json:
+def _at(value: Json, pointer: Pointer) -> Json:
+    """Return the value at ``pointer``; None where there is none: content has no null."""
     try:
-        return at(released, pointer)
+        return at(value, pointer)
     except (KeyError, IndexError):
         return None
 
@@ -163,15 +165,6 @@ def _listed(value: Json) -> str:
 def text_of(value: Json) -> str:
     """Return a value as a page shows it: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
-
-
-def _links(document: Document, kind: Kind) -> Iterator[tuple[Pointer, tuple[str, str]]]:
-    """Yield where a document names another: the place, and the kind and value that it
-    names.
-    """
-    for reference in kind.references:
-        for pointer, value in values_at(document.value, reference.pointer):
-            yield pointer, (reference.kind, text_of(value))
 
 
 # -- when it is live -------------------------------------------------------------------
@@ -191,12 +184,6 @@ class Stay:
     @property
     def closes(self) -> datetime | None:
         return None if self.window.end == END else self.window.end
-
-
-def stay(value: dict[str, Any], zone: ZoneInfo, moment: datetime) -> Stay:
-    """Return when a document is live, by its publish window."""
-    window = schedule.window(value, zone)
-    return Stay(window, state_of(window, moment))
 
 
 def state_of(window: Window, moment: datetime) -> str:

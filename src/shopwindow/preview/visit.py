@@ -19,7 +19,7 @@ from shopwindow.content.check.places import Files
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Content, Document, Documents
 from shopwindow.interface.declaring.interface import Interface
-from shopwindow.preview.drawing import Stay, places, stay
+from shopwindow.preview.drawing import Stay, places, state_of
 from shopwindow.preview.workspace import Baseline, Released, Snapshot, Workspace
 from shopwindow.problems import Failure, Pointer
 from shopwindow.release.releases import Releases
@@ -107,26 +107,29 @@ class Visit:
     def moment(self) -> datetime:
         """The instant whose content is shown: the one chosen, else now.
 
-        ``at`` comes before ``day``. It is what a field for date and time sends,
-        `2026-11-27T09:00`, on the clocks of the chosen zone; or any other form that
-        `--at` takes. ``day`` counts days from today; the slider sends it.
+        ``at`` comes before ``day``, which counts days from today; the slider sends it.
         """
         text = self.query.get("at", "").strip()
         if not text:
             return self._moment_of_slider
-        if len(text) == len("2026-11-27T09:00") and text[10] == "T":
-            text = text.replace("T", " ")
         try:
-            return schedule.instant(text, self.zone)
+            return self.instant(text)
         except (ValueError, OverflowError):
             return self.now
+
+    def instant(self, text: str) -> datetime:
+        """Return the instant that a text names: as a field for date and time sends it,
+        `2026-11-27T09:00`, on the clocks of the chosen zone; or in any other form that
+        `--at` takes. Raises ValueError and OverflowError.
+        """
+        if len(text) == len("2026-11-27T09:00") and text[10] == "T":
+            text = text.replace("T", " ")
+        return schedule.instant(text, self.zone)
 
     @property
     def _moment_of_slider(self) -> datetime:
         """The beginning of the day that the slider chose, else now."""
-        text = self.query.get("day", "")
-        is_number = text.isascii() and text.isdigit()
-        days = int(text) if is_number and len(text) <= len(str(DAYS_AHEAD)) else 0
+        days = number(self.query.get("day", ""))
         if not 0 < days <= DAYS_AHEAD:
             return self.now
         return self._midnight(days)
@@ -241,8 +244,9 @@ class Visit:
         return self.workspace.baseline(self.moment)
 
     def stay(self, value: dict[str, Any]) -> Stay:
-        """Return when a document is live, as of the chosen instant."""
-        return stay(value, self.site_zone, self.moment)
+        """Return when a document is live by its publish window, as of the chosen instant."""
+        window = schedule.window(value, self.site_zone)
+        return Stay(window, state_of(window, self.moment))
 
     @cached_property
     def files(self) -> Files:
@@ -266,6 +270,11 @@ class Visit:
     def here(self, **more: Any) -> str:
         """Return the address of this page with other parameters."""
         return _address(self.path, {**self.query, **more})
+
+
+def number(text: str) -> int:
+    """Return the number that a parameter of the query names, or 0."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _address(path: str, parameters: Mapping[str, Any]) -> str:

@@ -158,7 +158,8 @@ class Revision:
 
 
 class Workspace:
-    """Checks a content folder, again whenever it is asked to, and remembers the outcome.
+    """Checks a content folder, again whenever it is asked to, and remembers the outcome
+    of the last check, its ``snapshot``.
 
     ``folder`` is the content folder; ``out`` is where the releases are, which need not
     exist. ``cache`` is a folder for what can be made again. ``against`` is the git
@@ -187,20 +188,15 @@ class Workspace:
         self._released: Released | None = None
         self._revision: Revision | None = None
         self._exporting = threading.Lock()
-        self._snapshot = self._check(None)
+        self.snapshot = self._check(None)
 
     # -- checks ------------------------------------------------------------------------
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The outcome of the last check."""
-        return self._snapshot
 
     def refresh(self) -> Snapshot:
         """Check the folder again; pages that are asked for from now on see the outcome."""
         with self._checking:
-            self._snapshot = self._check(self._snapshot)
-            return self._snapshot
+            self.snapshot = self._check(self.snapshot)
+            return self.snapshot
 
     def checked_at(self, snapshot: Snapshot, moment: datetime) -> Checked:
         """Return what a check finds at another instant, at which other windows are past.

@@ -4,8 +4,8 @@ A page for the kind `app` of a retailer: its sections, features and messages (in
 5).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from shopwindow.content.documents.documents import Document
 from shopwindow.preview.drawing import Sourced, sourced
@@ -24,7 +24,7 @@ class Section:
     name: str
     title: Sourced | None
     icon: Sourced | None
-    features: tuple[tuple[str, Sourced | None], ...]
+    features: Sequence[tuple[str, Sourced | None]]
 
     @property
     def values(self) -> list[Sourced]:
@@ -38,10 +38,9 @@ class Frame:
     """One application: ``order`` is where the order of its sections is set."""
 
     name: str
-    path: str
     order: Sourced | None
-    sections: tuple[Section, ...]
-    groups: tuple[tuple[str, tuple[tuple[str, Sourced], ...]], ...]
+    sections: Sequence[Section]
+    groups: Sequence[tuple[str, Sequence[tuple[str, Sourced | None]]]]
 
 
 GROUPS = (
@@ -72,19 +71,14 @@ def _frame(visit: Visit, app: Document) -> Frame:
     sections = []
     for section in config["appLayout"]:
         named: Pointer = ("appConfig", section)
-        features = tuple(
+        features = [
             (feature, value("featureConfig", feature, "landingUrl"))
             for feature in config["appConfig"].get(section, {}).get("featureLayout", ())
-        )
+        ]
         title, icon = value(*named, "appDisplayName"), value(*named, "appIcon")
         sections.append(Section(section, title, icon, features))
-    groups = tuple((heading, _group(config, part, value)) for heading, part in GROUPS)
-    path = app.own.path
-    return Frame(name, path, value("appLayout"), tuple(sections), groups)
-
-
-def _group(
-    config: dict[str, Any], part: str, value: Any
-) -> tuple[tuple[str, Sourced], ...]:
-    listed = ((name, value(part, name)) for name in config.get(part, {}))
-    return tuple((name, each) for name, each in listed if each is not None)
+    groups = [
+        (heading, [(name, value(part, name)) for name in config.get(part, ())])
+        for heading, part in GROUPS
+    ]
+    return Frame(name, value("appLayout"), sections, groups)

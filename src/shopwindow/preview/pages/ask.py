@@ -21,7 +21,7 @@ from shopwindow.interface.declaring.operation import FromContent, Operation, Par
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, indented
 from shopwindow.library import DocumentRead
 from shopwindow.preview.index_builds import IndexOfTree
-from shopwindow.preview.pages.indexes import MAX_PRODUCTS, discard_index, index_of_tree
+from shopwindow.preview.pages.indexes import MAX_PRODUCTS, index_of_tree
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Misuse
 from shopwindow.release.damage import is_damaged
@@ -175,7 +175,7 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         if not is_damaged(error):
             raise
         for name, file in used.items():
-            discard_index(visit, name, file)
+            visit.workspace.index_builds[name].discard(file)
         raise _NoIndex(IndexOfTree(is_building=True)) from None
     text = indented(response.body, response.media_type)
     is_cut = len(text) > MAX_SHOWN

@@ -2,13 +2,14 @@
 
 import calendar as months
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from shopwindow.content.documents.schedule import first_instant
 from shopwindow.content.lookup.calendar import Happening, calendar
+from shopwindow.preview.pages.documents import has_words
 from shopwindow.preview.pages.offers import (
     OFFER_STATES,
     store_numbers,
@@ -48,12 +49,11 @@ def page(visit: Visit) -> Page:
     chosen instant's; ``on``, the day whose list is shown; and what narrows it: ``kind``,
     ``state``, any of a ``store``'s numbers, and words, ``q``.
     """
-    first = _month(visit.query.get("month", ""), visit.moment.astimezone(visit.zone))
+    first = _month(visit.query.get("month", ""), visit.day, visit.now.date())
     following = next_month(first)
     start, end = (first_instant(day, visit.zone) for day in (first, following))
     kinds = visit.interface.kinds
-    documents = visit.documents
-    listed = calendar(documents, kinds, start, end, looks_beyond=False)
+    listed = calendar(visit.documents, kinds, start, end, looks_beyond=False)
     happenings = list(filter(_wanted(visit), listed.happenings))
     by_day = _by_day(visit, happenings)
     chosen = _chosen(visit, by_day)
@@ -81,17 +81,16 @@ def _wanted(visit: Visit) -> Callable[[Happening], bool]:
     by_id = visit.snapshot.by_id
 
     def wanted(happening: Happening) -> bool:
-        title = f"{happening.title} {happening.id}".casefold()
-        if kind not in ("", happening.kind) or not all(word in title for word in words):
+        title = f"{happening.title} {happening.id}"
+        if kind not in ("", happening.kind) or not has_words(words, title):
             return False
         if not (state or store):
             return True
         document = by_id.get((happening.kind, happening.id))
         if document is None:
             return False
-        stay = visit.stay(document.value)
-        is_there = numbers is None or takes_place_at(document.value, numbers)
-        return is_there and state in ("", stay.state)
+        is_there = takes_place_at(document.value, numbers)
+        return is_there and state in ("", visit.stay(document.value).state)
 
     return wanted
 
@@ -106,15 +105,16 @@ def _chosen(visit: Visit, by_day: Mapping[date, Any]) -> date:
         return visit.day if visit.day in by_day else min(by_day, default=visit.day)
 
 
-def _month(text: str, now: datetime) -> date:
-    """Return the first day of the month that a text names, else of the month that it is
-    now.
+def _month(text: str, chosen: date, today: date) -> date:
+    """Return the first day of the month that a text names, else of the chosen day's; of
+    today's where that lies too far away.
     """
     try:
         first = date.fromisoformat(f"{text}-01")
     except ValueError:
-        return now.date().replace(day=1)
-    return first if FIRST_YEAR <= first.year <= LAST_YEAR else now.date().replace(day=1)
+        first = chosen
+    within = first if FIRST_YEAR <= first.year <= LAST_YEAR else today
+    return within.replace(day=1)
 
 
 def next_month(first: date) -> date:
@@ -122,11 +122,13 @@ def next_month(first: date) -> date:
     return (first + timedelta(days=31)).replace(day=1)
 
 
-def _by_day(visit: Visit, happenings: Any) -> dict[date, list[Happening]]:
+def _by_day(
+    visit: Visit, happenings: Iterable[Happening]
+) -> dict[date, list[Happening]]:
     days: dict[date, list[Happening]] = defaultdict(list)
     for happening in happenings:
         days[happening.moment.astimezone(visit.zone).date()].append(happening)
-    return dict(days)
+    return days
 
 
 def _weeks(

@@ -18,13 +18,8 @@ from shopwindow.catalog.reading.explaining import explain
 from shopwindow.catalog.reading.opened import OpenedCatalog
 from shopwindow.content.reading.yaml import Json
 from shopwindow.preview.index_builds import IndexOfTree
-from shopwindow.preview.pages.documents import number
-from shopwindow.preview.pages.indexes import (
-    MAX_PRODUCTS,
-    discard_index,
-    index_of_tree,
-)
-from shopwindow.preview.visit import Page, Visit
+from shopwindow.preview.pages.indexes import MAX_PRODUCTS, index_of_tree
+from shopwindow.preview.visit import Page, Visit, number
 from shopwindow.release.damage import is_damaged
 
 KIND = "product"
@@ -105,24 +100,24 @@ def drawn(visit: Visit, draw: Callable[[Visit, ShownCatalog], Page]) -> Page:
     tree = index_of_tree(visit, INDEX)
     if tree.file is not None:
         try:
-            return draw(visit, ShownCatalog(tree.opened, _values(visit, tree)))
+            return draw(visit, ShownCatalog(tree.opened, _values(tree)))
         except sqlite3.Error as error:
             if not is_damaged(error):
                 raise
-        discard_index(visit, INDEX, tree.file)
+        visit.workspace.index_builds[INDEX].discard(tree.file)
         tree = index_of_tree(visit, INDEX)
 
     damage = ""
     released = visit.released.content.index(INDEX) if visit.released else None
     if visit.released and released is not None:
         try:
-            values = _values(visit, tree, is_released=True)
-            return draw(visit, ShownCatalog(released, values))
+            instead = f"This is release {visit.released.id[:12]}"
+            return draw(visit, ShownCatalog(released, _values(tree, instead)))
         except sqlite3.Error as error:
             if not is_damaged(error):
                 raise
             damage = _release_damage(visit, visit.released.id, error)
-    return draw(visit, ShownCatalog(None, _values(visit, tree, damage=damage)))
+    return draw(visit, ShownCatalog(None, _values(tree, damage=damage)))
 
 
 def _release_damage(visit: Visit, id: str, error: sqlite3.Error) -> str:
@@ -135,12 +130,11 @@ def _release_damage(visit: Visit, id: str, error: sqlite3.Error) -> str:
 
 
 def _values(
-    visit: Visit, tree: IndexOfTree, *, is_released: bool = False, damage: str = ""
+    tree: IndexOfTree, instead: str = "", damage: str = ""
 ) -> Mapping[str, Any]:
     return {
         "tree": tree,
-        "is_released": is_released,
-        "release": visit.released.id[:12] if visit.released else "",
+        "instead": instead,
         "damage": damage,
         "max_products": MAX_PRODUCTS,
     }
@@ -155,27 +149,24 @@ def page(visit: Visit) -> Page:
 
 def _page(visit: Visit, shown: ShownCatalog) -> Page:
     catalog: Catalog | None = shown.catalog
+    phrase = visit.query.get("q", "")
+    wanted = max(1, number(visit.query.get("page", "1")))
+    category, found = None, Found(0, ())
+    roots: Sequence[CategoryNode] = ()
+    cards: Sequence[ProductCard] = ()
+    if catalog is not None:
+        category = catalog.category(number(visit.query.get("category", "")))
+        found = _found(catalog, phrase.strip(), category, wanted)
+        products = catalog.products(found.ids)
+        roots = _tree(catalog, category)
+        cards = list(_cards(visit, catalog, [products[id] for id in found.ids]))
     values: dict[str, Any] = {
         **shown.values,
-        "q": visit.query.get("q", ""),
-        "roots": (),
-        "cards": (),
-        "found": Found(0, ()),
-        "page": 1,
-        "pages": 1,
-        "category": None,
-    }
-    if catalog is None:
-        return Page("catalog.html", "Catalog", values)
-    category = catalog.category(number(visit.query.get("category", "")))
-    wanted = max(1, number(visit.query.get("page", "1")))
-    found = _found(catalog, visit.query.get("q", "").strip(), category, wanted)
-    products = catalog.products(found.ids)
-    values |= {
-        "roots": _tree(catalog, category),
+        "q": phrase,
+        "roots": roots,
         "category": category,
         "found": found,
-        "cards": list(_cards(visit, catalog, [products[id] for id in found.ids])),
+        "cards": cards,
         "page": wanted,
         "pages": max(1, -(-found.total // CARDS_A_PAGE)),
     }

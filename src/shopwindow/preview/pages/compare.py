@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Any
 
 from shopwindow.content.check.places import stated_at
-from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Content, Document
 from shopwindow.content.documents.schedule import PUBLISHED
 from shopwindow.content.kinds import titled
@@ -68,8 +67,9 @@ class Changed:
 class Other:
     """What the working tree is compared with.
 
-    ``words`` say what it is. ``is_release``: it is the current release, of which caches
-    hold answers. ``moment``: it is the same files at this instant; None: it is not.
+    ``words`` say what it is. ``failure``: why there is nothing, as a sentence; else empty.
+    ``is_release``: it is the current release, of which caches hold answers. ``moment``: it
+    is the same files at this instant; None: it is not.
     """
 
     content: Content | None = None
@@ -79,25 +79,33 @@ class Other:
     moment: datetime | None = None
 
 
+@dataclass(frozen=True)
+class Since:
+    """What differs from something else: the first documents, and how many in all.
+    ``unseen``: what `_edited_unseen` returns.
+    """
+
+    other: Other
+    documents: Sequence[Changed]
+    count: int
+    unseen: Sequence[Waiting]
+
+
 def page(visit: Visit) -> Page:
     """Return what differs at the chosen instant. Parameter: ``with`` is `release`; an
     instant as a field for date and time sends it; or a git revision. The default is the
     revision of ``--against``, else the release.
     """
     text = visit.query.get("with", "").strip() or visit.workspace.against
-    other = _other(visit, text)
-    changed, count = _compared(visit, other, MAX_DOCUMENTS)
+    since = compared(visit, text, MAX_DOCUMENTS)
+    other = since.other
     purge: Purge | None = None
-    if other.is_release and changed:
+    if other.is_release and since.count:
         purge = visit.workspace.purge(visit.snapshot, visit.moment)
     is_instant = bool(_INSTANT.fullmatch(text))
     values: dict[str, Any] = {
-        "words": other.words,
+        "since": since,
         "instants": sorted((other.moment, visit.moment)) if other.moment else (),
-        "failure": other.failure,
-        "changed": changed,
-        "count": count,
-        "unseen": _edited_unseen(visit, other),
         "instant": text if is_instant else "",
         "revision": "" if is_instant or text == "release" else text,
         "purge": purge,
@@ -106,27 +114,17 @@ def page(visit: Visit) -> Page:
     return Page("compare.html", "Compare", values)
 
 
-@dataclass(frozen=True)
-class Since:
-    """What differs from the current release, or the revision of ``--against``: the first
-    documents, and how many in all. ``unseen``: what `_edited_unseen` returns.
-    ``failure``: why there is nothing to compare with, as a sentence; empty where there
-    is.
+def compared(visit: Visit, text: str, most: int) -> Since:
+    """Return what differs at the chosen instant from what ``text`` names, as a page's
+    ``with`` does; at most ``most`` documents with their values.
     """
-
-    documents: Sequence[Changed]
-    count: int
-    unseen: Sequence[Waiting]
-    failure: str
-
-
-def since_baseline(visit: Visit, most: int) -> Since:
-    """Return what differs at the chosen instant; at most ``most`` documents with their
-    values.
-    """
-    other = _other(visit, visit.workspace.against)
-    documents, count = _compared(visit, other, most)
-    return Since(documents, count, _edited_unseen(visit, other), other.failure)
+    other = _other(visit, text)
+    leaves = _differing(visit, other)
+    documents = [
+        _document(visit, *named, changes)
+        for named, changes in islice(leaves.items(), most)
+    ]
+    return Since(other, documents, len(leaves), _edited_unseen(visit, other))
 
 
 def _edited_unseen(visit: Visit, other: Other) -> list[Waiting]:
@@ -163,38 +161,28 @@ def _other(visit: Visit, text: str) -> Other:
 def _instant(visit: Visit, text: str) -> Other:
     """Return the same files at another instant."""
     try:
-        moment = schedule.instant(text.replace("T", " "), visit.zone)
+        moment = visit.instant(text)
         content = visit.snapshot.content(moment)
     except (ValueError, OverflowError):
         return Other(failure=f"{text} is no date and time in {visit.zone.key}.")
     return Other(content, "the same files at another instant", moment=moment)
 
 
-def _compared(visit: Visit, other: Other, most: int) -> tuple[Sequence[Changed], int]:
-    """Return the first documents that differ, and how many do; none where there is
-    nothing to compare.
-    """
-    before, after = other.content, visit.content
-    if before is None or not visit.snapshot.good_at:
-        return (), 0
-    # of two instants the earlier one is before, whichever was chosen
-    if other.moment is not None and other.moment > visit.moment:
-        before, after = after, before
-    leaves = _differing(visit, before, after)
-    first = islice(leaves.items(), most)
-    return [_document(visit, *named, changes) for named, changes in first], len(leaves)
-
-
-def _differing(
-    visit: Visit, before: Content, after: Content
-) -> dict[tuple[str, str], list[Leaf]]:
-    """Return kind and identity of each document that differs → its values that do.
+def _differing(visit: Visit, other: Other) -> dict[tuple[str, str], list[Leaf]]:
+    """Return kind and identity of each document that differs → its values that do; none
+    where there is nothing to compare.
 
     The latest publish boundary is left out: it moves with every document that comes or
     goes, and no editor writes it.
     """
-    boundary = (clock_titles(visit.interface)[PUBLISHED],)
     leaves: dict[tuple[str, str], list[Leaf]] = defaultdict(list)
+    before, after = other.content, visit.content
+    if before is None or not visit.snapshot.good_at:
+        return leaves
+    # of two instants the earlier one is before, whichever was chosen
+    if other.moment is not None and other.moment > visit.moment:
+        before, after = after, before
+    boundary = (clock_titles(visit.interface)[PUBLISHED],)
     for named, leaf in differences(before, after, visit.interface):
         if (named, leaf[0]) != (SITE_DOCUMENT, boundary):
             leaves[named].append(leaf)

@@ -12,7 +12,7 @@ from shopwindow.content.documents.zones import Zones
 from shopwindow.content.kinds import Kind, titled
 from shopwindow.content.lookup.uses import names_of_target, naming
 from shopwindow.preview import drawing
-from shopwindow.preview.visit import Page, Visit
+from shopwindow.preview.visit import Page, Visit, number
 
 Entry = TypeVar("Entry")
 
@@ -45,9 +45,10 @@ def listing(visit: Visit) -> Page | None:
     entries = [
         entry
         for entry in _entries(visit, kind)
-        if (not state or entry.stay.state == state) and _matches(entry, words)
+        if state in ("", entry.stay.state)
+        and has_words(words, f"{entry.id} {entry.title} {entry.path}")
     ]
-    entries.sort(key=lambda entry: not in_name(words, entry.title))
+    entries.sort(key=lambda entry: not has_words(words, entry.title))
     shown, values = paged(visit, entries)
     values |= {"kind": kind, "entries": shown, "state": state}
     return Page("listing.html", plural(kind), values)
@@ -70,14 +71,11 @@ def paged(
     return entries[(page - 1) * PER_PAGE : page * PER_PAGE], values
 
 
-def in_name(words: Iterable[str], name: str) -> bool:
-    """Return whether a name has all words of a search: such results come first."""
-    return all(word in name.casefold() for word in words)
-
-
-def number(text: str) -> int:
-    """Return the number that a text names, or 0."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+def has_words(words: Iterable[str], text: str) -> bool:
+    """Return whether a text has all words of a search. Results whose name has them come
+    first.
+    """
+    return all(word in text.casefold() for word in words)
 
 
 def plural(kind: Kind) -> str:
@@ -94,11 +92,6 @@ def _entries(visit: Visit, kind: Kind) -> Iterator[ListedDocument]:
             stay=visit.stay(document.value),
             path=document.own.path,
         )
-
-
-def _matches(entry: ListedDocument, words: list[str]) -> bool:
-    text = f"{entry.id} {entry.title} {entry.path}".casefold()
-    return all(word in text for word in words)
 
 
 def card(visit: Visit) -> Page | None:

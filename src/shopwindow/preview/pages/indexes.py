@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from shopwindow.catalog.index.known_lines import CheckedCatalog
@@ -37,11 +36,6 @@ def index_of_tree(visit: Visit, name: str) -> IndexOfTree:
     return builds.of(
         feeds, visit.content, workspace.program, is_large, requested=requested
     )
-
-
-def discard_index(visit: Visit, name: str, file: Path) -> None:
-    """Delete an index of the working tree that has turned out to be damaged."""
-    visit.workspace.index_builds[name].discard(file)
 
 
 def _has_many_products(checked: CheckedCatalog) -> bool:

@@ -16,7 +16,7 @@ from shopwindow.content.documents.schedule import Window
 from shopwindow.content.documents.zones import Zones
 from shopwindow.content.kinds import Kind, titled
 from shopwindow.preview import drawing
-from shopwindow.preview.pages.documents import in_name, paged
+from shopwindow.preview.pages.documents import has_words, paged
 from shopwindow.preview.pages.stores import store_named
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.retail.events import kind as events_kind
@@ -80,15 +80,14 @@ def _page(visit: Visit, name: str, template: str, title: str) -> Page:
     cards = [
         card
         for card in _cards(visit, kind)
-        if (not state or card.state == state)
-        and (numbers is None or takes_place_at(card.value, numbers))
-        and all(word in str(card.value).casefold() for word in words)
+        if state in ("", card.state)
+        and takes_place_at(card.value, numbers)
+        and has_words(words, str(card.value))
     ]
-    order = {name: place for place, name in enumerate(OFFER_STATES)}
     cards.sort(
         key=lambda card: (
-            not in_name(words, titled(kind, card.value)),
-            order[card.state],
+            not has_words(words, titled(kind, card.value)),
+            OFFER_STATES.index(card.state),
             card.start or schedule.BEGINNING,
             card.id,
         )
@@ -149,8 +148,10 @@ def store_numbers(visit: Visit, text: str) -> dict[str, Any] | None:
     return {name: store.get(name) for name in STORE_NUMBERS} if store else {}
 
 
-def takes_place_at(value: dict[str, Any], numbers: dict[str, Any]) -> bool:
-    """Return whether a document names a store by any of its numbers."""
+def takes_place_at(value: dict[str, Any], numbers: dict[str, Any] | None) -> bool:
+    """Return whether a document names a store by any of its numbers; None: any store."""
+    if numbers is None:
+        return True
     stores = value.get("stores", {})
     if not isinstance(stores, dict):
         return False

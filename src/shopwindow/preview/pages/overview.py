@@ -2,14 +2,12 @@
 not published yet; then all kinds of documents.
 """
 
-from collections.abc import Iterator
 from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
 from shopwindow.content.documents.schedule import END
-from shopwindow.content.kinds import Kind
-from shopwindow.content.lookup.calendar import Happening, upcoming
+from shopwindow.content.lookup.calendar import upcoming
 from shopwindow.preview.pages import compare
 from shopwindow.preview.pages.problems import checked_at
 from shopwindow.preview.visit import DAYS_AHEAD, Page, Visit
@@ -24,8 +22,9 @@ def page(visit: Visit) -> Page:
     """
     checked = visit.snapshot.checked
     warned = checked_at(visit)
-    to_come = _upcoming(visit)
-    since = compare.since_baseline(visit, MAX_SHOWN)
+    length = min(timedelta(days=DAYS_AHEAD), END - visit.moment)
+    end = visit.moment + length
+    to_come = upcoming(visit.documents, visit.interface.kinds, visit.moment, end)
     values: dict[str, Any] = {
         "problems": checked.problems[:MAX_SHOWN],
         "count": len(checked.problems) + checked.more,
@@ -35,27 +34,7 @@ def page(visit: Visit) -> Page:
         "to_fill_in": len(checked.placeholders),
         "next": groupby(to_come[:MAX_SHOWN], key=lambda happening: happening.moment),
         "upcoming": len(to_come),
-        "since": since,
-        "kinds": list(_counted(visit)),
+        "since": compare.compared(visit, visit.workspace.against, MAX_SHOWN),
         "most": MAX_SHOWN,
     }
     return Page("overview.html", "Overview", values)
-
-
-def _upcoming(visit: Visit) -> list[Happening]:
-    """Return what goes live and off within the days that the bar's slider covers."""
-    documents, start = visit.documents, visit.moment
-    try:
-        end = start + timedelta(days=DAYS_AHEAD)
-    except OverflowError:  # the chosen instant is among the last that there are
-        end = END
-    return upcoming(documents, visit.interface.kinds, start, end)
-
-
-def _counted(visit: Visit) -> Iterator[tuple[Kind, int, int]]:
-    """Yield each kind, with how many documents there are and are live."""
-    documents, content = visit.documents, visit.content
-    for kind in visit.interface.kinds:
-        if not kind.streamed:
-            count = len(documents.of(kind.name))
-            yield kind, count, len(content.documents(kind.name))

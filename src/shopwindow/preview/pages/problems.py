@@ -6,7 +6,7 @@ that nobody writes what they have not seen. The form holds a digest of the chang
 a file was saved meanwhile, the change would be another one, and is refused.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -49,16 +49,13 @@ def problems(visit: Visit) -> Page:
     """Return the page of all problems, in the order of files and lines, and of the
     warnings at the chosen instant.
     """
-    checked, warned = visit.snapshot.checked, checked_at(visit)
-    shown = list(_shown(visit, checked.problems))
+    warned = checked_at(visit)
+    shown = list(_shown(visit, visit.snapshot.checked.problems))
     values = {
         "problems": shown,
         "fixes": sum(bool(problem.fix) for problem in shown),
-        "more": checked.more,
-        "at_least": checked.at_least,
         "warnings": list(_shown(visit, warned.warnings)),
         "more_warnings": warned.more_warnings,
-        "placeholders": checked.placeholders,
     }
     return Page("problems.html", "Problems", values)
 
@@ -93,14 +90,6 @@ def _shown(visit: Visit, problems: Iterable[Problem]) -> Iterator[Shown]:
 
 
 # -- fixes -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Diff:
-    """A line of a diff; ``sign``: a plus, a minus, a space, or an @ between parts."""
-
-    sign: str
-    text: str
 
 
 def fix(visit: Visit) -> Page | None:
@@ -138,7 +127,8 @@ def _fix(visit: Visit, refusal: str) -> Page:
     repair = _repair(visit)
     values = {
         "fixes": repair.fixes,
-        "files": [(edit.path, _lines(edit.diff(""))) for edit in repair.edits],
+        # without the header of each diff
+        "files": [(edit.path, edit.diff("").splitlines()[2:]) for edit in repair.edits],
         "digest": _digest(repair),
         "refusal": refusal if repair.edits else GONE,
     }
@@ -160,11 +150,3 @@ def _digest(repair: Repair) -> str:
         for part in (edit.path.encode(), edit.before, edit.after):
             digest.update(sha256(part).digest())
     return digest.hexdigest()
-
-
-def _lines(diff: str) -> Sequence[Diff]:
-    """Return the lines of a unified diff without its header."""
-    return [
-        Diff(line[:1], "" if line.startswith("@@") else line[1:])
-        for line in diff.splitlines()[2:]
-    ]

@@ -16,7 +16,7 @@ from typing import Any
 from shopwindow.content.documents import schedule
 from shopwindow.content.documents.documents import Document
 from shopwindow.preview import drawing
-from shopwindow.preview.pages.documents import in_name, paged
+from shopwindow.preview.pages.documents import has_words, paged
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.retail.places.distance import EARTH_RADIUS
 from shopwindow.retail.places.distance import miles as miles_between
@@ -24,6 +24,9 @@ from shopwindow.retail.places.states import lies_in
 from shopwindow.retail.storefront import STORE_NUMBERS, WEEKDAYS
 
 KIND = "store"
+
+Place = tuple[float, float]
+"""A latitude and a longitude."""
 
 MAP_WIDTH = 1000.0
 """Units of the drawing's width; the browser scales it."""
@@ -77,8 +80,11 @@ class Shop:
 
     @property
     def week(self) -> tuple[Hours, ...]:
-        """The hours of the week that the instant lies in."""
-        return _week(self.value, self.local.date())
+        """The hours of the week that the instant lies in, from Monday."""
+        today = self.local.date()
+        monday = today - timedelta(days=today.weekday())
+        days = (monday + timedelta(days=count) for count in range(7))
+        return tuple(_day(self.value, day) for day in days)
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,8 @@ def page(visit: Visit) -> Page:
     """Return the page of stores. Parameters: ``q`` finds words, ``near`` is the center
     of a search, a store's number or `latitude, longitude`, and ``miles`` its radius.
     """
-    center = _center(visit)
+    near = visit.query.get("near", "").strip()
+    center = _center(visit, near)
     miles = _miles(visit.query.get("miles", ""))
     words = visit.words
     shops = [
@@ -112,9 +119,8 @@ def page(visit: Visit) -> Page:
         if shop.miles is None or miles is None or shop.miles <= miles
     ]
     shops.sort(
-        key=lambda shop: (not in_name(words, shop.value["name"]), shop.miles or 0.0)
+        key=lambda shop: (not has_words(words, shop.value["name"]), shop.miles or 0.0)
     )
-    near = visit.query.get("near", "").strip()
     shown, values = paged(visit, shops)
     values |= {
         "map": _map(shops, center, miles) if shops else None,
@@ -130,34 +136,26 @@ def page(visit: Visit) -> Page:
 def _text(value: dict[str, Any]) -> str:
     address = value["address"]
     parts = [value["name"], *(value[name] for name in STORE_NUMBERS), *address.values()]
-    return " ".join(map(str, [*parts, *value.get("features", ())])).casefold()
+    return " ".join(map(str, [*parts, *value.get("features", ())]))
 
 
-def _shops(
-    visit: Visit, center: tuple[float, float] | None, words: Sequence[str]
-) -> Iterator[Shop]:
+def _shops(visit: Visit, center: Place | None, words: Sequence[str]) -> Iterator[Shop]:
     """Yield the stores that a search for words finds."""
     for document in visit.documents.of(KIND):
         value = document.value
-        if words and not in_name(words, _text(value)):
+        if words and not has_words(words, _text(value)):
             continue
         local = visit.moment.astimezone(schedule.zone(value["timeZone"]))
         miles = miles_between(*center, *_place(value)) if center else None
         yield Shop(document, visit.stay(value), local, miles)
 
 
-def _place(value: dict[str, Any]) -> tuple[float, float]:
-    """Return the latitude and longitude of a store."""
+def _place(value: dict[str, Any]) -> Place:
+    """Return where a store is."""
     return value["location"]["latitude"], value["location"]["longitude"]
 
 
 # -- hours -----------------------------------------------------------------------------
-
-
-def _week(value: dict[str, Any], day: date) -> tuple[Hours, ...]:
-    """Return the hours of the week, from Monday, that a day lies in."""
-    monday = day - timedelta(days=day.weekday())
-    return tuple(_day(value, monday + timedelta(days=count)) for count in range(7))
 
 
 def _day(value: dict[str, Any], day: date) -> Hours:
@@ -171,9 +169,8 @@ def _day(value: dict[str, Any], day: date) -> Hours:
 # -- the map ---------------------------------------------------------------------------
 
 
-def _center(visit: Visit) -> tuple[float, float] | None:
+def _center(visit: Visit, text: str) -> Place | None:
     """Return the place that ``near`` means; None where it is empty or means none."""
-    text = visit.query.get("near", "").strip()
     if store := store_named(visit, text):
         return _place(store)
     parts = text.split(",")
@@ -202,9 +199,7 @@ def _miles(text: str) -> float | None:
     return miles if 0 < miles <= MAX_MILES else None
 
 
-def _map(
-    shops: list[Shop], center: tuple[float, float] | None, miles: float | None
-) -> Map:
+def _map(shops: list[Shop], center: Place | None, miles: float | None) -> Map:
     """Return the drawing of stores and of a search's circle.
 
     Degrees of longitude are narrower in the north: they are drawn as long as they are
@@ -226,7 +221,7 @@ def _map(
     shrink = max(0.1, math.cos(math.radians((south + north) / 2)))
     scale = MAP_WIDTH / ((east - west) * shrink)
 
-    def drawn(place: tuple[float, float]) -> tuple[float, float]:
+    def drawn(place: Place) -> tuple[float, float]:
         latitude, longitude = place
         return round((longitude - west) * shrink * scale, 1), round(
             (north - latitude) * scale, 1
