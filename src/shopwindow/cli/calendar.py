@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,11 +34,12 @@ def calendar(content: Path, start: str | None, end: str | None, form: str) -> No
     looked_into = opened(content)
     listed = library.calendar(looked_into, start=start, end=end)
     zone = looked_into.documents.zone
-    click.echo(CALENDAR_FORMATS[form](listed, zone), nl=form != "ics")
-
-
-def _text(listed: Calendar, zone: ZoneInfo) -> str:
-    return "\n".join(_lines(listed, zone))
+    if form == "ics":
+        click.echo(_ics(listed), nl=False)
+    elif form == "json":
+        click.echo(orjson.dumps(listed, option=orjson.OPT_INDENT_2))
+    else:
+        click.echo("\n".join(_lines(listed, zone)))
 
 
 def _lines(listed: Calendar, zone: ZoneInfo) -> Iterator[str]:
@@ -68,11 +69,7 @@ def _shown(moment: datetime, zone: ZoneInfo) -> str:
     return f"{moment.astimezone(zone):%Y-%m-%d %H:%M %Z}"
 
 
-def _json(listed: Calendar, zone: ZoneInfo) -> bytes:
-    return orjson.dumps(listed, option=orjson.OPT_INDENT_2)
-
-
-def _ics(listed: Calendar, zone: ZoneInfo) -> bytes:
+def _ics(listed: Calendar) -> bytes:
     """Return an iCalendar object (RFC 5545) with an event for each happening."""
     import icalendar  # 60 ms, which the other formats do not need
 
@@ -99,10 +96,3 @@ def _event(happening: Happening) -> Any:
         "description", f"{happening.kind} {happening.id} {happening.label}".strip()
     )
     return event
-
-
-CALENDAR_FORMATS: dict[str, Callable[[Calendar, ZoneInfo], str | bytes]] = {
-    "text": _text,
-    "json": _json,
-    "ics": _ics,
-}

@@ -12,7 +12,7 @@ import click
 
 from shopwindow import library
 from shopwindow.cli import aside, report, terminal
-from shopwindow.cli.steps import print_outcome, print_problems
+from shopwindow.cli.steps import print_check
 from shopwindow.content.check.folder import Checked
 from shopwindow.content.editing.mending import Repair
 from shopwindow.interface.declaring.interface import Interface
@@ -55,8 +55,7 @@ def watch(
 
 def _print_state(content: Path, checked: Checked, strict: bool) -> None:
     _begin()
-    print_problems(checked, content, "text")
-    print_outcome(checked, content, "text", strict)
+    print_check(checked, content, "text", strict)
     if sys.stdout.isatty():
         aside("Ctrl-C ends this; a saved file is checked at once")
 

@@ -16,7 +16,7 @@ from shopwindow import library
 from shopwindow.cli import PROBLEMS, aside, audit
 from shopwindow.cli.database import opened, require
 from shopwindow.cli.options import DATABASE_URL, OUT, format_option, interface
-from shopwindow.problems import Failure
+from shopwindow.problems import Failure, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -115,7 +115,7 @@ def _issue(promotion: int, count: int, database: str, out: Path) -> None:
     finally:  # what was issued before a failure is recorded, too
         data.close()
         audit.record("codes add", promotion=promotion, issued=issued)
-    aside(f"issued {count:,} code{'s' * (count > 1)} of promotion {promotion}")
+    aside(f"issued {number_of(count, 'code')} of promotion {promotion}")
 
 
 def _import(file: BinaryIO, promotion: int | None, database: str, out: Path) -> None:
@@ -154,8 +154,8 @@ def _import(file: BinaryIO, promotion: int | None, database: str, out: Path) -> 
 
     _warn_of_guessable(lines.values())
     for of, its_digests in sorted(digests.items()):
-        count = len(its_digests)
-        click.echo(f"imported {count:,} code{'s' * (count != 1)} of promotion {of}")
+        imported = number_of(len(its_digests), "code")
+        click.echo(f"imported {imported} of promotion {of}")
     if not lines:
         click.echo("imported 0 codes")
 
@@ -166,7 +166,7 @@ def _print_bad_lines(name: str, bad: Mapping[int, str]) -> None:
         click.echo(f"{name}:{number}: {fault}")
     if len(bad) > MAX_LISTED_LINES:
         click.echo(f"and {len(bad) - MAX_LISTED_LINES:,} lines more")
-    aside(f"{len(bad):,} bad line{'s' * (len(bad) > 1)}; nothing is imported")
+    aside(f"{number_of(len(bad), 'bad line')}; nothing is imported")
 
 
 @codes.command("report")

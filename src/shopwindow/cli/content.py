@@ -117,8 +117,7 @@ def check(
         checking.write_fixes(content, repair, form)
         if repair.fixes:
             checked = checked_now(steps=steps.progress_bar)
-    steps.print_problems(checked, content, form)
-    if not steps.print_outcome(checked, content, form, strict):
+    if not steps.print_check(checked, content, form, strict):
         sys.exit(PROBLEMS)
 
 

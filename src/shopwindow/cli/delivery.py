@@ -23,6 +23,7 @@ from shopwindow.cli.places import (
 from shopwindow.problems import number_of
 
 if TYPE_CHECKING:
+    from shopwindow.delivery.publishing import Publication
     from shopwindow.delivery.pulling import Pulled, ReleaseSource
     from shopwindow.release.chain import Link
     from shopwindow.release.releases import Releases
@@ -105,15 +106,7 @@ def _published(place: Target, out: Path, reason: str, *, force: bool) -> bool:
         signing=place.signing,
     )
     done = publish(release, place.bucket, options)
-    previous = (done.previous or "")[:12]
-    outcome = "it is current already"
-    if done.activated:
-        outcome = f"current{f', previous {previous}' if previous else ''}"
-    elif done.pinned:
-        outcome = (
-            f"not activated: {place.where} is pinned to {previous}; "
-            "`shopwindow activate current --target` ends that"
-        )
+    outcome = _outcome(done, place.where, "`shopwindow activate current --target`")
     sent = f"{len(done.sent):,} objects sent, {sum(done.sent) / 1024:,.0f} KiB"
     click.echo(f"release {done.id[:12]}: {sent}, {outcome}")
     for link in done.ahead:
@@ -226,7 +219,9 @@ def _pull_once(source: ReleaseSource, releases: Releases, keep: int) -> None:
         keep=keep,
         progress=progress_bar("fetching"),
     )
-    click.echo(_outcome(done))
+    fetched = f"{number_of(len(done.fetched), 'object')} fetched, {sum(done.fetched) / 1024:,.0f} KiB"
+    outcome = _outcome(done, "this host", "`shopwindow activate`")
+    click.echo(f"release {done.id[:12]}: {fetched}, {outcome}")
     for edge in stale_edges(releases, done.id) if done.activated else ():
         click.echo(f"  {edge.again}")
     if done.pinned:
@@ -256,14 +251,14 @@ def _follow(
         )
 
 
-def _outcome(done: Pulled) -> str:
-    """Return what a pull did, as a line."""
+def _outcome(done: Publication | Pulled, where: str, unpins: str) -> str:
+    """Return what became of the current release of a place, which is called ``where``.
+
+    ``unpins``: the command that ends its being pinned.
+    """
     previous = (done.previous or "")[:12]
     if done.activated:
-        outcome = f"current{f', previous {previous}' if previous else ''}"
-    elif done.pinned:
-        outcome = f"not activated: this host is pinned to {previous}; `shopwindow activate` ends that"
-    else:
-        outcome = "it is current already"
-    fetched = f"{number_of(len(done.fetched), 'object')} fetched, {sum(done.fetched) / 1024:,.0f} KiB"
-    return f"release {done.id[:12]}: {fetched}, {outcome}"
+        return f"current, previous {previous}" if previous else "current"
+    if done.pinned:
+        return f"not activated: {where} is pinned to {previous}; {unpins} ends that"
+    return "it is current already"

@@ -53,6 +53,7 @@ def preview(
     folder whose change you have seen, and on loopback alone, which --allow-host may
     forward.
     """
+    from shopwindow.cli.steps import cache_of
     from shopwindow.preview import server
     from shopwindow.preview.export import export
     from shopwindow.preview.workspace import Workspace
@@ -64,7 +65,9 @@ def preview(
     if forwarded and "/" in forwarded:
         wanted = "the name alone, as in a Host header, such as shop-4000.app.github.dev"
         raise Misuse("allow-host", f"{forwarded}: {wanted}")
-    workspace = partial(Workspace, interface(), content, out, _cache(content), against)
+    # What can be made again goes to the user's cache, else to a new folder.
+    cache = cache_of(content) or Path(tempfile.mkdtemp(prefix="shopwindow-"))
+    workspace = partial(Workspace, interface(), content, out, cache, against)
     if exported is not None:
         _require_outside(content, exported)
         checked = workspace()
@@ -93,10 +96,3 @@ def _require_outside(content: Path, folder: Path) -> None:
         raise Misuse("export", f"{lies_within}, whose every file is content")
     if folder.exists() and not folder.is_dir():
         raise Misuse("export", f"{folder} is a file, and no folder")
-
-
-def _cache(content: Path) -> Path:
-    """Return a folder for what can be made again: in the user's cache, else a new one."""
-    from shopwindow.cli.steps import cache_of
-
-    return cache_of(content) or Path(tempfile.mkdtemp(prefix="shopwindow-"))

@@ -111,17 +111,20 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
         aside(report.summary(checked))
 
 
-def print_outcome(checked: Checked, content: Path, form: str, strict: bool) -> bool:
-    """Print what follows the list of problems and warnings, and return whether nothing
-    stops: no problem, and where ``strict`` no warning either.
+def print_check(checked: Checked, content: Path, form: str, strict: bool) -> bool:
+    """Print what a check has found, and return whether nothing stops: no problem, and
+    where ``strict`` no warning either.
     """
+    print_problems(checked, content, form)
     if form in ("text", "lines") and not _is_laid_out(form):
         _print_rules(checked)
     if checked.problems:
         return False
     if form in ("text", "lines", "github"):
         print_placeholders(checked, content)
-        _print_soundness(checked, content)
+        outcome = report.summary(checked) if checked.warnings else "nothing wrong"
+        files = number_of(len(checked.sources), "file")
+        click.echo(f"{content}: {files}, {outcome}")
     if strict and checked.warnings:
         aside("with --strict, warnings count as problems")
         return False
@@ -145,12 +148,6 @@ def _print_rules(checked: Checked) -> None:
     aside(f"`shopwindow rule NAME` explains {names}")
 
 
-def _print_soundness(checked: Checked, content: Path) -> None:
-    """Print that a content folder has no problem, in how many files."""
-    outcome = report.summary(checked) if checked.warnings else "nothing wrong"
-    click.echo(f"{content}: {number_of(len(checked.sources), 'file')}, {outcome}")
-
-
 def print_warnings(checked: Checked, root: Path) -> None:
     """Print the warnings of a build, which builds all the same: the first few."""
     listed = checked.warnings[:LISTED_WARNINGS]
@@ -159,8 +156,8 @@ def print_warnings(checked: Checked, root: Path) -> None:
     click.echo("\n".join(report.lines(listed, root)))
     more = len(checked.warnings) - len(listed) + checked.more_warnings
     if more:
-        noun = f"more warning{'s' * (more > 1)}"
-        click.echo(f"and {more:,} {noun}; `shopwindow check` lists them")
+        warnings = number_of(more, "more warning")
+        click.echo(f"and {warnings}; `shopwindow check` lists them")
 
 
 def print_placeholders(checked: Checked, content: Path) -> None:
