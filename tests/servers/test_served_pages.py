@@ -81,6 +81,16 @@ def test_the_calendar_lists_the_chosen_day_alone_and_is_narrowed(sample: Preview
     assert "show all that happens" in sample.get("/calendar?month=2026-12&q=nothing-like-it")[1]
 
 
+@pytest.mark.parametrize("query", ["at=0001-01-01", "at=9999-12-31T23:59", "month=0001-01", "month=9999-12"])
+def test_a_calendar_far_from_today_shows_this_month(sample: Preview, query: str) -> None:
+    def month(query: str) -> str:
+        status, text = sample.get(f"/calendar?{query}")
+        caption = re.search('<caption class="hidden">(.*)</caption>', text)
+        return caption[1] if status == 200 and caption else f"status {status}"
+
+    assert month(query) == month("")
+
+
 def test_a_search_has_names_first_and_nothing_says_what_to_do(sample: Preview) -> None:
     _, text = sample.get("/documents/event?q=bridal")
     titles = re.findall(r'href="/documents/event/\d+[^"]*">([^<]+)</a>', text)
