@@ -430,6 +430,14 @@ def test_where_the_history_cannot_be_written_nothing_moves(out: Path, three: tup
     assert current(out) == third
 
 
+@pytest.mark.usefixtures("one")
+def test_without_a_history_there_is_nothing_to_roll_back_to(out: Path) -> None:
+    for lost in ("history.jsonl", "current"):
+        (out / lost).unlink()
+        ran = shopwindow("rollback", "--out", out)
+        assert (ran.status, "the history names no release to roll back to" in ran.err) == (4, True)
+
+
 @pytest.mark.parametrize("pinned", [False, True])
 def test_a_fresh_machine_needs_the_link_the_history_and_the_last_manifest(
     content: Path, out: Path, tmp_path: Path, pinned: bool

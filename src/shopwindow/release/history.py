@@ -104,10 +104,11 @@ def _moves(history: Sequence[Activation], current: str | None) -> list[Activatio
     A command may be killed after it has written its line and before it moves the link.
     Then the next activation leaves another release than that line's.
     """
+    # of an empty history `current` is left over, and no move
     left = [*(entry.get("from") for entry in history[1:]), current]
     return [
         entry
-        for entry, release in zip(history, left, strict=True)
+        for entry, release in zip(history, left, strict=False)
         if release in (entry["id"], None) and entry["id"] != entry.get("from")
     ]
 
