@@ -23,6 +23,17 @@ chain of others: the larger the pages, the shorter the chains. Any size that SQL
 allows works as well, but another one changes the bytes of every catalog.
 """
 
+SETTINGS = f"""
+PRAGMA page_size={PAGE_SIZE};
+PRAGMA journal_mode=OFF;
+PRAGMA synchronous=OFF;
+PRAGMA locking_mode=EXCLUSIVE;
+PRAGMA cache_size=-65536;
+"""
+"""How a file is written. It has no journal and does not sync: a build that crashes starts
+again.
+"""
+
 CLONE = 0x40049409
 """Linux's FICLONE: the blocks of one file become those of another (ioctl_ficlone(2))."""
 
@@ -35,22 +46,11 @@ signal is noticed.
 def writing(path: Path, script: str) -> sqlite3.Connection:
     """Open a database that is new, or a copy of a finished one. Run a script, and return
     the connection in a transaction.
-
-    It has no journal and does not sync: a build that crashes starts again.
     """
     connection = sqlite3.connect(
         path.absolute().as_uri(), uri=True, isolation_level=None
     )
-    for pragma in (
-        f"page_size={PAGE_SIZE}",
-        "journal_mode=OFF",
-        "synchronous=OFF",
-        "locking_mode=EXCLUSIVE",
-        "cache_size=-65536",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-    connection.executescript(script)
-    connection.execute("BEGIN")
+    connection.executescript(SETTINGS + script + "BEGIN")
     return connection
 
 

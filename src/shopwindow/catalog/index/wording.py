@@ -48,24 +48,21 @@ class Texts:
     rows: list[IndexRow] = field(default_factory=list)
     words: Counter[str] = field(default_factory=Counter)
 
-    def add(self, row: IndexRow, of_categories: Mapping[int, str]) -> None:
-        """Add a product by its row of `words`, and the words of categories by id."""
-        id, name, brand, type, attributes, description, categories = row
-        names = (of_categories.get(one, "") for one in orjson.loads(categories))
-        kind = " ".join((type, *names))
-        texts = (name, brand, kind, attributes, description)
-        fields = [text.split() for text in texts]
-        self.words.update(set().union(*fields))
-        *stems, described = [list(map(stem, words)) for words in fields]
-        stems.append(list(dict.fromkeys(described)))
-        self.rows.append((id, *map(" ".join, stems)))
-
 
 def texts_of(rows: Iterable[IndexRow], of_categories: Mapping[int, str]) -> Texts:
-    """Return what products are found by, from their rows of `words`."""
+    """Return what products are found by, from their rows of `words`, and the words of
+    categories by id.
+    """
     texts = Texts()
-    for row in rows:
-        texts.add(row, of_categories)
+    for id, name, brand, type, attributes, description, categories in rows:
+        names = (of_categories.get(one, "") for one in orjson.loads(categories))
+        kind = " ".join((type, *names))
+        values = (name, brand, kind, attributes, description)
+        fields = [text.split() for text in values]
+        texts.words.update(set().union(*fields))
+        *stems, described = [list(map(stem, words)) for words in fields]
+        stems.append(list(dict.fromkeys(described)))
+        texts.rows.append((id, *map(" ".join, stems)))
     return texts
 
 

@@ -53,13 +53,10 @@ def _version_3(content: Content, call: Call, ids: Sequence[int]) -> ProductsById
     words, around = call["show"] or DEFAULT_SHOWN, surroundings(content, images(call))
     documents = of(content).products(ids)
     products: dict[int, Json] = {}
-    for id in ids:
-        if id not in documents:
-            continue
-        document = documents[id]
-        if "promotion" in words:
-            document = with_promotions(content, document)
-        products[id] = _with_parts(document, words, around)
+    for id, document in documents.items():
+        named = "promotion" in words
+        shown = with_promotions(content, document) if named else document
+        products[id] = _with_parts(shown, words, around)
         if "review" in words:
             products[id] |= reviews_v3(content, id, call["numOfReviews"])
     return products

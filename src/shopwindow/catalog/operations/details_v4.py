@@ -56,7 +56,7 @@ def _version_4(
         }
     wanted = dict(mask)
     return {
-        id: _selected(content, documents[id], wanted) for id in ids if id in documents
+        id: _selected(content, document, wanted) for id, document in documents.items()
     }
 
 
@@ -133,10 +133,6 @@ def _masked(part: Json, mask: fields.Mask | None) -> Json:
     return [fields.select(item, mask, folded=True) for item in part]
 
 
-def _upcs(content: Content, product: Json) -> list[Json]:
-    return upcs4(product)
-
-
 def _categories(content: Content, product: Json) -> list[Json]:
     """Return a product's home category below the root above it.
 
@@ -152,30 +148,17 @@ def _categories(content: Content, product: Json) -> list[Json]:
     ]
 
 
-def _reviews(content: Content, product: Json) -> Json:
-    return reviews_v4(content, product["id"])
-
-
-def _rebates(content: Content, product: Json) -> list[Json]:
-    return rebates4(product)
-
-
-def _category_ids(content: Content, product: Json) -> list[int]:
-    ids: list[int] = product["categories"]
-    return ids
-
-
 def _promotions(content: Content, product: Json) -> list[Json]:
     return promotions4(with_promotions(content, product), surroundings(content))
 
 
 _SELECTABLE_PARTS: Mapping[str, tuple[str, Callable[[Content, Json], Json]]] = {
-    "upcs": ("upcs", _upcs),
+    "upcs": ("upcs", lambda content, product: upcs4(product)),
     "productcategory": ("productCategory", _categories),
-    "reviews": ("Reviews", _reviews),
-    "rebates": ("rebates", _rebates),
+    "reviews": ("Reviews", lambda content, product: reviews_v4(content, product["id"])),
+    "rebates": ("rebates", lambda content, product: rebates4(product)),
     "promotions": ("promotions", _promotions),
-    "categoryids": ("categoryIds", _category_ids),
+    "categoryids": ("categoryIds", lambda content, product: product["categories"]),
 }
 """The selector's word → the key in the response, and what returns the value."""
 

@@ -1,7 +1,7 @@
 """Kinds of parameter that only the catalog's operations have."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
@@ -43,13 +43,12 @@ class IdsSelected(ParameterKind):
     """
 
     words: tuple[str, ...]
-    ids: Ids = field(default_factory=Ids)
     identifies: ClassVar[bool] = True
     has_elements: ClassVar[bool] = True
 
     def parse(self, text: str) -> IdsWithMask:
         before, opened, rest = text.partition("(")
-        ids = self.ids.parse(before)
+        ids = Ids().parse(before)
         if not opened:
             return IdsWithMask(ids)
         if not rest.rstrip().endswith(")"):
@@ -62,7 +61,7 @@ class IdsSelected(ParameterKind):
         return IdsWithMask(ids, mask)
 
     def format(self, value: IdsWithMask) -> str:
-        ids = self.ids.format(value.ids)
+        ids = Ids().format(value.ids)
         return ids if value.mask is None else f"{ids}({fields.format(value.mask)})"
 
     def schema(self) -> Schema:

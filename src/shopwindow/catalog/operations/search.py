@@ -1,7 +1,5 @@
 """Search by phrase (interface 4.9, W2.2)."""
 
-from dataclasses import replace
-
 from shopwindow.catalog.operations.answers import (
     FACETS,
     FILTERS,
@@ -127,16 +125,8 @@ def _url_of_other(content: Content, call: Call, is_expanded: bool) -> str:
     """
     arguments = dict(call.arguments)
     arguments.pop("callback", None)
-    arguments.pop("facetexpandall", None)
-    if not is_expanded:
-        arguments["facetexpandall"] = "true"
-    # in the order of the operation's parameters, and filters by facet after them
-    ordered = [
-        (name, arguments.pop(name))
-        for name in call.operation.named
-        if name in arguments
-    ]
-    other = replace(call, arguments=(*ordered, *arguments.items()))
+    arguments["facetexpandall"] = "false" if is_expanded else "true"
+    other = call.operation.call(call.format, arguments)
     return f"{content.setting('base_url')}/{other.target}"
 
 
