@@ -281,7 +281,7 @@ def written(path: Path, stores: Iterable[int] = (), settings: Json = None, **giv
         parts,
         AsTheyAre(),
         list(_flat(given.get("categories", ()))),
-        list(stores),
+        sorted(stores),
         limited,
         brands=list(given.get("brands", ())),
         synonyms=list(given.get("synonyms", ())),

@@ -255,7 +255,7 @@ KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
         else st.text(TEXT, min_size=1, max_size=kind.maximum).map(str.strip).filter(bool)
     ),
     FieldMask: lambda kind: MASKS,
-    IdsSelected: lambda kind: st.builds(IdsWithMask, kind_values(kind.ids), st.none() | selectors(kind.words)),
+    IdsSelected: lambda kind: st.builds(IdsWithMask, kind_values(Ids()), st.none() | selectors(kind.words)),
     FacetValues: lambda kind: values(),
     Ranges: ranges,
     Phrase: lambda kind: (

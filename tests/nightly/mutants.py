@@ -126,7 +126,7 @@ MUTANTS = (
     ),
     Mutant(
         "catalog/index/lines.py",
-        "beside += [self.numbered_stores(), self.limited]",
+        "beside += [list(self.stores), self.limited]",
         "beside += [self.limited]",
         "tests/catalog/test_known_lines.py",
     ),

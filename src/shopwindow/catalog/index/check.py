@@ -100,10 +100,11 @@ def check(
             case, "categoryIds", "category", categories.ids
         )
 
-    referable = {
+    stores = case.ids("store", "locationNumber")
+    referable: Referable = {
         "category": categories.ids,
         "promotion": case.ids("promotion", "promoId"),
-        "store": _stores(case),
+        "store": None if stores is None else frozenset(map(str, stores)),
     }
     batches = {
         kind.name: records.batches(sources_of[kind.name])
@@ -115,7 +116,7 @@ def check(
         batches=batches,
         reader=CheckedLines(basis, referable),
         categories=categories.flat,
-        stores=frozenset(map(int, referable["store"] or ())),
+        stores=sorted(stores or ()),
         limited=_limited(case),
         digests=cache(partial(digests_of, folder, sources, names)),
         checked_by=[memory.program, basis.schemas.digest, names],
@@ -125,7 +126,7 @@ def check(
     named = named_by_promotions(case)
     state = _state(sources, feeds, referable, named)
     agreement = partial(agree, referable=referable, named=named)
-    catalog = CheckedCatalog(feeds, agreement, basis, memory, state)
+    catalog = CheckedCatalog(feeds, agreement, memory, state)
     has_all = basis.names is not None and None not in referable.values()
     is_good = False
     if sources and has_all and not report.has_problems:
@@ -238,12 +239,6 @@ def _renamed(categories: Categories, folder: Path) -> dict[str, tuple[int, str]]
         for name, of_ids in former.items()
         if len(of_ids) == 1
     }
-
-
-def _stores(case: Case) -> frozenset[str] | None:
-    """Return the numbers of stores as inventory has them: as the keys of an object."""
-    stores = case.ids("store", "locationNumber")
-    return None if stores is None else frozenset(map(str, stores))
 
 
 def _state(

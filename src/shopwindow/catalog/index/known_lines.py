@@ -21,7 +21,7 @@ from shopwindow.catalog.index.file import copied
 from shopwindow.catalog.index.lines import Faulty, Feeds, Line
 from shopwindow.content.check.feeds import FeedReport, RecordBasis
 from shopwindow.content.check.memory import Memory
-from shopwindow.content.check.records import FeedBatch, FeedLines, streamed
+from shopwindow.content.check.records import FeedBatch, FeedLines
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.reading.scratch import scratch
 from shopwindow.content.reading.yaml import BYTE_ORDER_MARK, Json, Malformed
@@ -74,8 +74,8 @@ class CheckedCatalog:
     """A catalog, once it is checked: what the index is built from, and the rows of all
     its lines.
 
-    ``agree`` returns whether the rows of all lines agree with each other. ``basis``: what
-    the documents are read with. ``memory`` has the rows once they are checked.
+    ``agree`` returns whether the rows of all lines agree with each other. ``memory`` has
+    the rows once they are checked.
     ``state``: that of everything that the check reads; empty where it may change unseen.
     """
 
@@ -83,12 +83,11 @@ class CheckedCatalog:
         self,
         feeds: Feeds,
         agree: Callable[[sqlite3.Connection], bool],
-        basis: RecordBasis,
         memory: Memory,
         state: str,
     ) -> None:
         self.feeds, self._agree = feeds, agree
-        self._basis, self._memory, self._state = basis, memory, state
+        self._memory, self._state = memory, state
         # Of the file, as noted; None: this process has written it.
         self._digest: str | None = None
         # It stays what it is, whatever another check writes in its place.
@@ -97,16 +96,15 @@ class CheckedCatalog:
     def digest(self) -> str:
         """Return a digest of what all documents follow from, the same on any machine."""
         digests = sorted(self.feeds.digests().items())
-        return sha256(orjson.dumps([digests, self.feeds.numbered_stores()])).hexdigest()
+        return sha256(orjson.dumps([digests, list(self.feeds.stores)])).hexdigest()
 
-    def documents(self, kind: str) -> Iterator[Json]:
-        """Yield the documents of a kind of which lines are known, as the files have them
-        now. What cannot be read is skipped: a file may have changed since the check.
+    def lines(self, kind: str) -> Iterator[Line]:
+        """Yield the lines of a kind as the files have them now, up to one that cannot be
+        read: a file may have changed since the check.
         """
-        basis = self._basis
-        for source in dict.fromkeys(batch.source for batch in self.feeds.batches[kind]):
-            for document, _ in streamed(basis.folder, source, basis.names or {}):
-                yield document.value
+        with suppress(Faulty):
+            for batch in self.feeds.batches[kind]:
+                yield from self.feeds.reader.lines(batch)
 
     def check(self, jobs: int | None, progress: Progress | None) -> bool:
         """Check the lines that are not known, and all of them together.

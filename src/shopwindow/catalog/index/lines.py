@@ -1,7 +1,7 @@
 """The lines of feeds: each is a document in JSON, and is known by its digest."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b, sha256
@@ -51,7 +51,8 @@ class Feeds:
         batches: of the feeds of each kind, in their order.
         reader: reads the batches.
         categories: a list, of which each names its `parent`.
-        stores: the location numbers of all stores that may have stock.
+        stores: the location numbers of all stores that may have stock, in order: so their
+            places in the stock of a UPC do not depend on which feed is read first.
         limited: stock up to which a store has few.
         digests: returns those of the files of a kind, by its name: equal ones mean equal
             lines. A kind that is not among them is read.
@@ -62,7 +63,7 @@ class Feeds:
     batches: Mapping[str, Sequence[Any]]
     reader: LineReader
     categories: Sequence[Json] = ()
-    stores: Collection[int] = ()
+    stores: Sequence[int] = ()
     limited: int = LIMITED_QUANTITY
     digests: Callable[[], Mapping[str, str]] = dict
     checked_by: Json = None
@@ -75,21 +76,13 @@ class Feeds:
         """
         beside = [self.checked_by, INDEX_FORMAT, sqlite3.sqlite_version]
         if kind == "inventory":
-            beside += [self.numbered_stores(), self.limited]
+            beside += [list(self.stores), self.limited]
         return sha256(orjson.dumps(beside)).hexdigest()
 
     @cached_property
     def tree(self) -> Mapping[int, Category]:
         """All categories by id, in their order."""
         return categories(self.categories)
-
-    def numbered_stores(self) -> list[int]:
-        """Return all stores in the order of their places in the stock of a UPC.
-
-        That is the order of their numbers, so it does not depend on which feed is read
-        first.
-        """
-        return sorted(self.stores)
 
 
 def digest_of(data: bytes) -> bytes:

@@ -118,7 +118,7 @@ def complete(path: Path, feeds: Feeds, brand_url: str | None) -> str:
         _write_brands(out, feeds.brands)
         meta |= {
             "format": INDEX_FORMAT,
-            "locations": orjson.dumps(feeds.numbered_stores()),
+            "locations": orjson.dumps(list(feeds.stores)),
             "synonyms": orjson.dumps(
                 [
                     [" ".join(indexed(text)) for text in group]

@@ -136,8 +136,7 @@ class _Pass:
         return (line.data for line in islice(chain.from_iterable(lines), SAMPLES))
 
     def _row_maker(self) -> RowMaker:
-        stores = self.feeds.numbered_stores()
-        places = {str(number): place for place, number in enumerate(stores)}
+        places = {str(number): place for place, number in enumerate(self.feeds.stores)}
         return RowMaker(Packing(self.meta["dictionary"]), places, self.feeds.limited)
 
     # -- the lines of a kind ---------------------------------------------------------------

@@ -141,8 +141,15 @@ class ProductLists:
     """The lists of one catalog's products, and the columns that they are made by."""
 
     def __init__(self, file: OpenedFile, stock: StoreStock) -> None:
-        self._file, self._stock = file, stock
+        self._file = file
         self._columns: dict[str, Column] = {}
+
+        def picked_up_at(location: int) -> Ranks:
+            """Return the products of which a store has a UPC to be picked up."""
+            return self.ranks(stock.picked_up_at(location))
+
+        # That reads the stock of every UPC, so the stores named last are cached.
+        self._picked_up_at = lru_cache(maxsize=STORES_CACHED)(picked_up_at)
 
     # -- ranks --
 
@@ -317,19 +324,6 @@ class ProductLists:
             name: FacetColumn(name, orjson.loads(data), self.column(f"facet {name}"))
             for name, data in rows
         }
-
-    @cached_property
-    def _picked_up_at(self) -> Callable[[int], Ranks]:
-        """Returns the products of which a store has a UPC to be picked up.
-
-        Looking them up reads the stock of every UPC, so those of the stores that
-        requests named last are cached.
-        """
-
-        def read(location: int) -> Ranks:
-            return self.ranks(self._stock.picked_up_at(location))
-
-        return lru_cache(maxsize=STORES_CACHED)(read)
 
     def _categories(self, values: Iterable[str]) -> Iterator[int]:
         """Yield the ids of the categories whose ids or names the values are, whatever

@@ -33,7 +33,7 @@ class StoreStock:
         """Return what stores have, by (UPC, location); see `protocol.Catalog`."""
         numbers = upc_numbers(upcs)
         rows = self._file.many(
-            "SELECT upc, stores FROM upc JOIN stock USING (upc) WHERE upc IN ({})",
+            "SELECT upc, stores FROM upc JOIN stock USING (upc) WHERE upc IN (?)",
             list(numbers.values()),
         )
         stock_by_upc = dict(rows)

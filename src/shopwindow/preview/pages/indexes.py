@@ -39,7 +39,7 @@ def index_of_tree(visit: Visit, name: str) -> IndexOfTree:
 
 
 def _has_many_products(checked: CheckedCatalog) -> bool:
-    beyond = islice(checked.documents("product"), MAX_PRODUCTS, None)
+    beyond = islice(checked.lines("product"), MAX_PRODUCTS, None)
     return next(beyond, None) is not None
 
 
