@@ -33,7 +33,7 @@ def sample_catalog(sample_out: Path) -> OpenedCatalog:
 
 @pytest.fixture(scope="module")
 def sample_words(sample_catalog: OpenedCatalog) -> list[str]:
-    return [word for (word,) in sample_catalog.rows("SELECT word FROM word ORDER BY word")]
+    return [word for (word,) in sample_catalog.file.rows("SELECT word FROM word ORDER BY word")]
 
 
 def check_explanation(catalog: OpenedCatalog, phrase: str, query: ProductQuery | None = None, limit: int = 5) -> Json:

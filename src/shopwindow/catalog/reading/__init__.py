@@ -1,1 +1,1 @@
-"""A finished catalog, opened: rows by id, and lists as arrays by rank."""
+"""A catalog, opened: what its file says of products and categories, and what it finds."""

@@ -42,9 +42,9 @@ def explain(
     if not phrase.strip():
         return _lacks(catalog)
     searched, ranks = catalog.searched(phrase)
-    scoring = scoring_of(catalog, searched.clauses, searched.head)
+    scoring = scoring_of(catalog.reader, searched.clauses, searched.head)
     narrowed = catalog.lists.filtered(ranks, query)
-    ordered = best_first(catalog, searched, narrowed, len(narrowed))
+    ordered = best_first(catalog.reader, searched, narrowed, len(narrowed))
     used = {word for clause in searched.clauses for word in clause.words}
     shown = partial(_products, catalog, searched, scoring, ordered)
     return {
@@ -86,9 +86,9 @@ def _products(
     One has no score where its number is the phrase, or where so many are found that it
     follows by its rank.
     """
-    with_score = set(scored(catalog, searched, np.sort(ordered)).tolist())
+    with_score = set(scored(catalog.reader, searched, np.sort(ordered)).tolist())
     ids = catalog.lists.ids(ranks)
-    documents, texts = catalog.products(ids), catalog.texts(ids)
+    documents, texts = catalog.products(ids), catalog.reader.texts(ids)
     products = []
     for rank, id in zip(ranks, ids, strict=True):
         has_score = rank in with_score and id != searched.direct
@@ -138,7 +138,9 @@ def _named(
         "lacks": [
             " ".join(clause.words)
             for clause in searched.clauses
-            if is_active and not is_found and id not in satisfying(catalog, (clause,))
+            if is_active
+            and not is_found
+            and id not in satisfying(catalog.reader, (clause,))
         ],
         "product": product,
     }
@@ -178,7 +180,7 @@ def _lacks(catalog: OpenedCatalog) -> Json:
     """
 
     def counted(column: str, rows: str, order: str) -> Json:
-        first = catalog.rows(
+        first = catalog.file.rows(
             f"SELECT {column} {rows} ORDER BY {order} LIMIT {EXAMPLES}"
         )
         count = catalog.file.one(f"SELECT count(*) {rows}")

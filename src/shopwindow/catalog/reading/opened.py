@@ -2,8 +2,8 @@
 
 `OpenedCatalog` answers from three modules. `opened_file` reads rows of the SQLite file,
 `lists` turns products into pages, and `store_stock` says what stores have. What is read
-by the id of a document stands here, and so does a search: `searching` knows what a
-phrase finds, and this module adds its price limit and the product whose number it is.
+by the id of a document stands here. `searching` knows what a phrase finds, and this
+module adds its price limit and the product whose number it is.
 """
 
 from collections.abc import (
@@ -17,42 +17,27 @@ from datetime import datetime
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 import orjson
 
 from shopwindow.catalog.feeds.rules import ends
-from shopwindow.catalog.feeds.words import stem
 from shopwindow.catalog.index.file import INDEX_FORMAT
 from shopwindow.catalog.protocol import Page, ProductQuery, Reviews
-from shopwindow.catalog.reading.lists import ProductLists
-from shopwindow.catalog.reading.opened_file import OpenedFile
 from shopwindow.catalog.reading.recorded import (
     LISTED,
     RecordedCatalog,
     answer_digest,
 )
-from shopwindow.catalog.reading.store_stock import StoreStock, upc_numbers
-from shopwindow.catalog.search.clauses import Ranks
+from shopwindow.catalog.search.index_reader import IndexReader
 from shopwindow.catalog.search.searching import Searched, best_first, find
+from shopwindow.catalog.stored.lists import ProductLists, Ranks
+from shopwindow.catalog.stored.opened_file import OpenedFile
+from shopwindow.catalog.stored.store_stock import StoreStock, upc_numbers
 from shopwindow.content.reading.yaml import Json
 from shopwindow.interface.declaring.index import HandedOut
 from shopwindow.retail.articles import Status
-
-SPELLABLE_WORDS = 100_000
-"""Spelling is corrected to so many words, the most frequent ones. A misspelled one is
-compared with all of them, which takes some 5 ms.
-"""
-
-DIRECT = """
-SELECT coalesce(
-  (SELECT id FROM listed WHERE active AND id = ?1),
-  (SELECT id FROM listed WHERE active AND id IN (SELECT product FROM upc WHERE upc = ?1)),
-  (SELECT id FROM listed WHERE active AND id IN (SELECT product FROM upc WHERE sku = ?1)))
-"""
-"""The active product with a number: its id, or that of one of its UPCs, or a sku."""
 
 Stars = tuple[int, int, int, int, int]
 NO_STARS: Stars = (0, 0, 0, 0, 0)
@@ -70,13 +55,13 @@ def average(stars: Sequence[int]) -> float:
 
 
 class OpenedCatalog:
-    """One catalog, open for reading: a `protocol.Catalog`, and what a search reads of
-    it (`clauses.IndexReader`).
+    """One catalog, open for reading: a `protocol.Catalog`.
 
     Attributes:
         file: the rows, for what counts or compares whole catalogs.
         lists: of products, for what explains why one stands where it does.
         stock: of stores, for what counts a catalog.
+        reader: of what a search reads, for what explains one.
     """
 
     def __init__(self, path: Path, handed_out: HandedOut | None = None) -> None:
@@ -97,6 +82,7 @@ class OpenedCatalog:
         self.stock = StoreStock(self.file)
         self.lists = ProductLists(self.file, self.stock)
         self.active = self.file.active
+        self.reader = IndexReader(self.file, self.lists)
 
     # -- products by id ----------------------------------------------------------------
 
@@ -264,14 +250,14 @@ class OpenedCatalog:
 
     def search(self, phrase: str, query: ProductQuery) -> Page:
         searched, ranks = self.searched(phrase)
-        page = self.lists.page(ranks, query, partial(best_first, self, searched))
+        page = self.lists.page(ranks, query, partial(best_first, self.reader, searched))
         return replace(page, corrected=searched.corrected)
 
     def searched(self, phrase: str) -> tuple[Searched, Ranks]:
         """Return what a phrase finds and why, and the ranks that its price limit leaves
         before any other filter.
         """
-        searched = find(self, phrase)
+        searched = find(self.reader, phrase)
         direct = () if searched.direct is None else (searched.direct,)
         ranks = self.lists.ranks((*searched.ids, *direct))
         if direct:
@@ -279,68 +265,6 @@ class OpenedCatalog:
         if searched.limit:
             ranks = self.lists.narrowed(ranks, ProductQuery(price=(searched.limit,)))
         return searched, ranks
-
-    def direct(self, phrase: str) -> int | None:
-        """Return the id of the active product whose id, UPC or sku a phrase is, or
-        None.
-        """
-        number = phrase.strip()
-        if not (number.isascii() and number.isdigit() and len(number) <= 16):
-            return None
-        id: int | None = self.file.one(DIRECT, int(number))
-        return id
-
-    def texts(self, ids: Sequence[int]) -> Mapping[int, Sequence[str]]:
-        """Return the words of products in name, brand, kind and attributes, by id."""
-        statement = (
-            "SELECT id, name, brand, type, attributes, categories FROM words"
-            " WHERE id IN (?)"
-        )
-        texts = {}
-        for id, name, brand, type, attributes, categories in self.file.many(
-            statement, ids
-        ):
-            above = (self._words_of.get(one, "") for one in orjson.loads(categories))
-            texts[id] = name, brand, " ".join((type, *above)), attributes
-        return texts
-
-    @cached_property
-    def _words_of(self) -> Mapping[int, str]:
-        """The words of each category's name, and of those above it."""
-        return dict(self.file.rows("SELECT id, words FROM category"))
-
-    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of a statement; none for a number that no row can hold."""
-        return self.file.rows(statement, values)
-
-    @cached_property
-    def synonyms(self) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
-        """The stems of a word, or of a name of several words → those of each of its
-        synonyms.
-        """
-        synonyms: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-        for group in orjson.loads(self.file.meta["synonyms"]):
-            names = [tuple(map(stem, text.split())) for text in group]
-            for name in names:
-                synonyms.setdefault(name, []).extend(
-                    other for other in names if other != name
-                )
-        return synonyms
-
-    @cached_property
-    def spellable(self) -> Mapping[str, str]:
-        """The words that spelling is corrected to, the most frequent first, with their
-        stems; of words with one stem only the first.
-        """
-        statement = (
-            "SELECT word, stem FROM word WHERE length(word) BETWEEN 3 AND 30"
-            " ORDER BY products DESC, word LIMIT ?"
-        )
-        by_stem: dict[str, str] = {}
-        for word, word_stem in self.rows(statement, (SPELLABLE_WORDS,)):
-            if word.isascii() and word.isalpha():
-                by_stem.setdefault(word_stem, word)
-        return {word: word_stem for word_stem, word in by_stem.items()}
 
     # -- beside a product --------------------------------------------------------------
 

@@ -10,15 +10,12 @@ The constants bound what a word costs, or weigh one match against another. Those
 are tastes, and tests/catalog/test_search.py says which phrases must find what.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Any, Protocol
-
-import numpy as np
-import numpy.typing as npt
 
 from shopwindow.catalog.feeds.words import stem
+from shopwindow.catalog.search.index_reader import IndexReader
 from shopwindow.catalog.search.spelling import nearest
 
 MAX_CHARACTERS = 1000
@@ -58,59 +55,6 @@ MAX_CORRECTIONS = 4
 
 NEARNESS = {"itself": 1.0, "synonym": 0.9, "corrected": 0.9, "begun": 0.8}
 """How much a match counts, by how it came about."""
-
-
-Ranks = npt.NDArray[np.integer[Any]]
-"""Products by their places among the active ones, best sellers first."""
-
-
-class Ranked(Protocol):
-    """The ranks of active products."""
-
-    def ranks(self, ids: Iterable[int]) -> Ranks:
-        """Return the ranks of those of some products that are active, in order."""
-        ...
-
-    def ids(self, ranks: Ranks) -> list[int]:
-        """Return the ids of products."""
-        ...
-
-
-class IndexReader(Protocol):
-    """What a search reads of the index."""
-
-    active: int
-    """How many products are active; only those are found."""
-
-    @property
-    def lists(self) -> Ranked:
-        """From ids to ranks, and back."""
-        ...
-
-    def texts(self, ids: Sequence[int]) -> Mapping[int, Sequence[str]]:
-        """Return the words of products in name, brand, kind and attributes, by id."""
-        ...
-
-    @property
-    def synonyms(self) -> Mapping[tuple[str, ...], Sequence[tuple[str, ...]]]:
-        """The stems of a word or a name → the stems of each of its synonyms."""
-        ...
-
-    @property
-    def spellable(self) -> Mapping[str, str]:
-        """The words that spelling is corrected to, the most frequent first, with their
-        stems; of words with one stem only the first.
-        """
-        ...
-
-    def direct(self, phrase: str) -> int | None:
-        """Return the id of the active product whose id, UPC or sku a phrase is."""
-        ...
-
-    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of a statement."""
-        ...
-
 
 Alternative = tuple[tuple[str, ...], str]
 """Stems that a product must all have, and how they came about: a key of NEARNESS."""
@@ -154,7 +98,7 @@ def satisfying(
     if not clauses:
         return []
     expression = " AND ".join(f"({clause.expression()})" for clause in clauses)
-    rows = reader.rows(
+    rows = reader.file.rows(
         "SELECT rowid FROM text WHERE text MATCH ? LIMIT ?",
         (f"{columns}({expression})", limit),
     )
@@ -241,7 +185,7 @@ def _clause(
     stems = list({part for stems, _ in candidates for part in stems})
     marks = ",".join("?" * len(stems))
     statement = f"SELECT stem, products FROM stem WHERE stem IN ({marks})"
-    products = dict(reader.rows(statement, stems))
+    products = dict(reader.file.rows(statement, stems))
     alternatives = tuple(
         (stems, way)
         for stems, way in candidates
@@ -285,7 +229,7 @@ def _completed(
     With ``letters`` they have at most so many letters more.
     """
     longest = MAX_CHARACTERS if letters is None else len(word) + letters
-    rows = reader.rows(
+    rows = reader.file.rows(
         "SELECT stem, products FROM word WHERE word > ? AND word < ? AND length(word) <= ?"
         " ORDER BY products DESC, word LIMIT ?",
         (word, word + "\U0010ffff", longest, MAX_COMPLETIONS),

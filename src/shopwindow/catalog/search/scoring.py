@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shopwindow.catalog.feeds.words import stem
-from shopwindow.catalog.search.clauses import NEARNESS, Clause, IndexReader
+from shopwindow.catalog.search.clauses import NEARNESS, Clause
+from shopwindow.catalog.search.index_reader import IndexReader
 
 SECOND_FIELD = 0.25
 """A word that stands in a second field, too, adds this part of its weight there."""
@@ -49,7 +50,7 @@ def weight_of(reader: IndexReader, clause: Clause, head: str) -> float:
     A rare word says more than one that many products have, and the thing sought says
     more than what describes it.
     """
-    rarity = math.log(1 + reader.active / (1 + clause.products))
+    rarity = math.log(1 + reader.file.active / (1 + clause.products))
     return rarity * (HEAD_WEIGHT if head in clause.words else 1.0)
 
 

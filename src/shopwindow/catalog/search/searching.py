@@ -42,14 +42,14 @@ from shopwindow.catalog.search.clauses import (
     FEW_RESULTS,
     MAX_CHARACTERS,
     Clause,
-    IndexReader,
-    Ranks,
     clause_of,
     clauses_of,
     satisfying,
     widened,
 )
+from shopwindow.catalog.search.index_reader import IndexReader
 from shopwindow.catalog.search.scoring import scoring_of, weight_of
+from shopwindow.catalog.stored.lists import Ranks
 
 MAX_WORDS = 12
 """Words of a phrase that are searched for; the rest is ignored. Each costs a few

@@ -29,14 +29,16 @@ from shopwindow.catalog.protocol import (
     Page,
     ProductQuery,
 )
-from shopwindow.catalog.reading.opened_file import OpenedFile
-from shopwindow.catalog.reading.store_stock import StoreStock
-from shopwindow.catalog.search.clauses import Ranks
+from shopwindow.catalog.stored.opened_file import OpenedFile
+from shopwindow.catalog.stored.store_stock import StoreStock
 
 Flags = npt.NDArray[np.bool_]
 
 Column = npt.NDArray[np.integer[Any]]
 """One number for each rank."""
+
+Ranks = npt.NDArray[np.integer[Any]]
+"""Products by their places among the active ones, best sellers first."""
 
 RANGES: tuple[tuple[float, float | None], ...] = (
     (0, 49.99),

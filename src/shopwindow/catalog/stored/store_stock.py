@@ -9,7 +9,7 @@ from functools import cached_property
 
 import orjson
 
-from shopwindow.catalog.reading.opened_file import OpenedFile
+from shopwindow.catalog.stored.opened_file import OpenedFile
 from shopwindow.retail.articles import Status
 
 STOCK_STATUS: tuple[Status, Status, Status, Status] = (

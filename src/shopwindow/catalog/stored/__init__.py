@@ -1,0 +1,1 @@
+"""A finished file: its rows by id, lists of products as arrays by rank, and stock."""
