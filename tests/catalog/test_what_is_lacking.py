@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.catalogs import OpenedCatalog, ProductQuery, category, explain, index, product, review
+from harness.catalogs import OpenedCatalog, category, index, lacks, product, review
 from harness.program import shopwindow
 from shopwindow import library
 from shopwindow.shop import INTERFACE
@@ -42,10 +42,6 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> OpenedCatalog:
         synonyms=[["lamp", "light"]],
         brands=[{"id": 1, "name": "Larkspur", "url": "https://www.example/larkspur"}],
     )
-
-
-def lacks(catalog: OpenedCatalog) -> Any:
-    return explain(catalog, " ", ProductQuery(), 5)
 
 
 def lacking(count: int, *first: int | str) -> dict[str, Any]:

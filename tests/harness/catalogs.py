@@ -21,12 +21,23 @@ from shopwindow.catalog.index.lines import Feeds, Line
 from shopwindow.catalog.index.sums import complete
 from shopwindow.catalog.index.taking import take
 from shopwindow.catalog.protocol import SORTS, Catalog, Facet, Page, ProductQuery, Reviews
-from shopwindow.catalog.reading.explaining import explain
+from shopwindow.catalog.reading.explaining import explain, lacks
 from shopwindow.catalog.reading.opened import OpenedCatalog
 from shopwindow.content.documents.documents import Content
 
 # The room's own doors, for what the command does not show.
-__all__ = ["CATALOG", "Catalog", "Facet", "OpenedCatalog", "Page", "ProductQuery", "Reviews", "check_digit", "explain"]
+__all__ = [
+    "CATALOG",
+    "Catalog",
+    "Facet",
+    "OpenedCatalog",
+    "Page",
+    "ProductQuery",
+    "Reviews",
+    "check_digit",
+    "explain",
+    "lacks",
+]
 
 # -- a small catalog by hand, as the files of a content folder; and the index that is made of it -----------------------
 

@@ -55,7 +55,8 @@ limit of 200 took 300. Each thread has buffers of its own for a row.
 _END = re.compile(r";\s*(--[^\n]*\s*)*\Z")
 """What ends a query, and cannot stand in one that is part of another."""
 
-_MACROS = Path(__file__).with_suffix(".sql")
+_BEFORE_QUERY = Path(__file__).with_suffix(".sql")
+"""What locks DuckDB once all feeds are read, and the macros of queries."""
 
 
 def kind_of(sql: Path, kinds: Iterable[Kind]) -> Kind:
@@ -97,11 +98,7 @@ def documents(sql: Path, feeds: Sequence[Path]) -> Iterator[Json]:
                 _load(database, path, Path(folder))
             except duckdb.Error as error:
                 raise _failure(path, error) from None
-        # its bar writes to standard output where the program is no file
-        database.execute("SET enable_progress_bar = false")
-        database.execute("SET enable_external_access = false")
-        database.execute("SET lock_configuration = true")
-        database.execute(_MACROS.read_text(encoding="utf-8"))
+        database.execute(_BEFORE_QUERY.read_text(encoding="utf-8"))
         try:
             yield from _rows(database, sql)
         except duckdb.Error as error:

@@ -1,3 +1,11 @@
+-- Run between the feeds and the query of `catalog import`.
+
+-- From now on SQL reaches no file, no network and no extension.
+SET enable_external_access = false;
+-- The bar writes to standard output where the program is no file.
+SET enable_progress_bar = false;
+SET lock_configuration = true;
+
 -- What a query of `catalog import` may call beside DuckDB's own functions.
 
 CREATE MACRO hashed(text) AS ('0x' || substr(sha256(text::VARCHAR), 1, 16))::UBIGINT;

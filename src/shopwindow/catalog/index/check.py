@@ -17,8 +17,8 @@ from pathlib import Path
 
 import orjson
 
+from shopwindow.catalog.feeds import rows
 from shopwindow.catalog.feeds.entries import RecordEntry, RecordPlaces
-from shopwindow.catalog.feeds.rows import LIMITED_QUANTITY
 from shopwindow.catalog.feeds.rules import Referable, inside
 from shopwindow.catalog.feeds.small import Categories, once, small_of
 from shopwindow.catalog.index.agreement import (
@@ -38,9 +38,6 @@ from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress
 from shopwindow.content.rules.case import Case
 from shopwindow.did_you_mean import nearest
-
-SMALL = ("category", "brand", "synonym")
-"""Kinds with so few records that all of them are in memory at once."""
 
 
 def digests_of(
@@ -106,11 +103,7 @@ def check(
         "promotion": case.ids("promotion", "promoId"),
         "store": None if stores is None else frozenset(map(str, stores)),
     }
-    batches = {
-        kind.name: records.batches(sources_of[kind.name])
-        for kind in KINDS
-        if kind.name not in SMALL
-    }
+    batches = {kind: records.batches(sources_of[kind]) for kind in rows.KINDS}
     names = sorted((basis.names or {}).items())
     feeds = Feeds(
         batches=batches,
@@ -146,9 +139,9 @@ def _limited(case: Case) -> int:
     """Return the stock up to which a store has few."""
     for site in case.having("site", ("catalog", "limited_quantity")):
         settings = site.value.get("catalog") or {}
-        limited: int = settings.get("limited_quantity", LIMITED_QUANTITY)
+        limited: int = settings.get("limited_quantity", rows.LIMITED_QUANTITY)
         return limited
-    return LIMITED_QUANTITY
+    return rows.LIMITED_QUANTITY
 
 
 def _check_brands(

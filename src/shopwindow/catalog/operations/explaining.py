@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from shopwindow.catalog.operations.search import search_query
-from shopwindow.catalog.protocol import ProductQuery
-from shopwindow.catalog.reading.explaining import explain
+from shopwindow.catalog.reading.explaining import explain, lacks
 from shopwindow.catalog.reading.opened import OpenedCatalog
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
@@ -61,7 +60,7 @@ def explained(
     if not phrase.strip():
         if filters or product is not None:
             raise Misuse("", "a filter and a product go with a PHRASE")
-        return explain(catalog, "", ProductQuery(), limit)
+        return lacks(catalog)
     for name, _ in filters:
         if name in OF_THE_PAGE:
             raise Misuse("filter", f"{name}: is no filter, such as CATEGORY or COLOR")

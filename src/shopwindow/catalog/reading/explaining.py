@@ -1,4 +1,4 @@
-"""Why a phrase finds what it finds, and why in this order; without one, what is lacking.
+"""Why a phrase finds what it finds, and why in this order; and what the catalog lacks.
 
 Nothing here searches or scores: the values that `searching` and `scoring` return are
 shown. What comes of it is JSON: a command prints it, and a page draws it.
@@ -30,7 +30,7 @@ def explain(
     limit: int,
     product: int | None = None,
 ) -> Json:
-    """Return why a phrase finds what it finds; without a word, what the catalog lacks.
+    """Return why a phrase finds what it finds.
 
     Args:
         catalog: what is searched.
@@ -39,8 +39,6 @@ def explain(
         limit: so many products are explained, the best first.
         product: the id of one whose place or absence is explained, too.
     """
-    if not phrase.strip():
-        return _lacks(catalog)
     searched, ranks = catalog.searched(phrase)
     scoring = scoring_of(catalog.reader, searched.clauses, searched.head)
     narrowed = catalog.lists.filtered(ranks, query)
@@ -172,7 +170,7 @@ SOLD = (
 """The UPCs that are sold, with their stock and their products."""
 
 
-def _lacks(catalog: OpenedCatalog) -> Json:
+def lacks(catalog: OpenedCatalog) -> Json:
     """Return what active products lack, and which categories have none of them.
 
     What lacks something is counted, and the first are named: products and UPCs in the

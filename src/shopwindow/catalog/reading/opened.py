@@ -9,6 +9,7 @@ module adds its price limit and the product whose number it is.
 from collections.abc import (
     Callable,
     Collection,
+    Iterable,
     Mapping,
     Sequence,
 )
@@ -187,29 +188,24 @@ class OpenedCatalog:
     def families(
         self, ids: Sequence[int]
     ) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
-        if not self._has_families:
-            return {}
-        members: dict[int, list[int]] = {}
-        collections: dict[int, list[int]] = {}
-        for by_id, own, other, order in (
-            (members, "collection", "member", "place"),
-            (collections, "member", "collection", "collection"),
-        ):
-            statement = (
-                f"SELECT {own}, {other} FROM member WHERE {own} IN (?)"
-                f" ORDER BY {own}, {order}"
+        members = _grouped(
+            self.file.many(
+                "SELECT collection, member FROM member WHERE collection IN (?)"
+                " ORDER BY collection, place",
+                ids,
             )
-            for id, relative in self.file.many(statement, ids):
-                by_id.setdefault(id, []).append(relative)
+        )
+        collections = _grouped(
+            self.file.many(
+                "SELECT member, collection FROM member WHERE member IN (?)"
+                " ORDER BY member, collection",
+                ids,
+            )
+        )
         return {
-            id: (members.get(id, []), collections.get(id, []))
+            id: (members.get(id, ()), collections.get(id, ()))
             for id in members.keys() | collections.keys()
         }
-
-    @cached_property
-    def _has_families(self) -> bool:
-        """Whether any product is a collection: without one, no statement is needed."""
-        return bool(self.file.rows("SELECT 1 FROM member LIMIT 1"))
 
     # -- categories and lists ----------------------------------------------------------
 
@@ -317,3 +313,11 @@ class OpenedCatalog:
         if name == LISTED:
             return self.lists.signature(int(id)).hex()
         return answer_digest(self, part)
+
+
+def _grouped(pairs: Iterable[tuple[int, int]]) -> Mapping[int, Sequence[int]]:
+    """Return the second numbers of pairs by the first ones."""
+    by_first: dict[int, list[int]] = {}
+    for first, second in pairs:
+        by_first.setdefault(first, []).append(second)
+    return by_first

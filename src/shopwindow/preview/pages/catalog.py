@@ -14,9 +14,8 @@ from typing import Any
 from shopwindow import library
 from shopwindow.catalog.feeds.rules import ends
 from shopwindow.catalog.protocol import CATEGORY_FILTER, Catalog, ProductQuery
-from shopwindow.catalog.reading.explaining import explain
+from shopwindow.catalog.reading.explaining import explain, lacks
 from shopwindow.catalog.reading.opened import OpenedCatalog
-from shopwindow.content.reading.yaml import Json
 from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.indexes import MAX_PRODUCTS, index_of_tree
 from shopwindow.preview.visit import Page, Visit, number
@@ -289,11 +288,9 @@ def _explanation(visit: Visit, shown: ShownCatalog) -> Page:
             catalog, phrase, query, EXPLAINED_PRODUCTS, product or None
         )
     elif catalog is not None and not values["waits"]:
-        values["lacks"] = _lacks(catalog)
+        values["lacks"] = _counted(catalog)
     title = "Why this is found" if phrase else "What the catalog lacks"
     return Page("catalog_explain.html", title, values)
 
 
-@lru_cache(maxsize=COUNTED_CATALOGS)
-def _lacks(catalog: OpenedCatalog) -> Json:
-    return explain(catalog, "", ProductQuery(), 0)
+_counted = lru_cache(maxsize=COUNTED_CATALOGS)(lacks)
