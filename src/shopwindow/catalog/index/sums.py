@@ -108,7 +108,7 @@ def write_meta(out: sqlite3.Connection, meta: Mapping[str, Any]) -> None:
 def complete(path: Path, feeds: Feeds, brand_url: str | None) -> str:
     """Make a catalog of a file with the rows of all lines.
 
-    ``path``: of the file. ``brand_url``: where pages of brands are.
+    ``path``: of the file, which is none yet. ``brand_url``: where pages of brands are.
 
     Returns the digest of the rows that a release id covers.
     """
@@ -136,7 +136,6 @@ def complete(path: Path, feeds: Feeds, brand_url: str | None) -> str:
 
 def _write_brands(out: sqlite3.Connection, brands: Iterable[Json]) -> None:
     rows = ((brand["name"], brand["id"], brand["url"]) for brand in brands)
-    out.execute("DELETE FROM brand")
     out.executemany("INSERT INTO brand VALUES (?, ?, ?)", sorted(rows))
 
 
@@ -150,8 +149,6 @@ def _write(out: sqlite3.Connection, tree: Mapping[int, Category]) -> dict[str, A
     Returns the rows of `meta` that belong to it.
     """
     products = _Products(out)
-    for table in ("col", "facet"):
-        out.execute(f"DELETE FROM {table}")
     columns = products.columns()
     for number, (name, combinations, column) in enumerate(products.facets()):
         row = (number, name, orjson.dumps(combinations))

@@ -83,7 +83,7 @@ class FacetColumn:
         self, name: str, combinations: Sequence[Sequence[str]], column: Column
     ) -> None:
         self.name, self.column = name, column
-        self.displayname = BASIC.get(name) or displayed(name)
+        self.displayname = BASIC.get(name) or name.replace("_", " ").title()
         self.values = sorted({value for one in combinations for value in one})
         code_of = {value: code for code, value in enumerate(self.values)}
         pairs = [
@@ -132,11 +132,6 @@ class FacetColumn:
             for one in self._combinations
         ]
         return np.array(signs, np.uint64)[self.column]
-
-
-def displayed(name: str) -> str:
-    """SLEEVE_LENGTH → Sleeve Length."""
-    return name.replace("_", " ").title() if name.isupper() else name.replace("_", " ")
 
 
 class ProductLists:
