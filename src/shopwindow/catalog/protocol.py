@@ -120,10 +120,10 @@ class Catalog(Articles, Protocol):
     Documents are as editors write them, with computed members beside.
 
     Computed members of a product: `reviewCount`; `rating`, one decimal, left out
-    without reviews; `onsale`; `priceLow` and `priceHigh`, what it costs now; `brandId`,
-    if a brand document has the name of its brand; `available`, whether it can be sent:
-    it is active, and one of its active UPCs is available, if it has UPCs. Each of its
-    UPCs has `available`, too.
+    without reviews; `onsale`, on which all parts of a response agree (interface W2.1);
+    `priceLow` and `priceHigh`, what it costs now; `brandId`, if a brand document has the
+    name of its brand; `available`, whether it can be sent: it is active, and one of its
+    active UPCs is available, if it has UPCs. Each of its UPCs has `available`, too.
 
     A category has `children` and `parent` as ids (parent None: it is a root) and
     `depth` (1 for a root), and no categories inside it. Facets are named in upper case:

@@ -14,7 +14,6 @@ from shopwindow.catalog.operations.surroundings import (
     Surroundings,
     image_url,
     live_promotions,
-    on_sale,
     product_url,
 )
 from shopwindow.content.reading.yaml import Json
@@ -43,7 +42,7 @@ def v3_summary(product: Json, around: Surroundings) -> Members:
         "name": product["name"],
         "producttype": product["typeName"],
         "brand": product["brand"],
-        "onsale": on_sale(product),
+        "onsale": product["onsale"],
         "producturl": product_url(product, around),
         "iscollection": "members" in product,
         "available": product["available"],
@@ -137,7 +136,7 @@ def v3_price(product: Json, around: Surroundings) -> Members:
     rendered |= {
         "pricetype": price.get("type", TICKET),
         "pricetypeid": price.get("typeId", 0),
-        "onsale": on_sale(product),
+        "onsale": product["onsale"],
     }
     if "displayText" in price:
         rendered["displayText"] = price["displayText"]
@@ -203,7 +202,7 @@ def v3_badges(product: Json, around: Surroundings) -> Members:
     rendered = {
         "new": product.get("new", False),
         "Rebate": "rebates" in product,
-        "onsale": on_sale(product),
+        "onsale": product["onsale"],
     }
     if live:
         rendered["promotionbadge"] = [badge["badge"] for badge in live]

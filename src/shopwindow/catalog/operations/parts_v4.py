@@ -8,7 +8,6 @@ from shopwindow.catalog.feeds.rules import ends
 from shopwindow.catalog.operations.surroundings import (
     Surroundings,
     live_promotions,
-    on_sale,
     product_url,
 )
 from shopwindow.content.reading.yaml import Json
@@ -26,7 +25,7 @@ def detail4(product: Json, around: Surroundings) -> Json:
     rendered: dict[str, Json] = {"summary": _summary4(product, around)}
     rendered["badges"] = {
         "new": product.get("new", False),
-        **({"onsale": True} if on_sale(product) else {}),
+        **({"onsale": True} if product["onsale"] else {}),
     }
     rendered["shipping"] = {
         **{name: shipping[key] for name, key in _SHIPPING if key in shipping},

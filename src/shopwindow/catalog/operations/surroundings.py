@@ -1,5 +1,5 @@
 """What a product's responses depend on beside its document, and what both versions take
-from it: images, its own URL, live promotions, and whether it is on sale.
+from it: images, its own URL, and live promotions.
 """
 
 from collections.abc import Callable
@@ -66,13 +66,6 @@ def live_promotions(named: Json, around: Surroundings) -> list[Json]:
     """Return the live promotions that a document names, by id."""
     promotions = map(around.promotion, sorted(named.get("promotions", ())))
     return [promotion for promotion in promotions if promotion is not None]
-
-
-def on_sale(product: Json) -> bool:
-    """Whether the product is on sale: `summary`, `price` and `badges` agree
-    (interface W2.1).
-    """
-    return "sale" in product["price"]
 
 
 def product_url(product: Json, around: Surroundings) -> str:

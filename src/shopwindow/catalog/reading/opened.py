@@ -203,7 +203,7 @@ class OpenedCatalog:
             )
         )
         return {
-            id: (members.get(id, ()), collections.get(id, ()))
+            id: (members.get(id, []), collections.get(id, []))
             for id in members.keys() | collections.keys()
         }
 
