@@ -26,7 +26,7 @@ from shopwindow.content.documents.characters import may_break_xml
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.schedule import full_clock
 from shopwindow.content.kinds import Kind, values_at
-from shopwindow.content.reading import yaml
+from shopwindow.content.reading import feed, yaml
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.processes import Progress, processors, shared
 from shopwindow.content.reading.slips import slips_in
@@ -271,10 +271,6 @@ def _feed(folder: Path, source: Source) -> Parsed:
 
     A line at fault becomes a problem and is left out.
     """
-    from shopwindow.content.reading import (
-        feed,  # here: few folders have feeds of these kinds
-    )
-
     parsed = Parsed(source, listed=True, documents=[])
     for number, line in FeedLines(folder, FeedBatch(source)):
         try:

@@ -1,19 +1,15 @@
-"""One file of the content folder: its text or its lines, its value, and where values
-stand in it.
-"""
+"""One file of the content folder is read as text, or replaced."""
 
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from tempfile import mkstemp
 
 from shopwindow.content.reading import yaml
 from shopwindow.content.reading.listing import UNREADABLE, Source
 from shopwindow.content.reading.yaml import Malformed
-from shopwindow.problems import Place, Pointer
+from shopwindow.problems import Place
 
 MAX_FILE = 32 * 1024 * 1024
 """Bytes of a YAML file, whose values and places are held in memory while it is read.
@@ -73,46 +69,6 @@ def _bytes(path: str, size: int) -> bytes:
         return data
     finally:
         os.close(descriptor)
-
-
-class FeedSpots(Mapping[Pointer, yaml.Spot]):
-    """Where every value of a feed stands, by the documents' numbers.
-
-    A line is looked through once a value in it is asked for: that takes a millisecond,
-    and of thousands of lines a few are asked for.
-    """
-
-    def __init__(self, text: str) -> None:
-        from shopwindow.content.reading import feed
-
-        self._lines: list[tuple[int, bytes]] = []
-        self._located: dict[int, Mapping[Pointer, yaml.Spot]] = {}
-        for number, line in enumerate(text.split("\n"), 1):
-            with suppress(Malformed):
-                if line.strip():
-                    feed.load(line.encode(), number)
-                    self._lines.append((number, line.encode()))
-
-    def __getitem__(self, pointer: Pointer) -> yaml.Spot:
-        index, *within = pointer or (None,)
-        if not isinstance(index, int) or not 0 <= index < len(self._lines):
-            raise KeyError(pointer)
-        return self._line(index)[tuple(within)]
-
-    def __iter__(self) -> Iterator[Pointer]:
-        for index in range(len(self._lines)):
-            yield from ((index, *pointer) for pointer in self._line(index))
-
-    def __len__(self) -> int:
-        return sum(len(self._line(index)) for index in range(len(self._lines)))
-
-    def _line(self, index: int) -> Mapping[Pointer, yaml.Spot]:
-        from shopwindow.content.reading import feed
-
-        if index not in self._located:
-            number, line = self._lines[index]
-            self._located[index] = feed.locate(line, number)
-        return self._located[index]
 
 
 def replace_file(path: Path, data: bytes, mode: int) -> None:

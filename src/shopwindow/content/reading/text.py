@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.content.reading import yaml
-from shopwindow.content.reading.files import FeedSpots, read_text, replace_file
+from shopwindow.content.reading.feed import FeedSpots
+from shopwindow.content.reading.files import read_text, replace_file
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.syntax import LINE_END
 from shopwindow.content.reading.yaml import (

@@ -131,7 +131,7 @@ def load(text: str) -> Json:
     be met.
     """
     try:
-        return _ValueReader(text, None).document()
+        return _ValueReader(text, thorough=False).document()
     except Malformed as fault:
         if fault.rule == "tree.size":
             raise
@@ -142,10 +142,10 @@ def _every_fault(text: str) -> Malformed | None:
     """Return the first fault of a text, with its pointer, the faults after it and the
     value.
     """
-    faults: list[Malformed] = []
-    value = None
+    reader, value = _ValueReader(text, thorough=True), None
+    faults = reader.faults
     try:
-        value = _ValueReader(text, {}, faults).document()
+        value = reader.document()
     except Malformed as last:
         if last.rule == "yaml.quote":  # what stands behind the quote means nothing
             faults = [one for one in faults if one.place[:2] < last.place[:2]]
@@ -160,9 +160,9 @@ def locate(text: str) -> Mapping[Pointer, Spot]:
 
     Raises Malformed at a fault that reading cannot go beyond.
     """
-    marks: Marks = {}
-    _ValueReader(text, marks, []).document()
-    return _MarkedSpots(marks)
+    reader = _ValueReader(text, thorough=True)
+    reader.document()
+    return _MarkedSpots(reader.marks)
 
 
 class _MarkedSpots(Mapping[Pointer, Spot]):
@@ -255,21 +255,19 @@ _TEXT_KEY = "text as a key, in quotes"
 class _ValueReader:
     """Builds one value from libyaml's events.
 
-    ``marks``: where to put the marks of each value; without it, no pointers are recorded
-    either. ``faults``: where to put faults that reading can go beyond; without it,
-    reading ends at the first.
+    A ``thorough`` reading collects the ``marks`` of each value, and the ``faults`` that
+    reading can go beyond. Any other records no pointers, and ends at the first fault.
     """
 
-    def __init__(
-        self, text: str, marks: Marks | None, faults: list[Malformed] | None = None
-    ) -> None:
+    def __init__(self, text: str, *, thorough: bool) -> None:
         parser, events, self._error = libyaml()
         if not text.isascii() and _LINE_ENDS.search(text):
             raise unprintable(text)
         self._events = events
         self._text = text
-        self._marks = marks
-        self._faults = faults
+        self._thorough = thorough
+        self.marks: Marks = {}
+        self.faults: list[Malformed] = []
         # Anchor → its value, how many values that is and how many levels; None while
         # the value is still being read, so that an alias within it is recognized.
         self._anchors: dict[str, tuple[Json, int, int] | None] = {}
@@ -331,11 +329,11 @@ class _ValueReader:
             )
         if kind is events.AliasEvent:
             value = self._alias(event, pointer, depth)
-            if self._marks is not None:
-                self._marks[pointer] = event.start_mark, event.end_mark, *key
+            if self._thorough:
+                self.marks[pointer] = event.start_mark, event.end_mark, *key
             return value
         if event.tag is not None:
-            self._report(self._malformed("yaml.tag", event, *_tag(event), pointer))
+            self._report("yaml.tag", event, *_tag(event), pointer)
         anchor, count_before, deepest_outside = event.anchor, self._count, self._deepest
         if anchor is not None:
             self._check_anchor(event, pointer)
@@ -356,8 +354,8 @@ class _ValueReader:
             value, end = self._mapping(pointer, depth)
         else:
             value, end = self._sequence(pointer, depth)
-        if self._marks is not None:
-            self._marks[pointer] = event.start_mark, end, *key
+        if self._thorough:
+            self.marks[pointer] = event.start_mark, end, *key
         if anchor is not None:
             self._anchors[anchor] = (
                 value,
@@ -372,7 +370,7 @@ class _ValueReader:
         takes `&b:c` for the anchor `b:c`, and libyaml for the anchor b of the text `:c`.
         """
         if _ANCHOR_WITH_MORE.match(self._text, event.start_mark.index):
-            self._report(self._malformed("yaml.strict", event, *_ANCHOR, pointer))
+            self._report("yaml.strict", event, *_ANCHOR, pointer)
 
     def _check_depth(self, event: Any, pointer: Pointer, depth: int) -> None:
         if depth > MAX_NESTING:
@@ -383,7 +381,7 @@ class _ValueReader:
 
     def _mapping(self, pointer: Pointer, depth: int) -> tuple[Json, Any]:
         ending = self._events.MappingEndEvent
-        keeps = self._marks is not None
+        keeps = self._thorough
         following, node = self._next, self._node
         value: dict[str, Json] = {}
         repeated: list[Malformed] = []
@@ -398,14 +396,10 @@ class _ValueReader:
                 self._skip(following(), pointer)
                 continue
             if key in value:
-                fault = self._malformed(
-                    "yaml.duplicate",
-                    key_event,
-                    f"the key {key!r} a second time",
-                    "each key once",
-                    (*pointer, key),
+                found, below = f"the key {key!r} a second time", (*pointer, key)
+                fault = self._report(
+                    "yaml.duplicate", key_event, found, "each key once", below
                 )
-                self._report(fault)
                 repeated.append(fault)
             value[key] = node(
                 following(),
@@ -422,14 +416,14 @@ class _ValueReader:
         hyphen.
         """
         first = repeated[0]
-        if self._faults is None or first.pointer[-1] != first_key:
+        if first.pointer[-1] != first_key:
             return
         found = f"{first.found}, and {len(repeated) - 1} more keys after it"
         allowed = "each key once; where another entry begins, `- ` before its first key"
-        position = self._faults.index(first)
-        others = [fault for fault in self._faults[position:] if fault not in repeated]
+        position = self.faults.index(first)
+        others = [fault for fault in self.faults[position:] if fault not in repeated]
         united = replace(first, found=found, allowed=allowed, pointer=pointer)
-        self._faults[position:] = [united, *others]
+        self.faults[position:] = [united, *others]
 
     def _sequence(self, pointer: Pointer, depth: int) -> tuple[Json, Any]:
         ending = self._events.SequenceEndEvent
@@ -441,7 +435,7 @@ class _ValueReader:
             value.append(
                 self._node(
                     event,
-                    (*pointer, len(value)) if self._marks is not None else pointer,
+                    (*pointer, len(value)) if self._thorough else pointer,
                     (),
                     depth + 1,
                 )
@@ -453,42 +447,33 @@ class _ValueReader:
         """
         events = self._events
         if event.__class__ is events.AliasEvent:
-            named = self._alias(event, (*pointer, f"*{event.anchor}"), 0)
+            below = (*pointer, f"*{event.anchor}")
+            named = self._alias(event, below, 0)
             if isinstance(named, str):
                 return named
             found = "the key by alias is not text"
-            place = (*pointer, f"*{event.anchor}")
-            self._report(self._malformed("yaml.key", event, found, _TEXT_KEY, place))
+            self._report("yaml.key", event, found, _TEXT_KEY, below)
             return None
         if event.__class__ is not events.ScalarEvent:
-            self._report(self._unusable_key(event, pointer))
+            self._report_unusable_key(event, pointer)
             self._skip(event, pointer)
             return None
         key: str = event.value
         start = event.start_mark.index
         # In brackets `?x` is that text in YAML 1.2, and the key x to libyaml.
         if self._may_hold_question and self._text[max(0, start - 1) : start] == "?":
-            self._report(self._malformed("yaml.strict", event, *_QUESTION, pointer))
+            self._report("yaml.strict", event, *_QUESTION, pointer)
         if event.tag is not None:
-            self._report(
-                self._malformed("yaml.tag", event, *_tag(event), (*pointer, key))
-            )
+            self._report("yaml.tag", event, *_tag(event), (*pointer, key))
         if event.implicit[0] and (
             key in _AMBIGUOUS_KEYS
             or (key[:1] in JSON_NUMBER_STARTS and JSON_NUMBER.fullmatch(key))
         ):
             if key == "<<":
-                self._report(self._malformed("yaml.key", event, *_MERGE, pointer))
+                self._report("yaml.key", event, *_MERGE, pointer)
                 return None
-            self._report(
-                self._malformed(
-                    "yaml.key",
-                    event,
-                    f"the key {key} is not text",
-                    _TEXT_KEY,
-                    (*pointer, key),
-                )
-            )
+            found = f"the key {key} is not text"
+            self._report("yaml.key", event, found, _TEXT_KEY, (*pointer, key))
         if event.anchor is not None:
             self._check_anchor(event, (*pointer, key))
             self._anchors[event.anchor] = (key, 1 + len(key) // CHARACTERS_A_NODE, 0)
@@ -496,8 +481,8 @@ class _ValueReader:
             self._count += len(key) // CHARACTERS_A_NODE
         return key
 
-    def _unusable_key(self, event: Any, pointer: Pointer) -> Malformed:
-        """Return what is wrong with a list or an object as a key.
+    def _report_unusable_key(self, event: Any, pointer: Pointer) -> None:
+        """Report a list or an object as a key.
 
         Most often it is an expression without quotes: libyaml takes each of its two
         braces for the start of an object, and the inner one for a key.
@@ -507,12 +492,9 @@ class _ValueReader:
         if is_second_brace or self._text.startswith("{{", start):
             found = "text that begins with '{{', without quotes"
             allowed = 'quotes around it, as in "{{ base_url }}/logo.png"'
-            fault = self._malformed("yaml.key", event, found, allowed, pointer)
-            column = fault.place.column - is_second_brace
-            return replace(fault, place=fault.place._replace(column=column))
-        return self._malformed(
-            "yaml.key", event, "a list or an object as a key", "text as a key", pointer
-        )
+        else:
+            found, allowed = "a list or an object as a key", "text as a key"
+        self._report("yaml.key", event, found, allowed, pointer, is_second_brace)
 
     def _skip(self, event: Any, pointer: Pointer) -> None:
         """Read to the end of a node whose value is not needed, whatever is wrong within
@@ -528,25 +510,17 @@ class _ValueReader:
 
     def _scalar(self, value: str, event: Any, pointer: Pointer) -> Json:
         """Return the value of plain text: a number, a constant, or the text."""
-        if value[:1] in JSON_NUMBER_STARTS and value:
-            match = JSON_NUMBER.fullmatch(value)
-            return (
-                value if match is None else self._number(value, match, event, pointer)
-            )
-        return CONSTANTS.get(value, value)
-
-    def _number(
-        self, value: str, match: re.Match[str], event: Any, pointer: Pointer
-    ) -> Json:
-        if match.end(1) == match.end():
-            if (
-                len(value) <= MAX_INTEGER_DIGITS
-                or len(value.lstrip("-")) <= MAX_INTEGER_DIGITS
-            ):
+        if value[:1] not in JSON_NUMBER_STARTS:
+            return CONSTANTS.get(value, value)
+        match = JSON_NUMBER.fullmatch(value)
+        if match is None:
+            return value
+        if match.end(1) == match.end():  # neither a fraction nor an exponent
+            if len(value.lstrip("-")) <= MAX_INTEGER_DIGITS:
                 return int(value)
         elif abs(number := float(value)) != float("inf"):
             return number
-        self._report(self._malformed("yaml.number", event, *too_large(value), pointer))
+        self._report("yaml.number", event, *too_large(value), pointer)
         return value
 
     def _alias(self, event: Any, pointer: Pointer, depth: int) -> Json:
@@ -556,7 +530,7 @@ class _ValueReader:
         if event.anchor not in self._anchors:
             found = f"the alias *{event.anchor} without an anchor before it"
             allowed = f"text that begins with * in quotes; &{event.anchor} first where an alias is meant"
-            self._report(self._malformed("yaml.alias", event, found, allowed, pointer))
+            self._report("yaml.alias", event, found, allowed, pointer)
             return f"*{event.anchor}"
         target = self._anchors[event.anchor]
         if target is None:
@@ -579,21 +553,33 @@ class _ValueReader:
             )
         return value
 
-    def _report(self, fault: Malformed) -> None:
-        """Add a fault that reading can go beyond.
+    def _report(
+        self,
+        rule: str,
+        event: Any,
+        found: str,
+        allowed: str,
+        pointer: Pointer,
+        before: int = 0,
+    ) -> Malformed:
+        """Add a fault that reading can go beyond, and return it. ``before``: how many
+        characters it begins before the event.
 
         Raises it where the first fault is enough, or MAX_FAULTS are there already.
         """
-        if self._faults is None or len(self._faults) == MAX_FAULTS:
+        fault = self._malformed(rule, event, found, allowed, pointer)
+        column = fault.place.column - before
+        fault.place = fault.place._replace(column=column)
+        if not self._thorough or len(self.faults) == MAX_FAULTS:
             raise fault
-        self._faults.append(fault)
+        self.faults.append(fault)
+        return fault
 
     def _malformed(
         self, rule: str, event: Any, found: str, allowed: str, pointer: Pointer = ()
     ) -> Malformed:
-        return Malformed(
-            rule, found, allowed, _place(event.start_mark, event.end_mark), pointer
-        )
+        place = _place(event.start_mark, event.end_mark)
+        return Malformed(rule, found, allowed, place, pointer)
 
     def _syntax(self, error: Any) -> Malformed:
         if getattr(error, "problem_mark", None) is None:
@@ -611,7 +597,7 @@ class _ValueReader:
             # A bracket is not closed. With one more value behind it, libyaml says
             # which.
             try:
-                _ValueReader(self._text + "\nx", None, []).document()
+                _ValueReader(self._text + "\nx", thorough=True).document()
             except Malformed as fault:
                 return fault
         if quote := self._open_quote(error.problem_mark.index):
