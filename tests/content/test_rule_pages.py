@@ -29,6 +29,9 @@ IN_NOTICES = [page for page in OF_ENGINE if page.path]
 IN_THE_SHOP = [page for page in OF_FAMILIES if page.has_example]
 ALONE = [page for page in ALL.values() if page.has_example and not page.path]
 
+NOTICES = yaml.load(Path(__file__).with_name("rule_examples.yaml").read_text(encoding="utf-8"))
+"""The files of a content folder that has one collection, of notices: any interface admits it."""
+
 AT = "2026-11-22"
 """The instant of the examples' checks: which windows are past follows from it."""
 
@@ -61,7 +64,7 @@ def check_example(folder: Path, page: RulePage, interface: Interface) -> None:
 def test_a_mistake_in_a_notice_breaks_its_rule_alone_in_any_interface(
     tmp_path: Path, page: RulePage, interface: Interface
 ) -> None:
-    check_example(write_files(tmp_path, dict(rule_pages.folder_of_examples())), page, interface)
+    check_example(write_files(tmp_path, NOTICES), page, interface)
 
 
 @pytest.mark.parametrize("page", IN_THE_SHOP, ids=names)

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from harness.content import ROOT
+from harness.content import ROOT, SCHEMA_NAMES
 from harness.program import Schemas
 
 FOLDER = ROOT / "schemas"
@@ -22,7 +22,7 @@ XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 Schema = dict[str, Any]
 LOADED = Schemas(FOLDER)
-SCHEMAS: dict[str, Schema] = {name: LOADED[name] for name in LOADED.names}  # site.json with every family's part
+SCHEMAS: dict[str, Schema] = {name: LOADED[name] for name in SCHEMA_NAMES}  # site.json with every family's part
 RESOURCES = [(schema["$id"], DRAFT202012.create_resource(schema)) for schema in SCHEMAS.values()]
 REGISTRY: Registry[Any] = Registry().with_resources(RESOURCES)
 RUST_REGISTRY = jsonschema_rs.Registry([(schema["$id"], schema) for schema in SCHEMAS.values()])

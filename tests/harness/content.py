@@ -56,6 +56,11 @@ def examples(number: int) -> int:
 # -- documents of each kind, and a small folder of them ----------------------------------------------------------------
 
 
+SCHEMA_NAMES = sorted(
+    str(path.relative_to(ROOT / "schemas")) for path in (ROOT / "schemas").rglob("*.json") if path.parent.name != "site"
+)
+"""The program's schemas, by the names that Schemas has for them: families' parts of site.json are in site.json."""
+
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 AT = "2026-11-24T12:00:00-05:00"
 """A Tuesday; the week begins on 23 November. The sample's next boundary is on the evening of the day after."""

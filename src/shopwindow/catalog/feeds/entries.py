@@ -173,9 +173,7 @@ def _of_yaml(
     if parsed.lost:
         _lose(source.kind, report)
 
-    reported = frozenset(
-        (*parsed.unrendered, *(pointer for _, pointer in parsed.flawed))
-    )
+    reported = frozenset(pointer for _, pointer in parsed.flawed)
     flaws = parsed.flaws()
     file = cache(lambda: text_of(basis.folder, source))
     for index, value in enumerate(parsed.documents):

@@ -18,8 +18,8 @@ already. Four words keep these apart:
 - A finding is something wrong at a value of a document. Several may become one problem.
 - A problem is what the editor reads: something wrong at a place of a file. A warning
   has the same form, and leaves the documents as sound as they are.
-- A flaw is where the YAML of a file is at fault, though its other values could be read.
-  It is a problem already, so findings at the same value are left out.
+- A flaw is where the YAML of a file is at fault, or an expression in it, though its
+  other values could be read. It is a problem already, so findings at the same value are left out.
 - A broken document has a finding or a flaw. Rules do not see it among the valid ones.
 """
 
@@ -341,9 +341,9 @@ class Check:
         unlisted: Counter[tuple[Absent, str]] = Counter()
         for report in reports:
             unlisted.update(report.unlisted)
-        if not any(problem.absent for problem in problems):
+        missed = {problem.absent for problem in problems} - {None}
+        if not missed:
             return problems, unlisted.total()
-        missed = {problem.absent for problem in problems}
         deleted = self._deleted(case, missed)
         return gone.grouped(problems, unlisted, deleted, self.by_path)
 

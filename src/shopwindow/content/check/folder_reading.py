@@ -109,14 +109,14 @@ class FolderReading:
         # texts cannot be rendered because they use such a name.
         bad_names = site.names_at_fault(value, [*findings, *flaws])
         _, names, unrendered = site.render(value, bad_names or frozenset())
-        for layer in document.layers:
-            self.locator.unrendered[layer.path] = {one.pointer for one in unrendered}
-        findings += [
-            one
+        self.problems += self.locator.problems(
+            (document, one)
             for one in unrendered
             # Where nobody knows the names, an unknown one is no mistake.
-            if not one.follows and (bad_names is not None or not one.absent)
-        ]
+            if bad_names is not None or not one.absent
+        )
+        flaws += [Finding(one.rule, one.pointer, "") for one in unrendered]
+        self.locator.flaws[SITE_FILE, None] = flaws
 
         self.findings += [(document, finding) for finding in findings]
         if findings or flaws:
@@ -195,18 +195,17 @@ class FolderReading:
         In a list, it may have the faults of documents before it: then it is counted.
         """
         schema, value = file.source.kind.schema, document.value
-        in_plain_list = file.listed and not (file.flawed or file.unrendered)
-        if not in_plain_list or doubtful(orjson.dumps(value)):
-            self._sort_out(document, self._explained(document), valid)
-            return
-        if same := recognizing.of(schema, value):
+        in_plain_list = file.listed and not file.flawed
+        is_clear = in_plain_list and not doubtful(orjson.dumps(value))
+        if is_clear and (same := recognizing.of(schema, value)):
             self.broken.append((document, [*same.unsound]))
             for common in same.causes:
                 group = self.recognized.setdefault(common, LineGroup())
                 group.lines[file.source.path] += 1
             return
         findings = self._sort_out(document, self._explained(document), valid)
-        recognizing.learn(document.kind, schema, value, findings)
+        if is_clear:
+            recognizing.learn(document.kind, schema, value, findings)
 
     def _record(self, file: Parsed) -> None:
         """Record what there is to say of a file beside its documents."""
@@ -217,8 +216,6 @@ class FolderReading:
             self.allowed[path] = file.allowed
         if file.lost:
             self.unreadable.add(path)
-        if file.unrendered:
-            self.locator.unrendered[path] = set(file.unrendered)
         for number, flaws in file.flaws().items():
             self.locator.flaws[path, number] = flaws
 

@@ -54,23 +54,21 @@ def origin(document: Document, finding: Finding) -> tuple[Layer, Pointer]:
 class Locator:
     """Where findings stand in the files of one content folder.
 
-    The check fills three tables while it reads, and before it calls `problems`.
-    ``flaws``: path and document number (None: no list) → where the YAML is at fault.
-    ``unrendered``: path → pointers in the file of texts whose expressions could not be
-    evaluated. ``users``: path of a base → the files that build on it.
+    The check fills two tables while it reads, and before it calls `problems`.
+    ``flaws``: path and document number (None: no list) → what is flawed there.
+    ``users``: path of a base → the files that build on it.
     """
 
     def __init__(
         self, folder: Path, by_path: Mapping[str, Source], schemas: Schemas
     ) -> None:
         self.flaws: dict[tuple[str, int | None], list[Finding]] = {}
-        self.unrendered: dict[str, set[Pointer]] = {}
         self.users: dict[str, set[str]] = {}
         self.files = Files(folder, by_path)
         self._schemas = schemas
 
     def flaws_of(self, document: Document) -> list[Finding]:
-        """Return where the YAML of a document's layers is at fault."""
+        """Return the flaws in a document's layers."""
         return [
             flaw
             for layer in document.layers
@@ -84,10 +82,10 @@ class Locator:
     ) -> list[Problem]:
         """Return findings as problems at their places, without repetitions.
 
-        A finding at a value whose YAML or expression is at fault is left out: that
-        fault is a problem itself. So is one that follows from another finding. A
-        problem in a base names the files that build on it: those with this finding, or
-        all where the finding is about the base alone.
+        A finding that follows from a flaw is left out: that is a problem itself. So is
+        one that follows from another finding. A problem in a base names the files that
+        build on it: those with this finding, or all where the finding is about the base
+        alone.
         """
         users: dict[Problem, set[str]] = defaultdict(set)
         for document, finding in findings:
@@ -95,9 +93,6 @@ class Locator:
                 continue
             layer, pointer = origin(document, finding)
             path, in_file = layer.path, layer.in_file(pointer)
-            is_unrendered = in_file in self.unrendered.get(path, ())
-            if is_unrendered and finding.rule != "expression":
-                continue
             if any(tree.follows(finding, flaw) for flaw in self.flaws_of(document)):
                 continue
             problem = self._problem(layer, in_file, finding, level)

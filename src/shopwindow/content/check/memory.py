@@ -178,12 +178,12 @@ class Memory:
 
     def _write(self, name: str, data: bytes) -> None:
         """Write a file of the memory. Where that cannot be, the next check is slower."""
-        path, draft = self.file(name), self.draft(name)
-        if path is None or draft is None:
+        draft = self.draft(name)
+        if draft is None:
             return
         with suppress(OSError):
             draft.write_bytes(data)
-            draft.replace(path)
+            draft.replace(draft.with_name(name))
         with suppress(OSError):
             draft.unlink()
 

@@ -62,8 +62,8 @@ class Parsed:
     every document satisfies its schema; documents of a layered kind count as valid
     until they are merged. ``lost``: documents are missing here, because they cannot be
     read, or hold expressions and there are no names to evaluate them with.
-    ``unrendered``: where texts stand whose expressions could not be evaluated.
-    ``flawed``: rule and pointer of faults in the YAML that reading went beyond.
+    ``flawed``: rule and pointer of faults in the YAML that reading went beyond, and of
+    expressions that could not be evaluated.
     ``warnings``: slips in the text. ``allowed``: what comments allow.
     """
 
@@ -73,19 +73,18 @@ class Parsed:
     problems: list[Problem] = field(default_factory=list)
     valid: bool = True
     lost: bool = False
-    unrendered: list[Pointer] = field(default_factory=list)
-    flawed: Sequence[tuple[str, Pointer]] = ()
+    flawed: list[tuple[str, Pointer]] = field(default_factory=list)
     warnings: Sequence[Problem] = ()
     allowed: Sequence[Allowance] = ()
 
     @property
     def is_plain(self) -> bool:
         """Return whether its documents are all that there is to say of this file."""
-        remarks = (self.problems, self.unrendered, self.warnings, self.allowed)
+        remarks = (self.problems, self.flawed, self.warnings, self.allowed)
         return self.valid and not self.lost and not any(remarks)
 
     def flaws(self) -> dict[int | None, list[Finding]]:
-        """Return where the YAML is at fault, by the document's number in a list.
+        """Return what is flawed, by the document's number in a list.
 
         What stands there means nothing, so no other finding may follow from it.
         """
@@ -100,7 +99,7 @@ class Parsed:
 
 
 def follows(finding: Finding, flaw: Finding) -> bool:
-    """Return whether a finding may follow from a fault of the YAML.
+    """Return whether a finding may follow from a flaw.
 
     It may at the same value, and at every value below a key that stands twice. Where a
     key stands twice, another may be missing: the one of them was meant to be that.
@@ -260,7 +259,7 @@ def _evaluate(file: YamlText, names: expressions.Names | None, parsed: Parsed) -
     parsed.documents = value if parsed.listed else [value]
     for fault in faults:
         pointer = fault.pointer
-        parsed.unrendered.append(pointer)
+        parsed.flawed.append((fault.rule, pointer))
         if not fault.follows:
             place = yaml.place_at(file.spots, pointer)
             parsed.problems.append(fault.problem(parsed.source.path, pointer, place))

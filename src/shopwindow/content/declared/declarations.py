@@ -216,10 +216,8 @@ class _ReaderOfCollections:
             return None  # what is wrong with the folder's schemas is a problem already
         schema: Mapping[str, Any] = self.schemas[file]
         faults = list(document_faults(schema))
-        for pointer, found, allowed in faults:
-            self.declared.problems.append(
-                own.problem("collection.shape", pointer, found, allowed)
-            )
+        for fault in faults:
+            self.declared.problems.append(own.problem("collection.shape", *fault))
         return None if faults else as_served(schema)
 
     def _check_properties(

@@ -155,9 +155,12 @@ def render(
 
 def any_in(value: Json) -> bool:
     """Return whether a text within a value holds an expression."""
-    return any(
-        isinstance(part, str) and EXPRESSION_START in part for _, part in walked(value)
-    )
+    return any(begins_in(part) for _, part in walked(value))
+
+
+def begins_in(value: Json) -> bool:
+    """Return whether a value is a text that holds an expression."""
+    return isinstance(value, str) and EXPRESSION_START in value
 
 
 def evaluate(

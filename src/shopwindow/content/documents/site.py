@@ -42,7 +42,7 @@ def render(
         return value, names, faults
     names.update(dict.fromkeys(bad))
     rendered: dict[str, Any] = dict(value)
-    left = {key: None for key in value if key not in RESERVED_NAMES}
+    left = [key for key in value if key not in RESERVED_NAMES]
     for key in RESERVED_NAMES:
         if key in value:
             rendered[key] = name(value[key], (key,))
@@ -52,7 +52,7 @@ def render(
         rendered["names"] = {
             key: name(text, ("names", key)) for key, text in given.items()
         }
-        del left["names"]
+        left.remove("names")
     for key in left:
         rendered[key] = expressions.render(value[key], names, faults.append, (key,))
     return rendered, names, faults

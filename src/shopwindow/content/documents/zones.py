@@ -94,9 +94,9 @@ def _zoned(kind: Kind, value: Mapping[str, Any]) -> Zoned:
     return str(value[kind.zone]), str(value.get(str(kind.identity)))
 
 
-def has_word(value: Mapping[str, Any], words: Iterable[str]) -> bool:
+def has_word(value: Mapping[str, Any], words: tuple[str, ...]) -> bool:
     """Return whether a publish window has a word in place of a zone."""
-    return any(text.endswith(tuple(words)) for _, text in _texts(value))
+    return any(text.endswith(words) for _, text in _texts(value))
 
 
 def named(value: dict[str, Any], zones: Zones) -> dict[str, Any]:

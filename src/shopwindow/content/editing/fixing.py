@@ -14,7 +14,7 @@ no other has come, only a check can tell (`mending`).
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from shopwindow.content.documents.expressions import EXPRESSION_START
+from shopwindow.content.documents.expressions import EXPRESSION_START, begins_in
 from shopwindow.content.editing.rereading import expression, same_value, tabs
 from shopwindow.content.reading.scalars import quoted, scalar
 from shopwindow.content.reading.text import (
@@ -101,7 +101,8 @@ def _value(problem: Problem, file: YamlText) -> Fix | None:
     if isinstance(meant, list):
         return _list(file, pointer, spot, value, meant[0])
     place = _behind_anchor(file, spot.value)
-    if place is None or isinstance(value, dict | list) or _is_unwritable(value):
+    # An expression stands for what it gives.
+    if place is None or isinstance(value, dict | list) or begins_in(value):
         return None
     written = file.at(place)
     text = _written(meant, written)
@@ -112,11 +113,6 @@ def _value(problem: Problem, file: YamlText) -> Fix | None:
     else:
         title = f"write {cut(text)}"
     return Fix(title, (Edit(place, text),), pointer, meant)
-
-
-def _is_unwritable(value: Json) -> bool:
-    """Return whether a value stands for another, which an expression gives."""
-    return isinstance(value, str) and EXPRESSION_START in value
 
 
 def _behind_anchor(file: YamlText, place: Place) -> Place | None:
@@ -161,7 +157,7 @@ def _list(
     """
     place, key = spot.value, spot.key
     written = file.at(place)
-    if key is None or written[:1] in ("*", "&", "|", ">", "") or _is_unwritable(value):
+    if key is None or written[:1] in ("*", "&", "|", ">", "") or begins_in(value):
         return None
     is_block = isinstance(value, dict) and written[:1] != "{"
     if isinstance(value, dict):

@@ -86,7 +86,8 @@ def repair(
             break
         texts = {path: text for path, (text, _) in trial.items()}
         mended = [one for _, of_file in trial.values() for one in of_file]
-        outcome = check_again(files.unsaved(texts))
+        edits = files.edits(texts)
+        outcome = check_again({edit.path: edit.after for edit in edits})
         before, after = _by_path(checked), _by_path(outcome)
         wrong = [
             one
@@ -99,7 +100,7 @@ def repair(
             fixes += mended
             checked = outcome
     fixes.sort(key=lambda one: one.problem.order())
-    return Repair(tuple(files.edits()), tuple(fixes))
+    return Repair(tuple(files.edits({})), tuple(fixes))
 
 
 def _identity(problem: Problem) -> tuple[str, str, Pointer]:
@@ -136,22 +137,14 @@ class _FilesToMend:
                 return None
         return self.texts[path]
 
-    def unsaved(self, trial: Mapping[str, str]) -> dict[str, bytes]:
-        """Return the bytes of the files that change, with the texts of a trial."""
-        changed = {edit.path: edit.after for edit in self.edits()}
-        return changed | {
-            path: self._edit(path, text).after for path, text in trial.items()
-        }
-
-    def edits(self) -> list[FileEdit]:
-        """Return the edits of the files that change."""
+    def edits(self, trial: dict[str, str]) -> list[FileEdit]:
+        """Return the edits of the files that change, with the texts of a trial."""
+        texts = {path: file.text for path, file in self.texts.items()} | trial
         edits = [
-            self._edit(path, text.text) for path, text in sorted(self.texts.items())
+            FileEdit.of_text(path, self.before[path], text)
+            for path, text in sorted(texts.items())
         ]
         return [edit for edit in edits if edit.before != edit.after]
-
-    def _edit(self, path: str, text: str) -> FileEdit:
-        return FileEdit.of_text(path, self.before[path], text)
 
 
 def _round(

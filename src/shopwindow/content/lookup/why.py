@@ -139,5 +139,4 @@ def _expression(layer: Layer, pointer: Pointer, files: Files) -> str:
     if file.stop:  # changed since the check
         return ""
     text = part(file.value, layer.in_file(pointer))
-    is_expression = isinstance(text, str) and expressions.EXPRESSION_START in text
-    return text if is_expression else ""
+    return text if expressions.begins_in(text) else ""

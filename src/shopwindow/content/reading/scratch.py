@@ -31,19 +31,10 @@ def scratch() -> Iterator[Path]:
     writes into the folder.
     """
     parent = _parent()
-    try:
-        with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX, dir=parent) as name:
-            try:
-                yield Path(name)
-            except OSError as error:
-                # Looked at here, because removing the folder makes room again.
-                if error.errno in NO_ROOM and _lies_in(error, name):
-                    raise _failure(parent, error) from error
-                raise
-    except OSError as error:
-        if error.errno in NO_ROOM and _lies_in(error, parent):
-            raise _failure(parent, error) from error
-        raise
+    folder = tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX, dir=parent)
+    # The inner one looks first, because removing the folder makes room again.
+    with _named(parent, parent), folder as name, _named(parent, name):
+        yield Path(name)
 
 
 def _parent() -> str:
@@ -65,6 +56,18 @@ def _parent() -> str:
     raise Failure(f"TMPDIR, {folder}: {reason}; {ADVICE}")
 
 
+@contextmanager
+def _named(parent: str, folder: str) -> Iterator[None]:
+    """Name TMPDIR, which is ``parent``, where ``folder`` in it has no room."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM or not _lies_in(error, folder):
+            raise
+        reason = exhausted(parent) or "it has no room for this user"
+        raise Failure(f"TMPDIR, {parent}: {reason}; {ADVICE}") from error
+
+
 def _lies_in(error: OSError, folder: str) -> bool:
     """Return whether an error of a full disk is about this folder.
 
@@ -74,8 +77,3 @@ def _lies_in(error: OSError, folder: str) -> bool:
     if error.filename is not None:
         return Path(str(error.filename)).is_relative_to(folder)
     return exhausted(folder) is not None
-
-
-def _failure(parent: str, error: OSError) -> Failure:
-    reason = exhausted(parent) or "it has no room for this user"
-    return Failure(f"TMPDIR, {parent}: {reason}; {ADVICE}")

@@ -31,8 +31,7 @@ class Case:
     be in that file.
 
     ``zone`` is the time zone of site.yaml; None where site.yaml names none that exists.
-    ``windows`` holds publish windows by id() of a document. A document without an entry
-    is always live; None stands for a window that no instant follows from. ``twins`` are
+    ``twins`` are
     pairs of documents, by id(), of which one is a copy of the other, and a rule has
     reported that: what else they share has the same cause. ``moment`` is the instant of
     the check, as of which rules warn; None where there is no time zone to read it in.
@@ -52,6 +51,7 @@ class Case:
         self.by_name = {kind.name: kind for kind in self.kinds}
         self.findings = {id(document): findings for document, findings in self.broken}
         self._unsound: dict[int, _Unsound] = {}
+        self._windows: dict[int, Window | None] = {}
 
     @cached_property
     def zone(self) -> ZoneInfo | None:
@@ -61,18 +61,17 @@ class Case:
         except (ValueError, KeyError):
             return None
 
-    @cached_property
-    def windows(self) -> dict[int, Window | None]:
-        windows: dict[int, Window | None] = {}
-        for kind in self.kinds:
-            if not kind.scheduled:
-                continue
-            for document in self.having(kind.name):
-                if not self.sound(document, ("publish",)):
-                    windows[id(document)] = None
-                elif "publish" in document.value:
-                    windows[id(document)] = self._window(document)
-        return windows
+    def window(self, document: Document) -> Window | None:
+        """Return when a document is live; None where its window or zone is wrong."""
+        if not self.by_name[document.kind].scheduled:
+            return ALWAYS
+        if not self.sound(document, ("publish",)):
+            return None
+        if "publish" not in document.value:
+            return ALWAYS
+        if id(document) not in self._windows:
+            self._windows[id(document)] = self._window(document)
+        return self._windows[id(document)]
 
     def _window(self, document: Document) -> Window | None:
         if self.zone is None:
@@ -82,10 +81,6 @@ class Case:
         except ValueError:
             return None
         return window if window.start < window.end else None
-
-    def window(self, document: Document) -> Window | None:
-        """Return when a document is live; None where its window or zone is wrong."""
-        return self.windows.get(id(document), ALWAYS)
 
     def having(self, kind: str, *parts: Pointer) -> list[Document]:
         """Return the documents of a kind in which all ``parts`` are sound.

@@ -8,6 +8,7 @@ What cannot be resolved stays as it is written, and rules say why
 (`group_rules.selections`, `window_rules.windows`).
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -86,7 +87,6 @@ class _Resolving:
                 value = groups.selected(value, selection, named, ids)
         if (
             kind.scheduled
-            and "publish" in value
             and zones.has_word(value, self._words)
             and self._case.sound(document, ("publish",))
         ):
@@ -103,17 +103,15 @@ class _Resolving:
         It is the value itself where an offset stands there, or no instant.
         """
         text, where = self._case.at(document, pointer), self._case.zone
-        if where is None or not self._case.sound(document, pointer):
-            return value
-        written = schedule.WRITTEN.fullmatch(text) if text else None
-        if written is None:
-            return value
-        try:
-            moment = schedule.instant(text, where, ends=ends)
-        except ValueError:
-            return value
-        zone = schedule.zone(written["zone"]) if written["zone"] else where
-        return groups.with_part(value, pointer, moment.astimezone(zone).isoformat())
+        is_sound = text and self._case.sound(document, pointer)
+        written = schedule.WRITTEN.fullmatch(text) if is_sound else None
+        if written and where:
+            with suppress(ValueError):  # a rule says why it is no instant
+                moment = schedule.instant(text, where, ends=ends)
+                zone = schedule.zone(written["zone"]) if written["zone"] else where
+                text = moment.astimezone(zone).isoformat()
+                return groups.with_part(value, pointer, text)
+        return value
 
 
 def zones_of(case: Case, kind: Kind) -> Zones:

@@ -2,8 +2,8 @@
 
 `check` names the rule of each problem, and the rule leads here. The engine's pages are
 in rules.yaml, families' in a file of that name each (`Interface.pages`); all become the
-commands' answers, docs/editors/rules.md and the preview's pages. The engine's examples are notices: a
-collection, which any interface admits (`folder_of_examples`). A test checks every example: the
+commands' answers, docs/editors/rules.md and the preview's pages. The engine's examples
+are notices: a collection, which any interface admits. A test checks every example: the
 mistake is a problem or a warning of this very rule, and the fix is none.
 """
 
@@ -57,16 +57,6 @@ ENGINE_PAGES = Path(__file__).with_name("rules.yaml")
 """The engine's pages. Families show those in their documents that need a kind which no
 collection can be: layered, grouped, referred to.
 """
-
-
-@cache
-def folder_of_examples() -> Mapping[str, str]:
-    """Return the files of a content folder that has one collection, of notices. The
-    engine knows no kind of document, and any interface admits a collection.
-    """
-    text = Path(__file__).with_name("rule_examples.yaml").read_text(encoding="utf-8")
-    examples: Mapping[str, str] = yaml.load(text)
-    return examples
 
 
 Pages = Mapping[str, RulePage]
@@ -131,7 +121,8 @@ def texts(page: RulePage) -> list[tuple[str, str]]:
 
 def remark(page: RulePage) -> str:
     """Return what a reader has to know about the example of a single page; "" if nothing."""
-    return REMARK if page.path.startswith("notices") else ""
+    is_example = page.path.startswith("notices")
+    return "Notices stand for documents of any kind." if is_example else ""
 
 
 def _change(page: RulePage) -> str:
@@ -147,6 +138,3 @@ def _change(page: RulePage) -> str:
 def _block(text: str, path: str) -> str:
     language = "json" if path.endswith((".json", ".jsonl")) else "yaml"
     return f"```{language}\n{text.rstrip()}\n```"
-
-
-REMARK = "Notices stand for documents of any kind."

@@ -182,23 +182,18 @@ class _DocumentInFile:
             ]
         )
         lacking = [one for one in self._missing() if one.pointer == place]
-        alone = [key for key in keys if key.nearest not in self._lacks(place)]
-        if len(keys) != 1 or len(alone) != 1 or len(lacking) != 1:
+        if len(keys) != 1 or len(lacking) != 1:
             return
-        (key,), (lack,) = alone, lacking
+        (key,), (lack,) = keys, lacking
+        if any(
+            (one.missing, one.pointer) == (key.nearest, place) for one in self._findings
+        ):
+            return
         right = self._shape.at((*place, str(lack.missing)))
         if right and right.admits(self._at(key.pointer)):
             found = f"{key.found}, and {lack.found}"
             self._instead[key] = replace(key, found=found, nearest=str(lack.missing))
             self._follow([lack])
-
-    def _lacks(self, place: Pointer) -> set[str]:
-        """Return the keys that an object lacks."""
-        return {
-            str(one.missing)
-            for one in self._findings
-            if one.missing and one.pointer == place
-        }
 
     def _holds(self, key: Finding, lack: Finding) -> bool:
         """Return whether a misspelled key holds what is missing below the right one.

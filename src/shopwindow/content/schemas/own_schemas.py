@@ -201,8 +201,8 @@ def faults(file: Own, shipped: frozenset[str]) -> Iterator[Problem]:
         found = f"the schema holds more than {MAX_OBJECTS:,} objects"
         yield file.problem("schema.size", (), found, "less in one file")
     else:
-        for rule, pointer, found, allowed in schema_faults(file.schema, shipped):
-            yield file.problem(rule, pointer, found, allowed)
+        for fault in schema_faults(file.schema, shipped):
+            yield file.problem(*fault)
 
 
 SchemaFault = tuple[str, Pointer, str, str]
@@ -437,7 +437,7 @@ class WritingOut:
         address, target = self._target(file, schema["$ref"])
         if address in within:
             raise _Endless("the schema refers to itself, without end")
-        name = urldefrag(address)[0].removeprefix(self._base)
+        name = self._file_of(file, schema["$ref"])
         referred = self._schema(target, name, (*within, address))
         if not isinstance(referred, dict):
             return {**out, "allOf": [*out.get("allOf", ()), referred]}

@@ -179,12 +179,6 @@ class Schemas:
         self._derived = {state: more}
         return more
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(
-            sorted({*self._files, *(self._own[0]._files if self._own else ())})
-        )
-
     def __getitem__(self, name: str) -> Any:
         return self.levels(name)[0]._files[name]
 

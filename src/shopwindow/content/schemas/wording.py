@@ -115,11 +115,13 @@ def explained(
     address, _, keyword = inner.absolute_keyword_location.rpartition("/")
     if keyword.isdigit():  # one of the names under `dependentRequired`
         address, _, keyword = address.rpartition("/")
-    is_false = inner.kind.name == "falseSchema"  # its address is the schema's own
-    schema = {} if is_false else shape.files.target(address)[1]
+    if inner.kind.name == "falseSchema":  # its address is the schema's own
+        keyword, schema = "", {"": False}
+    else:
+        schema = shape.files.target(address)[1]
     refused = _Refused(
-        "" if is_false else keyword,
-        None if is_false else schema[keyword],
+        keyword,
+        schema[keyword],
         schema,
         inner.instance,
         pointer_of(error, document),
@@ -128,10 +130,10 @@ def explained(
         shape,
         written,
     )
-    if is_false or (refused.keyword == "not" and refused.wanted == {}):
+    if not keyword or (keyword == "not" and refused.wanted == {}):
         yield from _forbidden(refused)
-    elif refused.keyword in _EXPLAINED:
-        yield from _EXPLAINED[refused.keyword](refused)
+    elif keyword in _EXPLAINED:
+        yield from _EXPLAINED[keyword](refused)
     else:
         yield refused.finding(inner.message[:200], refused.named)
 
