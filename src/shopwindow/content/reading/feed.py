@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import NoReturn
 
 import orjson
@@ -119,10 +118,11 @@ _DECODER = json.JSONDecoder(
     parse_float=_float,
     parse_constant=_constant,
 )
-_JSON_SPACE = re.compile(r"[ \t\r\n]*")
 _JSON_SPACES = " \t\r\n"
-_ATOM = re.compile(r"[^\s,\]}]+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+"""A text in quotes, a sign, or else a number or a word."""
+
+_OPENING, _CLOSING = ("{", "["), ("}", "]")
 
 
 def locate(line: bytes, number: int) -> dict[Pointer, Spot]:
@@ -191,76 +191,57 @@ def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spo
     """Return where every value of a JSON text stands.
 
     ``place`` makes a Place from two offsets: where something starts, and where it ends.
-    Each nested function below reads one thing from an offset and returns the offset
-    behind it.
+    The nested functions take the tokens of the text one after another.
     """
     spots: dict[Pointer, Spot] = {}
-
-    def skip(position: int) -> int:
-        match = _JSON_SPACE.match(text, position)
-        return match.end() if match else position
+    tokens = _TOKEN.finditer(text)
 
     def refuse(
-        rule: str, found: str, allowed: str, start: int, end: int, pointer: Pointer
+        rule: str, found: str, allowed: str, token: re.Match[str], pointer: Pointer
     ) -> NoReturn:
-        raise Malformed(rule, found, allowed, place(start, end), pointer)
+        raise Malformed(rule, found, allowed, place(*token.span()), pointer)
 
-    def quoted(start: int, pointer: Pointer) -> tuple[str, int]:
-        content, end = scanstring(text, start + 1, True)
-        if _SURROGATE.search(content):
-            refuse(
-                "yaml.surrogate",
-                "a lone surrogate, which is no character",
-                "whole characters",
-                start,
-                end,
-                pointer,
-            )
-        return content, end
+    def quoted(token: re.Match[str], pointer: Pointer) -> str:
+        try:
+            return str(orjson.loads(token[0]))
+        except orjson.JSONDecodeError:
+            found = "a lone surrogate, which is no character"
+            refuse("yaml.surrogate", found, "whole characters", token, pointer)
 
-    def value(position: int, pointer: Pointer, key: Place | None) -> int:
-        start = position = skip(position)
-        if text[position] == '"':
-            _, position = quoted(position, pointer)
-        elif text[position] in "{[":
+    def value(first: re.Match[str], pointer: Pointer, key: Place | None) -> None:
+        last = first
+        if first[0] in _OPENING:
             if len(pointer) > yaml.MAX_NESTING:
-                allowed = "fewer levels"
-                refuse(
-                    "yaml.depth", yaml.TOO_DEEP, allowed, start, start + 1, pointer[:1]
-                )
-            position = members(position, pointer)
-        else:
-            match = _ATOM.match(text, position)
-            position = match.end() if match else position + 1
-            if refused := _refused_atom(text[start:position]):
-                refuse(*refused, start, position, pointer)
-        spots[pointer] = Spot(place(start, position), key)
-        return position
+                refuse("yaml.depth", yaml.TOO_DEEP, "fewer levels", first, pointer[:1])
+            last = members(first[0], pointer)
+        elif first[0].startswith('"'):
+            quoted(first, pointer)
+        elif refused := _refused_atom(first[0]):
+            refuse(*refused, first, pointer)
+        spots[pointer] = Spot(place(first.start(), last.end()), key)
 
-    def members(position: int, pointer: Pointer) -> int:
-        is_object = text[position] == "{"
+    def members(bracket: str, pointer: Pointer) -> re.Match[str]:
+        """Take what stands behind a bracket, and return the one that closes it."""
         count = 0
         names: set[str] = set()
-        position = skip(position + 1)
-        while text[position] not in "}]":
-            if is_object:
-                name, end = quoted(position, pointer)
-                key = place(position, end)
+        while (token := next(tokens))[0] not in _CLOSING:
+            if token[0] == ",":
+                continue
+            if bracket == "{":
+                name = quoted(token, pointer)
+                below = (*pointer, name)
                 if name in names:
-                    found, allowed = f"the key {name!r} a second time", "each key once"
-                    below = (*pointer, name)
-                    refuse("yaml.duplicate", found, allowed, position, end, below)
+                    found = f"the key {name!r} a second time"
+                    refuse("yaml.duplicate", found, "each key once", token, below)
                 names.add(name)
-                position = value(skip(end) + 1, (*pointer, name), key)
+                next(tokens)  # the colon
+                value(next(tokens), below, place(*token.span()))
             else:
-                position = value(position, (*pointer, count), None)
+                value(token, (*pointer, count), None)
             count += 1
-            position = skip(position)
-            if text[position] == ",":
-                position = skip(position + 1)
-        return position + 1
+        return token
 
-    value(0, (), None)
+    value(next(tokens), (), None)
     return spots
 
 
