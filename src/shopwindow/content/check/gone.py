@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from shopwindow.content.documents.finding import joined
 from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.reading.git import GitFailed, git
 from shopwindow.content.reading.text import YamlText
@@ -175,17 +176,11 @@ def _one(cause: _Cause) -> Problem:
     """
     problems = sorted(cause.problems, key=lambda one: (_is_feed(one.path), one.order()))
     names = [*cause.former] or cause.values or [_called(cause.absent)]
-    of_feeds = [one for one in problems if _is_feed(one.path)]
-    unlisted = {path: n for path, n in cause.unlisted.items() if _is_feed(path)}
-    in_feeds = {(one.where, one.absent) for one in of_feeds}
-    uses = len(in_feeds) + sum(unlisted.values())
-    feeds = {one.path for one in of_feeds} | set(unlisted)
-    documents = {
-        (one.path, *one.pointer[:1]) if _is_in_list(one) else (one.path,)
-        for one in problems
-        if not _is_feed(one.path)
-    }
-    in_files = len(documents) + cause.unlisted.total() - sum(unlisted.values())
+    counts = Counter(path for path, _ in {(one.path, _use(one)) for one in problems})
+    counts += cause.unlisted
+    feeds = [count for path, count in counts.items() if _is_feed(path)]
+    uses = sum(feeds)
+    in_files = counts.total() - uses
     parts = [number_of(in_files, "document")] if in_files else []
     if uses:
         parts.append(_in_feeds(uses, len(feeds), len(names)))
@@ -235,7 +230,7 @@ def _called(absent: Absent) -> str:
 def _some(names: Sequence[str]) -> str:
     """Return the first names, and how many others there are."""
     if len(names) <= MAX_NAMED_PLACES:
-        return " and ".join([*filter(None, [", ".join(names[:-1])]), names[-1]])
+        return joined(names, "and")
     return f"{', '.join(names[:MAX_NAMED_PLACES])} and {len(names) - MAX_NAMED_PLACES} more"
 
 
@@ -247,9 +242,14 @@ def _whereabouts(former: Mapping[str, FormerDocument]) -> str:
     return f"; {' and '.join(sorted(paths))} had {'it' if len(former) == 1 else 'them'}"
 
 
-def _is_in_list(problem: Problem) -> bool:
-    """Return whether a problem is in one of several documents of its file."""
-    return isinstance(next(iter(problem.pointer), None), int)
+def _use(problem: Problem) -> Any:
+    """Return what tells the uses in one file apart: lines of a feed and what they name,
+    or else the numbers of documents in a list.
+    """
+    if _is_feed(problem.path):
+        return problem.where, problem.absent
+    number = next(iter(problem.pointer), None)
+    return number if isinstance(number, int) else None
 
 
 def _is_feed(path: str) -> bool:

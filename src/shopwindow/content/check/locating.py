@@ -89,14 +89,12 @@ class Locator:
         """
         users: dict[Problem, set[str]] = defaultdict(set)
         for document, finding in findings:
-            if finding.follows:
+            flaws = self.flaws_of(document)
+            if finding.follows or any(tree.follows(finding, flaw) for flaw in flaws):
                 continue
             layer, pointer = origin(document, finding)
-            path, in_file = layer.path, layer.in_file(pointer)
-            if any(tree.follows(finding, flaw) for flaw in self.flaws_of(document)):
-                continue
-            problem = self._problem(layer, in_file, finding, level)
-            users[problem] |= {document.own.path} - {path}
+            problem = self._problem(layer, layer.in_file(pointer), finding, level)
+            users[problem] |= {document.own.path} - {layer.path}
         return [
             replace(problem, used_by=tuple(sorted(paths)))
             if paths

@@ -1,6 +1,6 @@
 """A Finding: something wrong in one document, and how messages quote a value."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import orjson
@@ -96,6 +96,12 @@ def shown(value: Json, limit: int = LONGEST) -> str:
     else:
         text = orjson.dumps(value).decode()
     return cut(text, limit)
+
+
+def joined(names: Sequence[str], word: str) -> str:
+    """Return names as a sentence has them: `a, b or c`."""
+    *first, last = names
+    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def listed(values: Iterable[Json]) -> str:

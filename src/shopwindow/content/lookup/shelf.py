@@ -14,6 +14,7 @@ import orjson
 from shopwindow.content.check.places import Files, layers_stating
 from shopwindow.content.check.records import WantedLine, streamed
 from shopwindow.content.documents.documents import Document, Documents
+from shopwindow.content.documents.finding import joined
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.reading.listing import Source
 from shopwindow.content.reading.yaml import Json, at
@@ -136,14 +137,9 @@ def with_id(shelf: Shelf, kind: Kind, id: str) -> list[Held]:
         if having[name]:
             return having[name]
     raise Misuse(
-        "", f"no {kind.name} has the {one_of(ids)} {cut(id)}{suggestion(id, there)}"
+        "",
+        f"no {kind.name} has the {joined(ids, 'or')} {cut(id)}{suggestion(id, there)}",
     )
-
-
-def one_of(names: Sequence[str]) -> str:
-    """Return names as a choice: storeId, storeNumber or locationNumber."""
-    *first, last = names
-    return f"{', '.join(first)} or {last}" if first else last
 
 
 def pointer_in(held: Held, files: Files, text: str) -> Pointer:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from shopwindow.content.documents.finding import UNKNOWN_KEY, Finding
+from shopwindow.content.documents.finding import UNKNOWN_KEY, Finding, joined
 from shopwindow.content.reading.yaml import Json, at, part
 from shopwindow.content.schemas.shape import Shape
 from shopwindow.problems import Pointer, place_words
@@ -226,10 +226,8 @@ def _quoted(finding: Finding) -> str:
 
 def _listed(findings: Sequence[Finding]) -> str:
     """Return the keys of findings as the subject of a sentence, with its verb."""
-    names = [_quoted(one) for one in findings]
-    if len(names) == 1:
-        return f"{names[0]} stands"
-    return f"{', '.join(names[:-1])} and {names[-1]} stand"
+    keys = joined([_quoted(one) for one in findings], "and")
+    return f"{keys} stand{'s' * (len(findings) == 1)}"
 
 
 def _these(findings: Collection[Finding]) -> str:
