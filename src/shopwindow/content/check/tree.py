@@ -119,8 +119,8 @@ def read(
     sources: Sequence[Source],
     names: expressions.Names | None,
     schemas: Schemas,
-    jobs: int | None = None,
-    progress: Progress | None = None,
+    jobs: int | None,
+    progress: Progress | None,
 ) -> list[Parsed]:
     """Read every file, evaluate its expressions and check each document against its
     schema.

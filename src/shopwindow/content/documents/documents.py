@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from shopwindow.content.documents import schedule
-from shopwindow.content.documents.schedule import PUBLISHED, Clock
+from shopwindow.content.documents.schedule import BEGINNING, END, PUBLISHED, Clock
 from shopwindow.content.kinds import Kind
 from shopwindow.content.reading.yaml import Json
 from shopwindow.problems import Pointer
@@ -268,14 +268,15 @@ def boundaries(documents: Documents, kinds: Iterable[Kind]) -> list[datetime]:
     order.
     """
     zone = documents.zone
-    windows = (
+    windows = [
         schedule.window(document.value, zone)
         for kind in kinds
         if kind.scheduled and not kind.streamed
         for document in documents.of(kind.name)
         if "publish" in document.value
-    )
-    return schedule.boundaries(windows)
+    ]
+    starts, ends = (one.start for one in windows), (one.end for one in windows)
+    return sorted({*starts, *ends} - {BEGINNING, END})
 
 
 def decode(value: Mapping[str, Any], kinds: Sequence[Kind]) -> Content:

@@ -277,14 +277,6 @@ class Clock:
     title: str
 
 
-def boundaries(windows: Iterable[Window]) -> list[datetime]:
-    """Return every instant at which one of the windows opens or closes, in order."""
-    instants: set[datetime] = set()
-    for interval in windows:
-        instants |= {interval.start, interval.end}
-    return sorted(instants - {BEGINNING, END})
-
-
 def published(moments: Iterable[datetime], moment: datetime) -> str:
     """Return the latest of some boundaries at or before an instant, as text.
 

@@ -110,16 +110,9 @@ def scan(
     scanned.walk(str(folder), "", None)
     sources, problems = scanned.sources, scanned.problems
     if SITE_FILE not in {*(s.path for s in sources), *(p.path for p in problems)}:
-        problems.append(
-            Problem(
-                "tree.site",
-                SITE_FILE,
-                "the file is missing",
-                allowed="every content folder has one",
-            )
-        )
-    sources.sort()
-    return sources, problems
+        allowed = "every content folder has one"
+        scanned.report("tree.site", SITE_FILE, "the file is missing", allowed)
+    return sorted(sources), problems
 
 
 def is_outdated(
@@ -167,7 +160,7 @@ class _Scan:
         try:
             entries = list(os.scandir(folder))
         except OSError as error:
-            self._report(
+            self.report(
                 UNREADABLE,
                 prefix.rstrip("/"),
                 f"cannot be read: {error.strerror}",
@@ -191,16 +184,16 @@ class _Scan:
         try:
             path.encode()
             if entry.is_symlink() and (found := link_fault(entry.path, self.root)):
-                self._report("tree.link", path, found, LINK)
+                self.report("tree.link", path, found, LINK)
                 return None
             return entry.stat()
         except UnicodeEncodeError:
             shown = path.encode(errors="backslashreplace").decode()
-            self._report(
+            self.report(
                 "tree.name", shown, "a file name that is not UTF-8 text", "another name"
             )
         except OSError as error:
-            self._report(UNREADABLE, path, f"cannot be read: {error.strerror}")
+            self.report(UNREADABLE, path, f"cannot be read: {error.strerror}")
         return None
 
     def _folder(self, entry: "os.DirEntry[str]", path: str, kind: Kind | None) -> None:
@@ -212,7 +205,7 @@ class _Scan:
         elif below is None or path.endswith((*_ENDINGS, *COMPRESSED)):
             self._unclaimed(path, kind, is_folder=True)
         elif path.count("/") == MAX_FOLDERS:
-            self._report(
+            self.report(
                 "tree.depth",
                 path,
                 f"folders nested more than {MAX_FOLDERS} deep",
@@ -228,13 +221,13 @@ class _Scan:
         if claimed is None and path.partition(".")[0] not in self.unread:
             self._unclaimed(path, kind, is_folder=False)
         elif not stat.S_ISREG(status.st_mode):
-            self._report("tree.file", path, "not a file", "regular files and folders")
+            self.report("tree.file", path, "not a file", "regular files and folders")
         elif claimed is not None:
             source, there = _source(path, claimed, status), status.st_blocks * 512
             is_sparse = there * SPARSE < source.size and source.size >= SPARSE_FROM
             if source.is_feed and is_sparse:
                 found = f"a file of {source.size:,} bytes, of which {there:,} are there"
-                self._report("tree.sparse", path, found, "a file without holes")
+                self.report("tree.sparse", path, found, "a file without holes")
             else:
                 self.sources.append(source)
 
@@ -269,7 +262,7 @@ class _Scan:
             allowed, close = self._claimed_below(top, path, is_folder=is_folder)
         else:
             allowed, close = self._claimed_on_top(path, is_folder=is_folder)
-        self._report("tree.unclaimed", path, found, allowed, close)
+        self.report("tree.unclaimed", path, found, allowed, close)
 
     def _claimed_on_top(self, path: str, *, is_folder: bool) -> tuple[str, str]:
         """Return what may stand at the top of the folder, and what is near ``path``."""
@@ -304,7 +297,7 @@ class _Scan:
             close = f"{close}.{ending}" if f".{ending}" in endings else ""
         return allowed, close
 
-    def _report(
+    def report(
         self, rule: str, path: str, found: str, allowed: str = "", close: str = ""
     ) -> None:
         self.problems.append(Problem(rule, path, found, allowed=allowed, nearest=close))

@@ -64,10 +64,9 @@ def unclosed(
             continue
         start, end = token.start_mark, token.end_mark
         if start.line != end.line:
-            follows = not _ENDS_VALUE.match(text, end.index)
             if _holds_lines(text, start, end.index):
                 return _quote(start, end.line)
-            if follows:
+            if not _ENDS_VALUE.match(text, end.index):
                 found = f"quoted text that begins here ends in line {end.line + 1}, and something follows it"
                 return found, _DOUBLED, place_of(start)
         elif brackets and _opens(text, start.index, end.index):

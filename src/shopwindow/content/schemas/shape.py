@@ -86,12 +86,6 @@ class Shape:
     def description(self) -> str:
         return cut(str(self.schema.get("description", "")), _LONGEST_ABOUT)
 
-    @cached_property
-    def typed(self) -> "Shape":
-        """The place as far as its type goes."""
-        types = {"type": self.schema["type"]} if "type" in self.schema else {}
-        return Shape(self.files, self.base, types)
-
     def admits(self, value: Any) -> bool:
         """Return whether a value satisfies the schema at this place."""
         return bool(self._validator.is_valid(value))

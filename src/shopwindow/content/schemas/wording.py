@@ -29,7 +29,7 @@ from shopwindow.content.schemas.meant import (
     Readings,
     wanted_at,
 )
-from shopwindow.content.schemas.shape import Shape, placed
+from shopwindow.content.schemas.shape import Shape, placed, validator
 from shopwindow.did_you_mean import nearest
 from shopwindow.problems import Pointer, cut
 
@@ -385,9 +385,9 @@ def _meant_key(refused: _Refused, name: str, names: Sequence[str]) -> str | None
     """Return the key that is meant by an unknown one, if it may hold the value."""
     key, value, place = meant.key(name, names), refused.value[name], refused.place
     inner = place.property(key) if place and key else None
-    if key is None or inner is None or inner.typed.admits(value):
+    wanted = inner.keyword("type") if inner else None
+    if wanted is None or validator({"type": wanted}).is_valid(value):
         return key
-    wanted = inner.keyword("type")
     read = refused.meant(value, wanted, inner, lambda _: str(value))
     return key if read.certain is not None else None
 
