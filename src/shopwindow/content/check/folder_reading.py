@@ -20,7 +20,6 @@ from shopwindow.content.documents.documents import Document, Documents, Layer
 from shopwindow.content.documents.finding import Finding
 from shopwindow.content.documents.layers import (
     Assembly,
-    Forgotten,
     assemble,
     merge,
     useless_nulls,
@@ -307,13 +306,12 @@ class FolderReading:
             if self._by_path[path].kind.name == kind.name
         )
         assembly = assemble(kind.name, layers, bases, unreadable)
-        forgotten = Forgotten(assembly, bases)
         self.locator.users.update(assembly.users)
         for document in assembly.documents:
-            findings = forgotten.united(document, self._explained(document))
+            findings = assembly.united(document, self._explained(document))
             self._sort_out(document, findings, valid)
         for layer, finding in assembly.findings:
-            if layer not in forgotten.bases:
+            if layer not in assembly.forgotten:
                 document = Document(kind.name, layer.value, (layer,))
                 self.findings.append((document, finding))
         for document in assembly.partial:

@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import starmap
 from pathlib import Path
 
 from shopwindow.content.check import tree
@@ -127,10 +128,8 @@ class Locator:
         """
         if finding.beside is None:
             return ""
-        path, index, pointer = finding.beside
-        spot = self.files.spots(path).get(
-            pointer if index is None else (index, *pointer)
-        )
+        path, in_file = finding.beside
+        spot = self.files.spots(path).get(in_file)
         return f":{spot.value.line}" if spot else ""
 
     def placeholders(self, case: Case) -> list[tuple[str, Place | None, Pointer]]:
@@ -138,10 +137,7 @@ class Locator:
 
         A place in a base is returned once, however many documents build on it.
         """
-        origins = [
-            origin(document, finding)
-            for document, finding in engine_rules.findings(case, level=None)
-        ]
+        origins = starmap(origin, engine_rules.findings(case, level=None))
         in_files = dict.fromkeys(
             (layer.path, layer.in_file(pointer)) for layer, pointer in origins
         )

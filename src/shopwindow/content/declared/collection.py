@@ -140,13 +140,8 @@ def texts_of(value: Json) -> list[str]:
 
     There are none for None.
     """
-    if value is None:
-        return []
-    return (
-        [text_of(item) for item in value]
-        if isinstance(value, list)
-        else [text_of(value)]
-    )
+    values = value if isinstance(value, list) else [value]
+    return [text_of(one) for one in values if one is not None]
 
 
 def encode(collections: Iterable[Collection]) -> bytes:

@@ -32,8 +32,8 @@ class Finding:
     words. ``about``: what the schema says of the property. ``nearest``: an allowed
     value or key like the one that was found. ``on_key``: the key is at fault, not the
     value. ``missing``: the key that is missing at ``pointer``. ``beside``: another
-    place that has to do with it, whose file ``found`` ends with: the file, the
-    document's number in a list or feed, and the pointer. ``absent``: what is named and
+    place that has to do with it, whose file ``found`` ends with: the file, and the
+    pointer from its root on. ``absent``: what is named and
     does not exist. ``meant``: the value that is certainly meant, or the key, where the
     key is at fault; None where there is a doubt. ``follows``: another finding of the
     document has the same cause and is reported in its place; only what rules may look
@@ -49,7 +49,7 @@ class Finding:
     nearest: str = ""
     on_key: bool = False
     missing: str | None = None
-    beside: tuple[str, int | None, Pointer] | None = None
+    beside: tuple[str, Pointer] | None = None
     absent: Absent | None = field(default=None, compare=False)
     meant: Json = field(default=None, compare=False)
     follows: bool = False

@@ -45,6 +45,8 @@ class Assembly:
     ``documents``: those with a complete chain. ``partial``: those of which a base is
     missing or unreadable, merged from the rest. ``findings``: with the layer that each
     is about. ``users``: path of a base → the files that build on it, directly or not.
+    ``unused``: the bases that nothing builds on. ``forgotten``: those of them that a
+    document should build on and forgot to say so; what is wrong with them follows.
 
     ``bases``: pairs for checking a base by itself, since every document may replace
     what it says. The first value is the base without the nulls that remove something;
@@ -57,11 +59,38 @@ class Assembly:
     bases: list[tuple[Document, Json]] = field(default_factory=list)
     findings: list[tuple[Layer, Finding]] = field(default_factory=list)
     users: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    unused: list[Layer] = field(default_factory=list)
+    forgotten: list[Layer] = field(default_factory=list)
 
     def note(self, layer: Layer, finding: Finding) -> None:
         """Add a finding, once: several documents may build on a layer at fault."""
         if (layer, finding) not in self.findings:
             self.findings.append((layer, finding))
+
+    def united(self, document: Document, findings: list[Finding]) -> list[Finding]:
+        """Return the findings in a document, or one where all that it lacks stands in a
+        base that nothing builds on.
+        """
+        lacking = [one for one in findings if one.missing and not one.follows]
+        if len(document.layers) > 1 or not lacking:
+            return findings
+        base = next((base for base in self.unused if _has(base, lacking)), None)
+        if base is None:
+            return findings
+        self.forgotten.append(base)
+        others = [one.following if one in lacking else one for one in findings]
+        if any(one.nearest == "extends" for one in findings):  # it is misspelled
+            return others
+        named = posixpath.relpath(base.path, posixpath.dirname(document.layers[0].path))
+        keys = f"{len(lacking)} keys are" if len(lacking) > 1 else "a key is"
+        finding = Finding(
+            "extends.forgotten",
+            (),
+            f"{keys} missing that {base.path} has, and nothing builds on that file",
+            f"`extends: {named}`",
+            on_key=True,
+        )
+        return [finding, *others]
 
 
 def assemble(
@@ -93,54 +122,18 @@ def assemble(
         alone = _alone(base)
         assembly.bases.append((Document(kind, alone, (base,)), _filled_up(alone, user)))
 
+    assembly.unused = [
+        base for path, base in sorted(bases.items()) if path not in assembly.users
+    ]
     if not assembly.partial and not unreadable:  # else one of those may use the base
-        unused = Finding(
+        finding = Finding(
             "extends.unused",
             (),
             f"no {kind} builds on this file",
             "bases that are used, or no `_`",
         )
-        for path in sorted(set(bases) - set(assembly.users)):
-            assembly.findings.append((bases[path], unused))
+        assembly.findings += [(base, finding) for base in assembly.unused]
     return assembly
-
-
-class Forgotten:
-    """Bases that nothing builds on, for a document that should forgot to say so.
-
-    ``bases``: the layers of those that were recognized so far; what is wrong with them
-    follows.
-    """
-
-    def __init__(self, assembly: Assembly, bases: Mapping[str, Layer]) -> None:
-        unused = set(bases) - set(assembly.users)
-        self._unused = [bases[path] for path in sorted(unused)]
-        self.bases: list[Layer] = []
-
-    def united(self, document: Document, findings: list[Finding]) -> list[Finding]:
-        """Return the findings in a document, or one where all that it lacks stands in a
-        base that nothing builds on.
-        """
-        lacking = [one for one in findings if one.missing and not one.follows]
-        if len(document.layers) > 1 or not lacking:
-            return findings
-        base = next((base for base in self._unused if _has(base, lacking)), None)
-        if base is None:
-            return findings
-        self.bases.append(base)
-        others = [one.following if one in lacking else one for one in findings]
-        if any(one.nearest == "extends" for one in findings):  # it is misspelled
-            return others
-        named = posixpath.relpath(base.path, posixpath.dirname(document.layers[0].path))
-        keys = f"{len(lacking)} keys are" if len(lacking) > 1 else "a key is"
-        finding = Finding(
-            "extends.forgotten",
-            (),
-            f"{keys} missing that {base.path} has, and nothing builds on that file",
-            f"`extends: {named}`",
-            on_key=True,
-        )
-        return [finding, *others]
 
 
 def _has(base: Layer, lacking: list[Finding]) -> bool:

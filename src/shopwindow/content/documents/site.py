@@ -26,7 +26,7 @@ def render(
     An expression may use the names before it. ``bad``: names that have another fault;
     they, and names whose texts use them, have no text.
     """
-    names: dict[str, str | None] = {}
+    names: dict[str, str | None] = dict.fromkeys(bad)
     faults: list[Finding] = []
 
     def name(value: Json, pointer: Pointer) -> Json:
@@ -40,7 +40,6 @@ def render(
 
     if not isinstance(value, dict):
         return value, names, faults
-    names.update(dict.fromkeys(bad))
     rendered: dict[str, Any] = dict(value)
     left = [key for key in value if key not in RESERVED_NAMES]
     for key in RESERVED_NAMES:

@@ -167,7 +167,6 @@ def _list(
         return _in_brackets(file, pointer, place, entry)
     if before.strip(" "):
         return None
-    title = "put `- ` before the only entry of the list"
     dash = beginning(place)
     if is_block:
         dash = dash._replace(column=place.column - len("- "))
@@ -177,6 +176,7 @@ def _list(
     if not isinstance(value, dict):
         text = _written(entry, written)
         edits += [Edit(place, text)] * (text != written)
+    title = "put `- ` before the only entry of the list"
     return Fix(title, tuple(edits), pointer, [entry])
 
 

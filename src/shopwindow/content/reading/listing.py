@@ -45,6 +45,8 @@ _ROWS = (
 COMPRESSED = (".jsonl.gz", ".jsonl.zst")
 """Endings of compressed feeds, which streamed kinds may have."""
 
+_STREAMED_ENDINGS = (*_ENDINGS, *COMPRESSED)
+
 SPARSE_FROM, SPARSE = 64 * 1024 * 1024, 200
 """A feed of SPARSE_FROM bytes or more must have at least a 200th of them on the disk.
 File systems that compress leave a 20th of a feed. A file of nothing but holes can claim
@@ -202,7 +204,7 @@ class _Scan:
         below = kind or self.by_folder.get(path)
         if path in self.parents:
             self.walk(entry.path, path + "/", None)
-        elif below is None or path.endswith((*_ENDINGS, *COMPRESSED)):
+        elif below is None or path.endswith(_STREAMED_ENDINGS):
             self._unclaimed(path, kind, is_folder=True)
         elif path.count("/") == MAX_FOLDERS:
             self.report(
@@ -292,9 +294,8 @@ class _Scan:
         close = nearest(stem, names)
         allowed = f"folders or files named {', '.join(names)}"
         if close and not is_folder:
-            endings = (*_ENDINGS, *COMPRESSED)
-            allowed += "; files end in " + ", ".join(endings)
-            close = f"{close}.{ending}" if f".{ending}" in endings else ""
+            allowed += "; files end in " + ", ".join(_STREAMED_ENDINGS)
+            close = f"{close}.{ending}" if f".{ending}" in _STREAMED_ENDINGS else ""
         return allowed, close
 
     def report(
@@ -322,7 +323,7 @@ def link_fault(path: str, root: str) -> str:
 
 
 def _endings(kind: Kind) -> tuple[str, ...]:
-    return (*_ENDINGS, *COMPRESSED) if kind.streamed else _ENDINGS
+    return _STREAMED_ENDINGS if kind.streamed else _ENDINGS
 
 
 def own_files(folder: Path) -> Iterator[Source]:

@@ -68,11 +68,6 @@ class Ended(Failure):
     """A process ended before its last result: it was killed, or memory ran out."""
 
 
-_ENDED_FROM_OUTSIDE = (
-    "a process that shared the work was ended from outside; is there enough memory?"
-)
-
-
 def processors() -> int:
     """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):  # Linux; macOS does not have it
@@ -163,7 +158,10 @@ def _received(readers: Sequence["Connection[Any, Any]"], count: int) -> Iterator
         try:
             error, result = reader.recv()
         except nothing_or_cut_off:
-            raise Ended(_ENDED_FROM_OUTSIDE) from None
+            raise Ended(
+                "a process that shared the work was ended from outside; is there enough"
+                " memory?"
+            ) from None
         if error is not None:
             raise error
         yield result

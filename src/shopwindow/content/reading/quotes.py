@@ -17,7 +17,7 @@ from shopwindow.problems import Place
 CLOSING_QUOTE = "a closing quote like the opening one"
 _DOUBLED = f"{CLOSING_QUOTE}; a quote within single quotes twice: 'it''s'"
 
-_STYLES = ("'", '"')
+STYLES = ("'", '"')
 _ENDLESS = ("found unexpected end of stream", "found unexpected document indicator")
 """What libyaml says of a quoted text that nothing closes."""
 
@@ -60,7 +60,7 @@ def unclosed(
         name = type(token).__name__
         if name.startswith("Flow") and not name.startswith("FlowEntry"):
             brackets += 1 if name.endswith("StartToken") else -1
-        if name != "ScalarToken" or token.style not in _STYLES:
+        if name != "ScalarToken" or token.style not in STYLES:
             continue
         start, end = token.start_mark, token.end_mark
         if start.line != end.line:
@@ -70,7 +70,7 @@ def unclosed(
                 found = f"quoted text that begins here ends in line {end.line + 1}, and something follows it"
                 return found, _DOUBLED, place_of(start)
         elif brackets and _opens(text, start.index, end.index):
-            return _quote(start, start.line)
+            return _quote(start)
 
 
 def _at_end(text: str, fault: Any, limit: int) -> OpenQuote | None:
@@ -78,14 +78,14 @@ def _at_end(text: str, fault: Any, limit: int) -> OpenQuote | None:
     start, here = fault.context_mark, fault.problem_mark
     if start is None or here is None or start.index > limit:
         return None
-    if text[start.index : start.index + 1] not in _STYLES:
+    if text[start.index : start.index + 1] not in STYLES:
         return None
     if str(fault.problem) in _ENDLESS or _holds_lines(text, start, here.index):
-        return "quoted text is not closed", CLOSING_QUOTE, place_of(start)
+        return _quote(start)
     return None
 
 
-def _quote(start: Any, last_line: int) -> OpenQuote:
+def _quote(start: Any, last_line: int = 0) -> OpenQuote:
     found = "quoted text is not closed"
     if last_line > start.line:
         found += f": the next quote is in line {last_line + 1}"

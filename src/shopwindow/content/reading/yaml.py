@@ -248,7 +248,6 @@ _ANCHOR = (
     "a space behind the name; other text in quotes",
 )
 _QUESTION = ("text that begins with ?, in brackets or braces", "such text in quotes")
-_QUOTED_STYLES = ("'", '"')
 _TEXT_KEY = "text as a key, in quotes"
 
 
@@ -348,7 +347,7 @@ class _ValueReader:
                 self._count += len(value) // CHARACTERS_A_NODE
             if event.implicit[0]:  # plain: no quotes, no block
                 value = self._scalar(value, event, pointer)
-            elif end.line != event.start_mark.line and event.style in _QUOTED_STYLES:
+            elif end.line != event.start_mark.line and event.style in quotes.STYLES:
                 self._has_long_quotes = True  # perhaps up to the next quote
         elif kind is events.MappingStartEvent:
             value, end = self._mapping(pointer, depth)

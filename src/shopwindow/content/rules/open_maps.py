@@ -71,7 +71,7 @@ def _open_maps(schemas: Schemas, schema: str) -> dict[Pointer, set[str]]:
         for pointer, shape in _objects(own)
         if shape.keyword("additionalProperties") is not False
     }
-    for whole in below if maps else ():
+    for whole in below:
         for pointer, shape in _objects(whole):
             if pointer in maps:
                 maps[pointer].update(shape.properties)

@@ -66,7 +66,7 @@ def once(
                     case.twins.add(twins)
                 layer = other.own
                 found = f"the {name} {value} is also that of the {kind.name} in {layer.path}"
-                beside = (layer.path, layer.index, there)
+                beside = (layer.path, layer.in_file(there))
                 finding = Finding("unique", pointer, found, allowed, beside=beside)
                 yield document, finding
                 break
