@@ -153,6 +153,6 @@ def test_a_rule_is_explained_and_a_misspelled_one_names_the_nearest() -> None:
     assert "With catalog/categories.yaml:\n    - id: 10\n" in beside
     unknown = shopwindow("rule", "time.ordr")
     assert (unknown.status, unknown.out) == (2, "")
-    assert "no rule is called 'time.ordr'; did you mean time.order?; `shopwindow rule` lists all" in unknown.err
+    assert "no rule is called 'time.ordr'; `shopwindow rule` lists all; did you mean time.order?" in unknown.err
     listed = shopwindow("rule").out.splitlines()
     assert [line.split()[0] for line in listed] == [*ALL]

@@ -44,8 +44,8 @@ def rule(name: str | None, form: str) -> None:
         page = pages[name]
         shown = rule_pages.markdown(page, "#") if form == "markdown" else _page(page)
     else:
-        unknown = f"no rule is called {name!r}{suggestion(name, pages)}"
-        raise Misuse("", f"{unknown}; `shopwindow rule` lists all")
+        unknown = f"no rule is called {name!r}; `shopwindow rule` lists all"
+        raise Misuse("", f"{unknown}{suggestion(name, pages)}")
     click.echo(shown.rstrip("\n"))
 
 
