@@ -91,6 +91,22 @@ def test_a_calendar_far_from_today_shows_this_month(sample: Preview, query: str)
     assert month(query) == month("")
 
 
+@pytest.mark.parametrize("page", ["/", "/stores", "/calendar", "/compare", "/documents/event"])
+@pytest.mark.parametrize("instant", ["0001-01-01", "0001-12-31T12:00", "9999-01-02", "9999-12-31", "9999-12-31T23:59"])
+def test_an_instant_that_the_commands_refuse_is_now_and_the_page_says_so(
+    sample: Preview, page: str, instant: str
+) -> None:
+    assert shopwindow("check", "--content", SAMPLE, "--at", instant.replace("T", " ")).status == 2
+    status, text = sample.get(f"{page}?at={instant}")
+    assert (status, f"{instant} is no date and time in" in text) == (200, True)
+
+
+@pytest.mark.parametrize("instant", ["0001-01-01", "9999-12-31"])
+def test_nothing_is_compared_with_an_instant_that_the_commands_refuse(sample: Preview, instant: str) -> None:
+    status, text = sample.get(f"/compare?with={instant}&at=2026-11-22T09:00")
+    assert (status, f"{instant} is no date and time in" in text) == (200, True)
+
+
 def test_a_search_has_names_first_and_nothing_says_what_to_do(sample: Preview) -> None:
     _, text = sample.get("/documents/event?q=bridal")
     titles = re.findall(r'href="/documents/event/\d+[^"]*">([^<]+)</a>', text)

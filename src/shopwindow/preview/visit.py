@@ -21,7 +21,7 @@ from shopwindow.content.documents.documents import Content, Document, Documents
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.preview.drawing import Stay, places, state_of
 from shopwindow.preview.workspace import Baseline, Released, Snapshot, Workspace
-from shopwindow.problems import Failure, Pointer
+from shopwindow.problems import Failure, Misuse, Pointer
 from shopwindow.release.releases import Releases
 
 DAYS_AHEAD = 90
@@ -114,17 +114,17 @@ class Visit:
             return self._moment_of_slider
         try:
             return self.instant(text)
-        except (ValueError, OverflowError):
+        except Misuse:
             return self.now
 
     def instant(self, text: str) -> datetime:
         """Return the instant that a text names: as a field for date and time sends it,
         `2026-11-27T09:00`, on the clocks of the chosen zone; or in any other form that
-        `--at` takes. Raises ValueError and OverflowError.
+        `--at` takes. Raises Misuse for any other, as `--at` does.
         """
         if len(text) == len("2026-11-27T09:00") and text[10] == "T":
             text = text.replace("T", " ")
-        return schedule.instant(text, self.zone)
+        return schedule.moment_of(text, self.zone)
 
     @property
     def _moment_of_slider(self) -> datetime:

@@ -343,5 +343,8 @@ class Workspace:
 
     @cached_property
     def program(self) -> str:
-        """The digest of this program, which does not change while it runs."""
+        """The digest of this program, with collections.yaml as it is when a page first
+        needs it. Where that changes later, a release built since counts as another
+        program's until the preview starts again.
+        """
         return program_digest(self.interface, self.folder, self.out)

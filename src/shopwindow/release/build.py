@@ -76,8 +76,8 @@ class Built:
 def build(order: BuildOrder, releases: Releases, *, after: str | None = None) -> Built:
     """Write a release beside the others, and leave ``current`` where it is.
 
-    ``after``: the release that this build has written just before, to build upon; None:
-    the current one. The caller holds the lock of the output directory. Returns what the build did.
+    ``after``: the release that was built just before as a part of the same chain, to
+    build upon; None: the current one. The caller holds the lock of the output directory.
     Raises Failure where the release cannot be built; then no release has changed.
     """
     inputs = order.inputs

@@ -34,8 +34,9 @@ class RenderingPlan:
     ``state``: digests of the program, of the schemas and of which answers there are;
     records of another state are void. ``digests``: of what the content returns now; the
     reads of rendered answers are recorded with them. ``answers``: those to render,
-    operation by operation. ``reused``: path → line of the previous manifest, for the files that are
-    not rendered. ``record``: what the answers behind these files have read.
+    operation by operation. ``reused``: path → line of the previous manifest, for the
+    files that are not rendered. ``record``: what the answers behind these files have
+    read; `render` adds what it renders.
     """
 
     state: Sequence[str]
@@ -55,7 +56,7 @@ def planned(
 ) -> RenderingPlan:
     """Return what to render of a content, and what to reuse of the previous release.
 
-    ``indexes``: index name → digest of its rows. ``is_same``: the previous release is of
+    ``indexes``: index name → digest of its file. ``is_same``: the previous release is of
     this very content, so no answer is outdated. Raises Failure where the release would
     have more files than site.yaml allows.
     """

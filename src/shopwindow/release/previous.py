@@ -39,8 +39,8 @@ class Previous:
     To take over: ``files``: the folder with its files, None where only its manifest is
     here or nothing may be taken over; ``same_program``: this very program built it with
     these schemas, so equal JSON means an equal answer in every format; ``indexes``: its
-    indexes, by name; ``record``: the file with what its answers have read; ``edge``: the digest of the edge's
-    configuration.
+    indexes, by name; ``record``: the file with what its answers have read; ``edge``: the
+    digest of the edge's configuration.
     """
 
     id: str = ""

@@ -162,7 +162,7 @@ class _ReadsOf:
 class Digests:
     """Digests of what a content returns for Reads, each computed once.
 
-    ``indexes``: index name → digest of its rows.
+    ``indexes``: index name → digest of its file, for a Read of an index as a whole.
     """
 
     def __init__(self, content: Content, indexes: Mapping[str, str]) -> None:

@@ -49,7 +49,8 @@ def page(visit: Visit) -> Page:
     chosen instant's; ``on``, the day whose list is shown; and what narrows it: ``kind``,
     ``state``, any of a ``store``'s numbers, and words, ``q``.
     """
-    first = _month(visit.query.get("month", ""), visit.day, visit.now.date())
+    today = visit.now.astimezone(visit.zone).date()
+    first = _month(visit.query.get("month", ""), visit.day, today)
     following = next_month(first)
     start, end = (first_instant(day, visit.zone) for day in (first, following))
     kinds = visit.interface.kinds

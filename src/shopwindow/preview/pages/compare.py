@@ -16,7 +16,7 @@ from shopwindow.content.documents.schedule import PUBLISHED
 from shopwindow.content.kinds import titled
 from shopwindow.preview.drawing import StatedAt, places, text_of
 from shopwindow.preview.visit import Page, Visit
-from shopwindow.problems import Failure, Pointer, place_words
+from shopwindow.problems import Failure, Misuse, Pointer, place_words
 from shopwindow.release.changes import Leaf, clock_titles, differences
 from shopwindow.release.documents_read import SITE_DOCUMENT
 from shopwindow.release.purging import Purge
@@ -162,9 +162,9 @@ def _instant(visit: Visit, text: str) -> Other:
     """Return the same files at another instant."""
     try:
         moment = visit.instant(text)
-        content = visit.snapshot.content(moment)
-    except (ValueError, OverflowError):
+    except Misuse:
         return Other(failure=f"{text} is no date and time in {visit.zone.key}.")
+    content = visit.snapshot.content(moment)
     return Other(content, "the same files at another instant", moment=moment)
 
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
-from shopwindow.content.documents.schedule import END
 from shopwindow.content.lookup.calendar import upcoming
 from shopwindow.preview.pages import compare
 from shopwindow.preview.pages.problems import checked_at
@@ -22,8 +21,7 @@ def page(visit: Visit) -> Page:
     """
     checked = visit.snapshot.checked
     warned = checked_at(visit)
-    length = min(timedelta(days=DAYS_AHEAD), END - visit.moment)
-    end = visit.moment + length
+    end = visit.moment + timedelta(days=DAYS_AHEAD)
     to_come = upcoming(visit.documents, visit.interface.kinds, visit.moment, end)
     values: dict[str, Any] = {
         "problems": checked.problems[:MAX_SHOWN],
