@@ -5,13 +5,15 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from harness.content import ROOT
 from harness.program import Ran
-from shopwindow.problems import exhausted
+from shopwindow.content.reading.scratch import ADVICE, NO_ROOM, scratch
+from shopwindow.problems import Failure, exhausted
 
 CATALOG = ROOT / "content"
 
@@ -70,6 +72,19 @@ def test_a_tmpdir_without_inodes_is_called_so(large: Path, tmp_path: Path) -> No
     ran = small(tmp_path / "tmp", options, "true", "check", "--jobs", "2", "--content", large, cache="cache")
     assert ran.status == 4, ran
     assert ran.err.startswith(f"shopwindow: TMPDIR, {tmp_path}/tmp: no inodes are left")
+
+
+@pytest.mark.parametrize("number", NO_ROOM)
+def test_a_tmpdir_that_takes_no_folder_is_called_by_its_name(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    parent = tempfile.gettempdir()  # it took a file once, as a process that goes on for days has seen
+
+    def refuse(path: str, *mode: int) -> None:
+        raise OSError(number, os.strerror(number), path)
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    with pytest.raises(Failure, match=f"^TMPDIR, {parent}: ") as refused, scratch():
+        pass
+    assert ADVICE in str(refused.value)
 
 
 def test_releases_without_inodes_are_called_so(tmp_path: Path) -> None:

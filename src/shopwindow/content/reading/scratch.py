@@ -31,9 +31,11 @@ def scratch() -> Iterator[Path]:
     writes into the folder.
     """
     parent = _parent()
-    folder = tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX, dir=parent)
-    # The inner one looks first, because removing the folder makes room again.
-    with _named(parent, parent), folder as name, _named(parent, name):
+    with (
+        _named(parent, parent),  # a folder takes room, too
+        tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX, dir=parent) as name,
+        _named(parent, name),  # this one first: removing the folder makes room again
+    ):
         yield Path(name)
 
 
