@@ -244,6 +244,12 @@ def test_an_expression_in_a_base_is_told_once_with_the_files_that_build_on_it(mi
     )
 
 
+def test_what_stands_in_place_of_an_expression_of_a_base_is_wrong_by_itself(minimal: Path, schemas: Schemas) -> None:
+    write_files(minimal, {"apps/_a.yaml": 'platform: "{{ nothing }}"\n'})
+    (expected,) = edit(minimal, ("apps/one.yaml", "platform: iPhone", "extends: _a.yaml\nplatform: ‸iPhon"))
+    assert found(minimal, schemas) == ["apps/_a.yaml:1:11 expression platform", f"{expected} schema.enum platform"]
+
+
 APP_TWO = f"name: two\nplatform: Android\nextends: _a.yaml\napiKeys: [{'b' * 64}]\n"
 
 

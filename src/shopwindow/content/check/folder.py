@@ -19,7 +19,8 @@ already. Four words keep these apart:
 - A problem is what the editor reads: something wrong at a place of a file. A warning
   has the same form, and leaves the documents as sound as they are.
 - A flaw is where the YAML of a file is at fault, or an expression in it, though its
-  other values could be read. It is a problem already, so findings at the same value are left out.
+  other values could be read. It is a problem already, so findings at the same value are
+  left out.
 - A broken document has a finding or a flaw. Rules do not see it among the valid ones.
 """
 

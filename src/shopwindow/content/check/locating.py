@@ -69,11 +69,14 @@ class Locator:
         self._schemas = schemas
 
     def flaws_of(self, document: Document) -> list[Finding]:
-        """Return the flaws in a document's layers."""
+        """Return the flaws in a document's layers. An expression in a layer is none where
+        another layer says something else in its place.
+        """
         return [
             flaw
             for layer in document.layers
             for flaw in self.flaws.get((layer.path, layer.index), ())
+            if flaw.rule != "expression" or origin(document, flaw)[0] is layer
         ]
 
     def problems(

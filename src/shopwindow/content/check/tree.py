@@ -105,10 +105,8 @@ def follows(finding: Finding, flaw: Finding) -> bool:
     key stands twice, another may be missing: the one of them was meant to be that.
     """
     pointer = finding.pointer
-    if pointer == flaw.pointer:
-        return True
     if flaw.rule != "yaml.duplicate":
-        return False
+        return pointer == flaw.pointer
     if finding.missing and pointer == flaw.pointer[:-1]:
         return True
     return pointer[: len(flaw.pointer)] == flaw.pointer
