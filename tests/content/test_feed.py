@@ -53,6 +53,7 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("[‸1" + "0" * 400 + "]", "yaml.number", "the number 10000000000000000000… (401 characters) is too large", DIGITS),
     ('{"a": ‸NaN}', "feed.syntax", "NaN, which is not JSON", "JSON's numbers"),
     ("[‸-Infinity]", "feed.syntax", "-Infinity, which is not JSON", "JSON's numbers"),
+    ("[‸NaNs]", "feed.syntax", "NaNs, which is not JSON", "JSON's numbers"),
     ('{"a": ‸1e999"x"}', "yaml.number", "the number 1e999 is too large", DIGITS),
     ('  {"é": ‸"\\ud800"}', "yaml.surrogate", SURROGATE, "whole characters"),
     ('{‸"\\udc00": 1}', "yaml.surrogate", SURROGATE, "whole characters"),

@@ -33,12 +33,11 @@ class Finding:
     value or key like the one that was found. ``on_key``: the key is at fault, not the
     value. ``missing``: the key that is missing at ``pointer``. ``beside``: another
     place that has to do with it, whose file ``found`` ends with: the file, and the
-    pointer from its root on. ``absent``: what is named and
-    does not exist. ``meant``: the value that is certainly meant, or the key, where the
-    key is at fault; None where there is a doubt. ``follows``: another finding of the
-    document has the same cause and is reported in its place; only what rules may look
-    at depends on this one. ``stands_for``: the key that an unknown one was meant to be,
-    which its object lacks.
+    pointer from its root on. ``absent``: what is named and does not exist. ``meant``:
+    the value that is certainly meant, or the key, where the key is at fault; None where
+    there is a doubt. ``follows``: another finding of the document has the same cause
+    and is reported in its place; only what rules may look at depends on this one.
+    ``stands_for``: the key that an unknown one was meant to be, which its object lacks.
     """
 
     rule: str

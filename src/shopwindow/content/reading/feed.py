@@ -144,22 +144,19 @@ class FeedSpots(Mapping[Pointer, Spot]):
     """
 
     def __init__(self, text: str) -> None:
-        lines = [*_documents(text)]
-        self._numbers = range(len(lines))
-        self._line = cache(lambda index: locate(*lines[index]))
+        lines = self._lines = dict(enumerate(_documents(text)))
+        self._spots = cache(lambda index: locate(*lines[index]))
 
     def __getitem__(self, pointer: Pointer) -> Spot:
         index, *within = pointer or (None,)
-        if index not in self._numbers:
-            raise KeyError(pointer)
-        return self._line(index)[tuple(within)]
+        return self._spots(index)[tuple(within)]
 
     def __iter__(self) -> Iterator[Pointer]:
-        for index in self._numbers:
-            yield from ((index, *pointer) for pointer in self._line(index))
+        for index in self._lines:
+            yield from ((index, *pointer) for pointer in self._spots(index))
 
     def __len__(self) -> int:
-        return sum(len(self._line(index)) for index in self._numbers)
+        return sum(len(self._spots(index)) for index in self._lines)
 
 
 def _documents(text: str) -> Iterator[tuple[bytes, int]]:
@@ -250,7 +247,7 @@ def _refused_atom(atom: str) -> tuple[str, str, str] | None:
 
     The three texts are the rule, what was found and what is allowed.
     """
-    if atom in ("NaN", "Infinity", "-Infinity"):
+    if atom.startswith(("NaN", "Infinity", "-Infinity")):
         return "feed.syntax", f"{atom}, which is not JSON", "JSON's numbers"
     try:
         _DECODER.decode(atom)

@@ -31,10 +31,10 @@ class Case:
     be in that file.
 
     ``zone`` is the time zone of site.yaml; None where site.yaml names none that exists.
-    ``twins`` are
-    pairs of documents, by id(), of which one is a copy of the other, and a rule has
-    reported that: what else they share has the same cause. ``moment`` is the instant of
-    the check, as of which rules warn; None where there is no time zone to read it in.
+    ``twins`` are pairs of documents, by id(), of which one is a copy of the other, and
+    a rule has reported that: what else they share has the same cause. ``moment`` is the
+    instant of the check, as of which rules warn; None where there is no time zone to
+    read it in.
     ``released``: documents of a release, by kind and identity, with which they compare.
     """
 
@@ -137,13 +137,13 @@ class Case:
         Returns [] where the part is neither a list nor an object, or is missing.
         """
         value = self.at(document, part)
-        if isinstance(value, dict):
-            entries = list(value.items())
-        else:
-            entries = list(enumerate(value)) if isinstance(value, list) else []
+        if isinstance(value, list):
+            value = dict(enumerate(value))
+        if not isinstance(value, dict):
+            return []
         return [
             (name, entry)
-            for name, entry in entries
+            for name, entry in value.items()
             if self.sound(document, (*part, name))
         ]
 
