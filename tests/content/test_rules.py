@@ -676,6 +676,11 @@ def test_places_that_still_say_tbd_are_listed(minimal: Path, schemas: Schemas) -
     assert listed(minimal, schemas) == [f"{place} config/{group}/{name}" for place, group, name in expected]
 
 
+def test_places_are_listed_beside_an_expression_that_cannot_be_evaluated(minimal: Path, schemas: Schemas) -> None:
+    edit(minimal, ("apps/one.yaml", "poorNetworkError: Slow.", "poorNetworkError: '{{ nope }}'"))
+    assert [place.rpartition("/")[2] for place in listed(minimal, schemas)] == [*UNSET]
+
+
 def test_what_a_base_leaves_open_is_listed_once_and_there(minimal: Path, schemas: Schemas) -> None:
     head, config = (minimal / "apps/one.yaml").read_text().split("config:", 1)
     one = f"{head}extends: _a.yaml\n"

@@ -263,7 +263,9 @@ class FolderReading:
         if has_two and len(document.layers) == 1:
             findings = self._of_another_kind(document, findings)
         self.findings += [(document, finding) for finding in findings]
-        wrong = [*findings, *self.locator.flaws_of(document)]
+        # A text whose expression cannot be evaluated is text, and rules look at it.
+        flaws = self.locator.flaws_of(document)
+        wrong = [*findings, *(one for one in flaws if one.rule != "expression")]
         if wrong:
             self.broken.append((document, wrong))
         else:

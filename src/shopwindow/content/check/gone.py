@@ -77,7 +77,7 @@ def grouped(
     problems: Sequence[Problem],
     unlisted: Mapping[tuple[Absent, str], int],
     former: Iterable[FormerDocument],
-    paths: Container[str] = (),
+    paths: Container[str],
 ) -> tuple[list[Problem], int]:
     """Return the problems with those of one cause as one, and how many are unlisted.
 

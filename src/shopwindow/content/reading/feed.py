@@ -122,8 +122,6 @@ _JSON_SPACES = " \t\r\n"
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 """A text in quotes, a sign, or else a number or a word."""
 
-_OPENING, _CLOSING = ("{", "["), ("}", "]")
-
 
 def locate(line: bytes, number: int) -> dict[Pointer, Spot]:
     """Return where every value of line ``number`` stands.
@@ -207,7 +205,7 @@ def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spo
 
     def value(first: re.Match[str], pointer: Pointer, key: Place | None) -> None:
         last = first
-        if first[0] in _OPENING:
+        if first[0] in "{[":
             if len(pointer) > yaml.MAX_NESTING:
                 refuse("yaml.depth", yaml.TOO_DEEP, "fewer levels", first, pointer[:1])
             last = members(first[0], pointer)
@@ -221,7 +219,7 @@ def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spo
         """Take what stands behind a bracket, and return the one that closes it."""
         count = 0
         names: set[str] = set()
-        while (token := next(tokens))[0] not in _CLOSING:
+        while (token := next(tokens))[0] not in "}]":
             if token[0] == ",":
                 continue
             if bracket == "{":
