@@ -18,7 +18,7 @@ AT = "2026-11-22 09:00"
 SEARCH = {"operation": "search", "p.searchphrase": "coat", "send": "1"}
 ADVICE = "`shopwindow build --no-cache` writes every file again"
 SAID = (
-    '<p class="notice" role="status">The cached catalog of the content folder was damaged, '
+    '<p class="notice" role="status">The cached catalog of the content folder was damaged or deleted, '
     "and has been built again.</p>"
 )
 PAGES: dict[str, tuple[Callable[[Visit], Page | None], dict[str, str]]] = {

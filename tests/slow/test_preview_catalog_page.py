@@ -203,6 +203,7 @@ def test_a_cache_that_is_deleted_meanwhile_is_built_again(tmp_path: Path) -> Non
         with ThreadPoolExecutor(8) as visitors:
             assert {status for status, _ in visitors.map(lambda _: fresh.get(page), range(32))} == {200}
         awaited(lambda: "Stride Running Tight" in fresh.get(page)[1])
+        assert "The cached catalog of the content folder was damaged or deleted" in fresh.get(page)[1]
         assert list(cache.rglob("*.index")) != []
 
 
