@@ -326,6 +326,26 @@ def test_only_releases_that_keys_of_today_have_signed_are_named_again(shop: Shop
         signed_roll_back(shop.bucket, ids["Third"][:12], shop.signing())
 
 
+@pytest.mark.parametrize("verb", ["publish", "rollback"])
+def test_nothing_is_written_where_somebody_else_keeps_something(shop: Shop, verb: str) -> None:
+    release(shop.work, "First")
+    place = shop.work / "letters"
+    place.mkdir()
+    (place / "letter.txt").write_text("Dear")
+    with pytest.raises(Failure, match=r"holds something else \(letter.txt\); publish to a prefix of its own"):
+        if verb == "publish":
+            signed_publish(outgoing(shop.work / "dist"), folder(place), shop.signing())
+        else:
+            signed_roll_back(folder(place), None, shop.signing())
+    assert [path.name for path in place.rglob("*")] == ["letter.txt"]
+
+
+def test_a_rollback_at_a_wrong_address_writes_nothing_there(shop: Shop) -> None:
+    with pytest.raises(Failure, match="nothing was published there yet"):
+        signed_roll_back(folder(shop.work / "typo"), None, shop.signing())
+    assert not list((shop.work / "typo").rglob("*"))
+
+
 def test_a_publisher_whose_clock_is_a_day_behind_is_told_so(shop: Shop) -> None:
     shop.publish()
     before = (shop.metadata / "timestamp.json").read_bytes()

@@ -104,6 +104,8 @@ def publish(
     it.
     """
     signs = options.signing
+    # Before anything is written, for a place may be somebody else's.
+    present = pointer.read(bucket)
     signed = signing.ready(bucket, signs, force=options.force) if signs else None
     now = datetime.now(UTC)
     ends = signing.ends_of_next(signs) if signs else None
@@ -113,7 +115,6 @@ def publish(
     ids = list(dict.fromkeys(link.id for link in chain.links))
     id, releases = ids[0], [going.releases[id] for id in ids]
 
-    present = pointer.read(bucket)
     require_nobody_prunes(bucket, present)
     is_same = present is not None and present.chain.continues(chain, now)
     may_be_older = options.force or is_same or (present is not None and present.pinned)

@@ -298,6 +298,9 @@ def ready(
 ) -> SignedMetadata:
     """Return what is signed at a target, where these keys can go on from it.
 
+    Learning the store's time writes an object (`pointer.require_right_clock`), so who
+    calls this has read the pointer, which refuses a place that is no target.
+
     ``force``: also where it was signed in the future, because a publisher's clock was
     wrong. Raises Failure where a key is missing for one of ``roles``, the root has
     expired or is not the one of the target, or a clock is wrong.

@@ -250,8 +250,9 @@ def activate(
     signature of today's keys names the release. Raises Failure where there is no such
     release, or objects of it are gone; then nothing has changed.
     """
-    signed = signing.ready(bucket, signs) if signs else None
+    # Before anything is written: the address may be a wrong one.
     present = pointer.required(bucket)
+    signed = signing.ready(bucket, signs) if signs else None
     pointer.require_nobody_prunes(bucket, present)
     now = datetime.now(UTC)
     previous, chosen = present.id(now), present.to_roll_back_to(now)
