@@ -130,6 +130,17 @@ def test_a_key_of_one_application_is_not_anothers(shop: Service) -> None:
     assert answer.status == 200
 
 
+def test_a_key_at_another_path_is_another_and_a_slash_at_the_end_makes_none(shop: Service) -> None:
+    entry = {"deviceId": "d1", "platform": "p", "logLevel": "ERROR", "logMessage": "m"}
+    asked = [(OPT_INS, choice("d1")), (LOG, {"entry": [entry]}), (f"{OPT_INS}/", choice("d1"))]
+    answers = [shop.post(target, body, idempotency_key="same") for target, body in asked]
+    assert [(each.status, each.headers.get("idempotent-replayed")) for each in answers] == [
+        (200, None),
+        (200, None),
+        (200, "true"),
+    ]
+
+
 def test_an_answer_that_is_given_again_is_marked(shop: Service) -> None:
     asked = ((BAGS, {"item": {"quantity": 1, "upcId": 1}}), (OPT_INS, choice("d1")))
     for target, body in asked:

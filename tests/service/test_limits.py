@@ -25,6 +25,7 @@ from shopwindow.interface.declaring.mail import OUTBOX
 from shopwindow.interface.declaring.operation import Rate
 from shopwindow.interface.declaring.table import Tables, microseconds
 from shopwindow.problems import Refusal
+from shopwindow.service.allowances import MAX_RATE_NAMES, Allowances
 from shopwindow.service.database.database import Meter
 from shopwindow.service.database.rates import RATES as RATES_TABLE
 from shopwindow.service.database.rates import Charge
@@ -224,6 +225,23 @@ def test_without_settings_an_address_may_do_what_its_customers_need(tmp_path: Pa
     shop = Service(release_of_writes(tmp_path), database)
     assert Counter(opt_in(shop).status for _ in range(800))[429] > 0
     assert Counter(opt_in(shop, "192.0.2.2").status for _ in range(100)) == {200: 100}
+
+
+def test_of_too_many_names_a_process_forgets_the_one_that_was_used_longest_ago() -> None:
+    allowances, rate = Allowances(), Rate(2, 10)
+
+    def is_admitted(name: str) -> bool:
+        try:
+            allowances.take([Charge(name, rate, 1, "lines")])
+        except Refusal:
+            return False
+        return True
+
+    assert [is_admitted(name) for name in ("used", "left", "left", "used")] == [True] * 4
+    assert all(is_admitted(str(number)) for number in range(MAX_RATE_NAMES - 2))
+    assert [is_admitted(name) for name in ("used", "left")] == [False, False]
+    assert is_admitted("one more")
+    assert [is_admitted(name) for name in ("used", "left")] == [False, True]
 
 
 # -- the arithmetic ----------------------------------------------------------------------------------------------

@@ -219,7 +219,7 @@ class Bucket:
                 return data
         what = "missing" if data is None else "not what was sent"
         raise Failure(
-            f"{self.where}: {key} is {what}; `shopwindow verify` lists what else is"
+            f"{self.where}: {key} is {what}; `shopwindow verify --target` lists what else is"
         )
 
     def create(self, key: str, body: bytes, headers: Headers) -> bool:

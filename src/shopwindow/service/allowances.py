@@ -77,8 +77,8 @@ class Allowances:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # by name: when all of its rate is available again, in microseconds; what was
-        # stored last stands last
+        # by name: when all of its rate is available again, in microseconds by `_now`;
+        # the name that was stored last stands last
         self._full_at: dict[str, int] = {}
 
     def refuse_at_once(self, charges: Iterable[Charge]) -> None:

@@ -9,7 +9,8 @@ is reported once a minute, and neither a request nor a write fails for it.
 A request is noted in a list. A thread counts and writes all notes together, ten times a
 second, because counting each by itself would take a third of the time of a dynamic
 response. The last of them are counted as the process exits, once the threads have ended
-for which it waits, so that only a process that is killed loses notes.
+for which it waits (atexit). So a process loses notes only where it is killed, or ends
+without Python's exit functions, as a child that multiprocessing has forked does.
 """
 
 import atexit

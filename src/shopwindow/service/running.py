@@ -88,9 +88,11 @@ class Backstage:
         source = call.operation.source
         if isinstance(source, FromContent):
             raise TypeError(f"{call.operation.name} is no action")
-        retry, key = None, key_of(call, request)
+        retry = None
+        key = key_of(call, request)
         if key is not None:
-            retry = retry_of(call, request, key, (yield from self._digest_key()))
+            digest_key = yield from self._digest_key()
+            retry = retry_of(call, request, key, digest_key)
         charges = charges_of(
             call, content, request.address, stores_response=retry is not None
         )

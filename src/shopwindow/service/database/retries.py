@@ -94,8 +94,8 @@ def retry_of(call: Call, request: Request, key: str, digest_key: bytes) -> Retry
     # a path may end with a slash; both spellings are one path
     path = request.path.removesuffix("/")
     sender = call.operation.sender(call) if call.operation.sender else Sender()
-    key = f"{keyed(_name(sender, request.address), digest_key)} {key}"
-    scope = str(call.application), call.operation.method, path, key
+    whose = keyed(_name(sender, request.address), digest_key)
+    scope = str(call.application), call.operation.method, path, f"{whose} {key}"
     return Retry(scope, digest, sender.device, sender.user)
 
 
