@@ -332,12 +332,12 @@ def test_nothing_is_written_where_somebody_else_keeps_something(shop: Shop, verb
     place = shop.work / "letters"
     place.mkdir()
     (place / "letter.txt").write_text("Dear")
-    change = {
+    changes: dict[str, Callable[[], object]] = {
         "publish": lambda: signed_publish(outgoing(shop.work / "dist"), folder(place), shop.signing()),
         "rollback": lambda: signed_roll_back(folder(place), None, shop.signing()),
-    }[verb]
+    }
     with pytest.raises(Failure, match=r"holds something else \(letter.txt\); publish to a prefix of its own"):
-        change()
+        changes[verb]()
     assert [path.name for path in place.rglob("*")] == ["letter.txt"]
 
 
