@@ -136,6 +136,7 @@ def read(made: CheckedCatalog, kind: str) -> list[Any]:
 PRICE = "price: {regular: {low: 100, high: 120}, sale: 90,"
 LOAFERS = "{id: 3, name: Loafers,"
 SALE = "{id: 4, name: Sale, url: https://www.example/sale, type: GoTo, overrideUrl: https://www.example/all}"
+WITHIN_SHOES = SALE.replace("name: Sale,", "name: Sale, parent: 1,")
 OWN = "price: {regular: 100, sale: 90}}"
 
 # The file, what stands there, what to put instead, and what is found at each mark: rule and pointer.
@@ -147,6 +148,8 @@ CASES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("categories", "name: Sale,", "name: Sale, parent: ‸9,", ("reference 1/parent",)),
     ("categories", "name: Sale,", "name: Sale, parent: ‸4,", ("category.ring 1/parent",)),
     ("categories", "name: Sale,", "name: Sale, parent: ‸[1],", ("schema.type 1/parent",)),
+    ("categories", SALE, WITHIN_SHOES + "\n- " + WITHIN_SHOES.replace("4,", "‸4,").replace("parent: 1", "parent: 4"),
+     ("unique 2/id",)),
     ("categories", "name: Sale,", "name: Sale, overrideCategoryId: ‸9,", ("reference 1/overrideCategoryId",)),
     ("categories", SALE, "{id: 4, name: Sale, url: https://www.example/sale, ‸overrideUrl: 'https://b.example'}",
      ("schema.not 1/overrideUrl",)),

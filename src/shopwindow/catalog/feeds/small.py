@@ -78,8 +78,10 @@ class Categories:
     ) -> None:
         self._places, self._report = places, report
         self.flat: list[Json] = []
+        # By the id of a category, and of an id that stands twice by its first one: the id
+        # of the category above it; and where it names that one, if it does.
         self._above: dict[int, int] = {}
-        self._parents: dict[int, RecordUse] = {}  # those that a category names
+        self._parents: dict[int, RecordUse] = {}
         self._overrides: list[RecordUse] = []
 
         ids = once("category", "id", list(self._walk(entries)), self._places, report)
@@ -111,9 +113,10 @@ class Categories:
         flat = {key: value for key, value in category.items() if key != "categories"}
         parent = (*pointer, "parent")
         if outer is not None:
-            flat["parent"] = self._above[category["id"]] = outer
+            flat["parent"] = outer
+            self._above.setdefault(category["id"], outer)
         elif "parent" in category and entry.sound(parent):
-            self._above[category["id"]] = category["parent"]
+            self._above.setdefault(category["id"], category["parent"])
             use = entry, parent, category["parent"]
             self._parents.setdefault(category["id"], use)
 

@@ -108,7 +108,8 @@ def write_meta(out: sqlite3.Connection, meta: Mapping[str, Any]) -> None:
 def complete(path: Path, feeds: Feeds, brand_url: str | None) -> str:
     """Make a catalog of a file with the rows of all lines.
 
-    ``path``: of the file, which is none yet. ``brand_url``: where pages of brands are.
+    ``path``: of the file, in which nothing but those rows is: no brands, no columns of
+    products. ``brand_url``: where pages of brands are.
 
     Returns the digest of the rows that a release id covers.
     """
