@@ -82,6 +82,14 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ),
     (
         "latitude: 42.36",
+        "latitude: ‸'0,125'",
+        "location/latitude",
+        "'0,125' is not a number",
+        "a number, with a decimal point: 0.125",
+        "",
+    ),
+    (
+        "latitude: 42.36",
         "latitude: ‸'1,195'",  # which may be a thousand and more
         "location/latitude",
         "'1,195' is not a number",

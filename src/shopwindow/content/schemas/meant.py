@@ -41,6 +41,11 @@ _MOST_PROPERTIES = 3
 _MOST_ITEMS = 4
 """Items of a list that a suggestion repeats; `…` stands for the others."""
 
+_DECIMAL_COMMA = re.compile(r"-?(?![1-9][0-9]{0,2},[0-9]{3}$)[0-9]+,[0-9]+")
+"""A number with a comma for the decimal point. 1,195 may as well be a thousand and more,
+which 0,195 and 1195,125 cannot be.
+"""
+
 _YES_AND_NO = {"yes": True, "on": True, "no": False, "off": False}
 
 SHORTEST_KEY = 3
@@ -225,8 +230,7 @@ def _number(text: str, wanted: str) -> Meant:
         return Meant(
             f"{kind}, without leading zeros: {int(text)}" if is_short else kind
         )
-    # Three digits behind a comma are thousands as often as thousandths.
-    if re.fullmatch(r"-?[0-9]+,(?![0-9]{3}$)[0-9]+", text) and wanted == "number":
+    if _DECIMAL_COMMA.fullmatch(text) and wanted == "number":
         return Meant(f"{kind}, with a decimal point: {text.replace(',', '.')}")
     if not (is_short and JSON_NUMBER.fullmatch(text)):
         return Meant()
