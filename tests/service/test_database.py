@@ -347,7 +347,7 @@ def test_a_key_is_new_again_after_a_day_though_nothing_was_pruned(database: Data
     assert [begun(database), begun(database, NOW + DAY), begun(database, NOW + DAY)] == [None, None, ANSWER]
 
 
-@pytest.mark.parametrize("change", enumerate(("tablet", "PUT", "v3", "Key")))
+@pytest.mark.parametrize("change", [*enumerate(("tablet", "PUT", "v3", "Key"))])
 def test_the_same_key_elsewhere_is_another(database: Database, change: tuple[int, str]) -> None:
     place, value = change
     scope = list(RETRY.scope)
