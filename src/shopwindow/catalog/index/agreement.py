@@ -3,6 +3,9 @@
 An id occurs once, and what a line refers to exists. The primary keys of the rows see to
 most of the former; the rest are questions to which a sound catalog has no answer.
 `catalog.index.large` finds where the lines are that do not agree.
+
+Promotions are no lines, and name products and categories. What they name is looked up in
+the same rows; where an id is unknown, `unknown_to_promotions` says so for both checks.
 """
 
 import sqlite3

@@ -92,7 +92,7 @@ def check(
     synonyms = small_of(sources_of["synonym"], basis, report)
     _check_site(sources, case, report)
     _check_names_of_categories(categories, case, folder, report)
-    if categories.ids is not None:
+    if categories.ids is not None:  # they are in memory; products wait for their rows
         report.findings += unknown_to_promotions(
             case, "categoryIds", "category", categories.ids
         )
