@@ -8,9 +8,9 @@ ROLE-ID.pem                   private keys (`keys`); a .gitignore names them
 ```
 
 A version says as well how many keys of each role have to sign, and for how many days a
-signature is good. Everything but the private keys is public, and may lie in the content's repository. A
-host that trusts any version follows to the newest, since every version is signed by
-the root keys of its predecessor as well as by its own.
+signature is good. Everything but the private keys is public, and may lie in the
+content's repository. A host that trusts any version follows to the newest, since every
+version is signed by the root keys of its predecessor as well as by its own.
 """
 
 from collections.abc import Mapping, Sequence

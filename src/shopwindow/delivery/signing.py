@@ -278,9 +278,9 @@ class Signing:
 class Signature:
     """What was signed.
 
-    ``id``: the release that the metadata lets be in force now. ``targets``: the number of its targets,
-    which a host may be given as the lowest. ``changed``: something was signed. ``due``:
-    roles that should have been signed, and for which there is no key.
+    ``id``: the release that the metadata lets be in force now. ``targets``: the number
+    of its targets, which a host may be given as the lowest. ``changed``: something was
+    signed. ``due``: roles that should have been signed, and for which there is no key.
     """
 
     id: str

@@ -56,10 +56,10 @@ complete.
 class Connection(HttpToolsProtocol):
     """A connection, which a worker closes unless a whole head comes in time.
 
-    The parser calls the methods `on_…` (httptools). ``_unread`` bytes may still come of
-    the head, and then of what surrounds a body: sizes of chunks, trailers. What is `_held` of a response goes out
-    with its end: uvicorn writes head and body one by one, and each would be a system
-    call and a packet.
+    The parser calls the methods `on_…` (httptools). At most ``_unread`` bytes may still
+    come of a head, or between the parts of a body (sizes of chunks, trailers). ``_held``
+    is a response that has begun, and goes out with its end: uvicorn writes head and body
+    one by one, and each would be a system call and a packet.
     """
 
     clients = MAX_CLIENTS

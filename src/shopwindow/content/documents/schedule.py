@@ -212,9 +212,9 @@ def moment_of(
     """Return the instant that an option names.
 
     ``at`` is RFC 3339, or a local time or a day, in the zone ``where`` or in one that
-    stands behind it; None is now, in whole seconds. ``ends`` is as for `instant`. Raises Misuse for any other text.
-    It does so, too, for the first and the last year that Python has, since the weeks
-    around an instant must exist.
+    stands behind it; None is now, in whole seconds. ``ends`` is as for `instant`.
+    Raises Misuse for any other text. It does so, too, for the first and the last year
+    that Python has, since the weeks around an instant must exist.
     """
     if at is None:
         return datetime.now(UTC).replace(microsecond=0)

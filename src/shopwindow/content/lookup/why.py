@@ -20,9 +20,9 @@ from shopwindow.problems import Misuse, Pointer, place_words, pointer_text
 class Statement:
     """What one file says about a value.
 
-    ``path`` is below the content folder. ``line`` and ``column`` count from 1. ``expression`` is what
-    is written there, where ``value`` is what it stands for: a text with expressions, a
-    group, a zone that is that of a store; else empty.
+    ``path`` is below the content folder. ``line`` and ``column`` count from 1.
+    ``expression`` is what is written there, where ``value`` is what it stands for: a
+    text with expressions, a group, a zone that is that of a store; else empty.
     ``commit`` is the one that last changed these lines; None where git has no answer.
     """
 

@@ -2,7 +2,8 @@
 
 Three forms mean something only beside other documents: a group of stores, a zone that
 is that of a store, and an instant on the clocks of the site. Here each becomes what it
-means: ids, the name of a zone, an instant with its offset. Rules, answers, releases and differences see only that.
+means: ids, the name of a zone, an instant with its offset. Rules, answers, releases and
+differences see only that.
 
 What cannot be resolved stays as it is written, and rules say why
 (`group_rules.selections`, `window_rules.windows`).

@@ -1,7 +1,8 @@
 """The JSON Schemas: is a value valid, what is wrong with it, what does a property mean.
 
 jsonschema-rs decides, in microseconds, and says which keyword refused what; `wording`
-puts that into an editor's words. Schemas are compiled when they are first needed, and before processes are forked.
+puts that into an editor's words. Schemas are compiled when they are first needed, and
+before processes are forked.
 
 A content folder may have schemas of its own (`own_schemas`). Each stands on top of the
 program's schema of the same name, and both hold.
