@@ -72,7 +72,7 @@ def write(file: int, level: str, event: str, fields: Mapping[str, Any]) -> None:
 def encoded(level: str, event: str, fields: Mapping[str, Any]) -> bytes:
     """Return a line with its end, as bytes."""
     value: dict[str, Any] = {
-        "time": instant(datetime.now(UTC)),
+        "time": datetime.now(UTC),
         "level": level,
         "event": event,
     }
@@ -85,11 +85,6 @@ def encoded(level: str, event: str, fields: Mapping[str, Any]) -> bytes:
     for name, field in fields.items():
         value[name] = _text(field) if isinstance(field, str) else field
     return orjson.dumps(value, default=str, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def instant(moment: datetime) -> str:
-    """Return an instant as all lines have it: by RFC 3339, in UTC, with milliseconds."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def _text(text: str) -> str:

@@ -19,6 +19,7 @@ import select
 import time
 from bisect import bisect_left
 from collections import Counter as Tally
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence, Sized
 from datetime import UTC, datetime
 from functools import wraps
@@ -213,10 +214,8 @@ stays well below PIPE_BUF.
 
 
 Note = dict[str, Any]
-"""A request that was answered: what its line of the access log says, but for the form
-of three entries. ``time`` is in seconds since 1970, ``method`` as it came, and ``ms``
-not rounded: all lines together get their form in less time than each by itself. It
-holds no body: 256 of them may be large.
+"""A request that was answered, as its line of the access log. It holds no body: 256 of
+them may be large.
 """
 
 
@@ -248,16 +247,16 @@ class Metrics:
     def note(self, result: Exchange, method: str, seconds: float) -> None:
         """Note a request that was answered in so many seconds."""
         note: Note = {
-            "time": time.time(),
+            "time": datetime.now(UTC),
             "level": "info",
             "event": "request",
             "requestId": journal.request_id.get(),
-            "method": method,
+            "method": method if len(method) < 16 and method.isascii() else "other",
             "operation": result.operation,
             "application": result.application,
             "status": result.response.status,
             "bytes": len(result.response.body),
-            "ms": seconds * 1000,
+            "ms": round(seconds * 1000, 3),
         }
         if trace := journal.traceparent.get():
             note["traceparent"] = trace
@@ -307,7 +306,8 @@ class Metrics:
         """
         lines: list[bytes] = []
         size = 0
-        for line in map(_line, notes):
+        for note in notes:
+            line = orjson.dumps(note, option=orjson.OPT_APPEND_NEWLINE)
             if size + len(line) > select.PIPE_BUF:
                 _put(b"".join(lines))
                 lines, size = [], 0
@@ -316,26 +316,15 @@ class Metrics:
         _put(b"".join(lines))
 
 
-def _line(note: Note) -> bytes:
-    method = note["method"]
-    note["time"] = journal.instant(datetime.fromtimestamp(note["time"], UTC))
-    note["method"] = method if len(method) < 16 and method.isascii() else "other"
-    note["ms"] = round(note["ms"], 3)
-    return orjson.dumps(note, option=orjson.OPT_APPEND_NEWLINE)
-
-
 @never_raises
 def _count(notes: Iterable[Note]) -> None:
-    counts: Tally[tuple[str, int]] = Tally()
-    durations: dict[str, list[float]] = {}
+    seconds: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
     for note in notes:
         # a refusal is one, though a callback gets it with 200
         status = note.get("refused") or note["status"]
-        counts[note["operation"], status] += 1
-        durations.setdefault(note["operation"], []).append(note["ms"] / 1000)
-    for (operation, status), number in counts.items():
-        REQUESTS.labels(operation, str(status)).inc(number)
-    for operation, values in durations.items():
+        seconds[note["operation"], status].append(note["ms"] / 1000)
+    for (operation, status), values in seconds.items():
+        REQUESTS.labels(operation, str(status)).inc(len(values))
         SECONDS.labels(operation).observe_all(values)
 
 
