@@ -60,6 +60,16 @@ def statuses(came: bytes) -> list[int]:
     return [int(status) for status in re.findall(rb"HTTP/1\.[01] (\d{3}) ", came)]
 
 
+HEAD = 64 * 1024
+"""Bytes of a head that are taken."""
+
+
+def padded(size: int, target: str = PROMOTIONS, last: str = "Connection: close") -> bytes:
+    """A head of so many bytes."""
+    line = f"GET {target} HTTP/1.1"
+    return head(line, f"X: {'a' * (size - len(head(line, 'X: ', last)))}", last)
+
+
 HALF = head(f"POST {OPT_IN} HTTP/1.1", "Content-Type: application/json", "Content-Length: 1000") + b"{"
 
 
@@ -221,6 +231,14 @@ def test_requests_in_a_row_are_answered_in_their_order(server: Server) -> None:
     assert statuses(sent(server, post + get + lost + post + get + last)) == [200, 200, 404, 200, 200, 204]
 
 
+def test_a_client_that_reads_no_answers_is_asked_for_no_more_requests(server: Server) -> None:
+    """Else a worker would hold one answer of half a mebibyte for each request of little."""
+    ask = padded(HEAD, "/openapi.json", "Accept: */*")
+    with socket.create_connection((ADDRESS, server.port), timeout=3) as client, pytest.raises(TimeoutError):
+        client.sendall(500 * ask)
+    assert server.ask(PROMOTIONS, KEY).status == 200
+
+
 # -- messages that two servers may read differently ------------------------------------------------------------
 
 CHUNKED = b"3\r\nabc\r\n0\r\n\r\n"
@@ -252,20 +270,6 @@ def test_a_message_that_servers_read_differently_is_refused(server: Server, data
 
 def test_http_1_0_needs_no_host(server: Server) -> None:
     assert statuses(sent(server, head(f"GET {PROMOTIONS} HTTP/1.0", host=""))) == [200]
-
-
-HEAD = 64 * 1024
-"""Bytes of a head that are taken."""
-
-
-def padded(size: int, *more: str) -> bytes:
-    """A head of so many bytes."""
-    last = ("Connection: close", *more)
-    return head(
-        f"GET {PROMOTIONS} HTTP/1.1",
-        f"X: {'a' * (size - len(head('GET ' + PROMOTIONS + ' HTTP/1.1', 'X: ', *last)))}",
-        *last,
-    )
 
 
 @pytest.mark.parametrize(("size", "status"), [(HEAD, 200), (HEAD + 1, 431), (500_000, 431)])

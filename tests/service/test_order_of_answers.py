@@ -8,6 +8,8 @@ from typing import Any
 
 from harness.program import PHONE, release_of_writes, served
 from harness.run import apart
+from shopwindow.interface.answering.answer import Response
+from shopwindow.service.connection import ANSWER
 from shopwindow.service.database.database import open_database
 from shopwindow.service.intake import Intake
 from shopwindow.shop import INTERFACE
@@ -36,11 +38,10 @@ async def ask(
     async def receive() -> Mapping[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    async def send(message: Mapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            order.append((name, message["status"]))
+    async def answer(response: Response, id: str, *, is_last: bool = False) -> None:
+        order.append((name, response.status))
 
-    await intake(asked, receive, send)
+    await intake({**asked, ANSWER: answer}, receive, None)
 
 
 @apart  # the thread of an Intake never ends

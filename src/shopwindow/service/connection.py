@@ -8,15 +8,24 @@ uvicorn's parser refuses and some apps send.
 
 import asyncio
 import resource
+from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache, partial
+from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
-from shopwindow.interface.answering.answer import refuse
+from shopwindow.interface.answering.answer import Response, refuse
 from shopwindow.interface.formats import JSON
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service import journal
+from shopwindow.service.codings import BODILESS_STATUSES
+from shopwindow.service.message import REQUEST_ID_HEADER
 from shopwindow.service.serving import shipped_schemas
 
 HEAD_SECONDS = 14
@@ -42,10 +51,15 @@ OTHER_FILES = 256
 readers, the log, metrics.
 """
 
+_REQUEST_ID = REQUEST_ID_HEADER.encode()
+
 SETTLE_SECONDS = 0.5
 """For the head on a connection that a worker accepted just before it had to end. The
 client knows nothing of that, and has sent its request or is about to.
 """
+
+ANSWER = "shopwindow.answer"
+"""In the scope of a request: what writes the whole response to it."""
 
 CUT_OFF = "shopwindow.cut_off"
 """In the scope of a request whose client closed its direction before the body was
@@ -57,9 +71,7 @@ class Connection(HttpToolsProtocol):
     """A connection, which a worker closes unless a whole head comes in time.
 
     The parser calls the methods `on_…` (httptools). At most ``_unread`` bytes may still
-    come of a head, or between the parts of a body (sizes of chunks, trailers). ``_held``
-    is a response that has begun, and goes out with its end: uvicorn writes head and body
-    one by one, and each would be a system call and a packet.
+    come of a head, or between the parts of a body (sizes of chunks, trailers).
     """
 
     clients = MAX_CLIENTS
@@ -68,7 +80,6 @@ class Connection(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._deadline: asyncio.TimerHandle | None = None
-        self._held = b""
         self._begin_head()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -98,7 +109,7 @@ class Connection(HttpToolsProtocol):
             return
         if self._is_head and self._unread == 0:
             fault = Fault("head", f"must have at most {MAX_HEAD} bytes")
-            self._refuse(b"431 Request Header Fields Too Large", fault)
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, fault)
         elif rest:
             self.data_received(rest)
 
@@ -123,8 +134,8 @@ class Connection(HttpToolsProtocol):
         self._unread = MAX_HEAD
         self._end_deadline()
         super().on_headers_complete()
-        # which writes to its own, and closes it
-        self.cycle.transport = self  # type: ignore[assignment]
+        answer = partial(self._answer, self.cycle)
+        self.scope[ANSWER] = answer  # type: ignore[literal-required]
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body. What is no body may follow it, as from the beginning."""
@@ -138,34 +149,48 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Await the next head, unless the client has already sent one."""
-        self._flush()
-        is_last = not self.pipeline
         super().on_response_complete()
-        if is_last:
-            self._await_head()
+        # uvicorn's own deadline would end with the first byte of the next head
+        self._end_deadline()
+        self._deadline = self.timeout_keep_alive_task
+        self.timeout_keep_alive_task = None
 
-    def write(self, data: bytes) -> None:
-        """Write a part of a response; the head waits for what follows it."""
-        self._held += data
-        if not self.cycle.response_started:  # such as "100 Continue"
-            self._flush()
+    async def _answer(
+        self,
+        cycle: RequestResponseCycle,
+        response: Response,
+        id: str,
+        *,
+        is_last: bool = False,
+    ) -> None:
+        """Write a whole response to the request of a cycle, and with ``is_last`` close
+        the connection.
 
-    def close(self) -> None:
-        """Close the connection once all is written."""
-        self._flush()
-        self.transport.close()
-
-    def is_closing(self) -> bool:
-        """Return whether the connection is closing."""
-        return self.transport.is_closing()
-
-    def _flush(self) -> None:
-        self.transport.write(self._held)
-        self._held = b""
+        uvicorn's own way takes more time than all else of a cached response: it checks
+        each header, and writes head and body one by one. None of our headers can hold
+        the end of a line: none is a text that came from elsewhere than another head.
+        """
+        if self.flow.write_paused:
+            await self.flow.drain()
+        if cycle.disconnected:
+            return
+        cycle.keep_alive = cycle.keep_alive and not is_last
+        headers = [*cycle.default_headers, (_REQUEST_ID, id.encode())]
+        if response.status not in BODILESS_STATUSES:
+            headers.append((b"Content-Length", b"%d" % len(response.body)))
+        if not cycle.keep_alive:
+            headers.append((b"Connection", b"close"))
+        head = _first_lines(response.status, response.headers) + _lines(headers)
+        body = b"" if cycle.scope["method"] == "HEAD" else response.body
+        cycle.response_started = cycle.response_complete = True
+        self.transport.write(b"%b\r\n%b" % (head, body))
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP/1.1, in the form of all our refusals."""
-        self._refuse(b"400 Bad Request", Fault("request", "is no HTTP/1.1"))
+        self._refuse(HTTPStatus.BAD_REQUEST, Fault("request", "is no HTTP/1.1"))
 
     def shutdown(self) -> None:
         """Answer what is in flight, and close the connection."""
@@ -202,18 +227,32 @@ class Connection(HttpToolsProtocol):
         escaped = [b"%c" % byte if byte < 128 else b"%%%02X" % byte for byte in line]
         return b"".join((*escaped, end, rest))
 
-    def _refuse(self, status: bytes, fault: Fault) -> None:
+    def _refuse(self, status: int, fault: Fault) -> None:
         """Refuse a head that cannot be read, and close the connection."""
         refused = refuse(Refusal("invalid", fault), JSON, shipped_schemas())
-        lines = (
-            b"HTTP/1.1 " + status,
-            b"Content-Type: " + refused.media_type.encode(),
-            b"Cache-Control: no-store",
-            b"Connection: close",
-            b"Content-Length: %d" % len(refused.body),
+        headers = (
+            ("Content-Type", refused.media_type),
+            ("Cache-Control", "no-store"),
+            ("Connection", "close"),
+            ("Content-Length", str(len(refused.body))),
         )
-        self.transport.write(b"\r\n".join((*lines, b"", refused.body)))
+        self.transport.write(
+            b"%b\r\n%b" % (_first_lines(status, headers), refused.body)
+        )
         self.transport.close()
+
+
+@lru_cache(maxsize=1024)
+def _first_lines(status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
+    """Return the beginning of a head. That of a cached response is sent again and
+    again.
+    """
+    encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+    return STATUS_LINE[status] + _lines(encoded)
+
+
+def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
 def make_room(clients: int) -> None:

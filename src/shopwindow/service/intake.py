@@ -19,10 +19,10 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
 from contextvars import copy_context
-from functools import cache, partial
+from functools import partial
 from http import HTTPStatus
 from queue import SimpleQueue
 from typing import Any
@@ -32,17 +32,16 @@ from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.request import Request
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service.admin import Admin
-from shopwindow.service.connection import CUT_OFF
+from shopwindow.service.connection import ANSWER, CUT_OFF
 from shopwindow.service.database.turns import Result, Steps, Wake
 from shopwindow.service.exchange import Arrival, refuse_arrival
 from shopwindow.service.message import MAX_BODY, Proxies, begin_request, believed, head
 from shopwindow.service.readiness import is_asked, readiness
 from shopwindow.service.serving import Exchange
-from shopwindow.service.wsgi import BODY_METHODS, MAX_UNWANTED, Front, headers_of
+from shopwindow.service.wsgi import BODY_METHODS, MAX_UNWANTED, Front
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 BODY_SECONDS = 14.0
 """How long a whole body may take to arrive. 1 MiB then takes 600 kbit/s, which is slow for a mobile
@@ -106,8 +105,10 @@ class Intake:
                 target=self._run, name=f"answer-{number + 1}", daemon=True
             ).start()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request (ASGI 3.0, HTTP)."""
+    async def __call__(self, scope: Scope, receive: Receive, send: object) -> None:
+        """Answer one request (ASGI 3.0, HTTP), by what its Connection hands over in
+        place of ``send``.
+        """
         started = time.perf_counter()
         front = self._front
         request, unread = _head(scope, front.backstage.trusted)
@@ -116,7 +117,7 @@ class Intake:
         answer = self._for_operators(scope, request)
         if answer:
             response = await self._in_thread(_only(answer))
-            await _send(response, request.method, headers_of(response, id), send)
+            await scope[ANSWER](response, id)
             return
 
         result = front.at_once(request)
@@ -126,12 +127,10 @@ class Intake:
             else:
                 result = await self._in_thread(front.finish(result, request))
 
-        headers = headers_of(result.response, id)
         is_late = result.response.status == HTTPStatus.REQUEST_TIMEOUT
         # uvicorn receives and drops the rest of any other body
-        if unread and (is_late or request.length > MAX_UNWANTED):
-            headers.append(("Connection", "close"))
-        await _send(result.response, request.method, headers, send)
+        is_last = unread and (is_late or request.length > MAX_UNWANTED)
+        await scope[ANSWER](result.response, id, is_last=is_last)
         front.note(result, request.method, started)
 
     def beat(self) -> bool:
@@ -306,23 +305,3 @@ def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:
         trusted=trusted,
     )
     return request, request.length > 0 or "transfer-encoding" in headers
-
-
-async def _send(
-    response: Response, method: str, headers: Iterable[tuple[str, str]], send: Send
-) -> None:
-    """Send a response as ASGI messages."""
-    lines = [(_header_name(name), value.encode("latin-1")) for name, value in headers]
-    body = b"" if method == "HEAD" else response.body
-    await send(
-        {"type": "http.response.start", "status": response.status, "headers": lines}
-    )
-    await send({"type": "http.response.body", "body": body})
-
-
-@cache
-def _header_name(name: str) -> bytes:
-    """Return a header's name as ASGI wants it. The service sends a few names of its
-    own.
-    """
-    return name.lower().encode("latin-1")
