@@ -548,6 +548,13 @@ MISTAKES: list[tuple[str, Path, tuple[Edit, ...], str, str]] = [
         "site.yaml:11",
     ),
     (
+        "site zone letters",
+        SAMPLE,
+        (("site.yaml", "time_zone: America/New_York", "time_zone: EST"),),
+        "time.zone",
+        "site.yaml:11",
+    ),
+    (
         "site quote",
         SAMPLE,
         (("site.yaml", "  brand: Larkspur & Vane", '  brand: "Larkspur & Vane'),),

@@ -46,6 +46,8 @@ CASES: list[tuple[str, str, str, tuple[str, ...]]] = [
     # site.yaml
     ("site", "America/New_York", "‸America/New_Yrok", ("time.zone time_zone",)),
     ("site", "America/New_York", "‸Europe", ("time.zone time_zone",)),
+    ("site", "America/New_York", "‸EST", ("time.zone time_zone",)),
+    ("site", "America/New_York", "EST5EDT", ()),
     ("site", "America/New_York", "Asia/Kolkata", ()),
     ("site", "  www:", "  ‸time_zone: UTC\n  www:", ("site.name names/time_zone",)),
     # applications
@@ -92,6 +94,7 @@ CASES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("app", 'maxLogCount: "500"', 'maxLogCount: "0"', ()),
     # stores
     ("store", "timeZone: America/New_York", "timeZone: ‸America/Boston", ("time.zone timeZone",)),
+    ("store", "timeZone: America/New_York", "timeZone: ‸MST", ("time.zone timeZone",)),
     ("store", "timeZone: America/New_York", "timeZone: America/Phoenix", ()),
     ("store", HOURS, "open: 10:00, close: ‸10:00", ("time.order hours/monday/close",)),
     ("store", HOURS, "open: 20:00, close: ‸10:00", ("time.order hours/monday/close",)),
@@ -138,6 +141,7 @@ CASES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("promotion", SHOWN, "2026-12-31 6:00", ()),
     ("promotion", SHOWN, "2026-12-31 06:00 America/Los_Angeles", ()),
     ("promotion", SHOWN, "‸2026-12-31 06:00 America/Los_Angles", ("time.zone coupon/displayEndDate",)),
+    ("promotion", SHOWN, "‸2026-12-31 06:00 EST", ("time.zone coupon/displayEndDate",)),
     ("promotion", SHOWN, "‸2026-12-31 06:00 store", ("time.zone coupon/displayEndDate",)),
     ("promotion", SHOWN, "‸2027-03-14 02:30", ("time.exists coupon/displayEndDate",)),
     ("promotion", SHOWN, "‸2027-11-07 01:30 America/New_York", ("time.exists coupon/displayEndDate",)),

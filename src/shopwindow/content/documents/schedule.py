@@ -70,10 +70,10 @@ def full_clock(text: str) -> str:
 def zone_name(text: str) -> str:
     """Return the zone that a written instant names; empty where it names none."""
     match = WRITTEN.fullmatch(text)
-    return (match["zone"] if match else None) or ""
+    return match["zone"] or "" if match else ""
 
 
-_US_LETTERS = {
+US_LETTERS = {
     letters: place
     for place, all_letters in (
         ("America/New_York", "ET EST EDT EASTERN"),
@@ -83,7 +83,9 @@ _US_LETTERS = {
     )
     for letters in all_letters.split()
 }
-"""Letters by which people in the United States call a zone → its name."""
+"""Letters by which people in the United States call a zone → its name. The IANA database has
+EST and MST too, for a clock that stays at standard time all year.
+"""
 
 
 @cache
@@ -99,8 +101,8 @@ def nearest_zone(name: str, others: Iterable[str] = ()) -> str:
     People know a zone by its city, or in the United States by its letters. Empty where
     nothing is like it.
     """
-    if name.upper() in _US_LETTERS:
-        return _US_LETTERS[name.upper()]
+    if place := US_LETTERS.get(name.upper()):
+        return place
     places = [place for place in zone_names() if "/" in place]
     word = name.casefold()
     for place in places:
@@ -114,14 +116,17 @@ def zone(name: str) -> ZoneInfo:
     """Return a time zone by its IANA name.
 
     It comes from the tzdata package, never from the host, so that a build does the same
-    on every host. Raises ValueError where there is no such zone.
+    on every host. Raises ValueError where there is no such zone, and for US_LETTERS.
     """
     try:
         file = resources.files("tzdata.zoneinfo").joinpath(*name.split("/"))
         with file.open("rb") as stream:
-            return ZoneInfo.from_file(stream, key=name)
+            there = ZoneInfo.from_file(stream, key=name)
     except (OSError, ValueError, ModuleNotFoundError) as error:
         raise ValueError(f"the time zone {name!r} does not exist") from error
+    if name in US_LETTERS:
+        raise ValueError(f"{name} is never set to daylight saving time")
+    return there
 
 
 def local_time(text: str, where: ZoneInfo, *, once: bool = False) -> datetime:
@@ -180,12 +185,13 @@ def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
         if moment.tzinfo is None:
             raise ValueError(f"{text} has no offset, which names the zone")
         return moment.astimezone(UTC)
-    if written["zone"]:
-        where = zone(written["zone"])
+    named = written["zone"]
+    if named:
+        where = zone(named)
     if written["clock"]:
         local = f"{written['day']} {written['clock']}"
         # Who names a zone means one instant.
-        return local_time(local, where, once=bool(written["zone"]))
+        return local_time(local, where, once=bool(named))
     day = moment.date()
     return first_instant(day + timedelta(days=1) if ends else day, where)
 
@@ -202,7 +208,7 @@ def misread(text: str, error: Exception) -> str:
     if isinstance(error, OccursTwice):
         return f"{error}; write {error.first} or {error.second}"
     name = zone_name(text)
-    close = nearest_zone(name) if name and name in str(error) else ""
+    close = nearest_zone(name) if name in str(error) else ""
     return f"{error}; did you mean {close}?" if close else f"{error}; {WINDOW_FORMS}"
 
 
