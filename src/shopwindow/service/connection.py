@@ -51,7 +51,7 @@ OTHER_FILES = 256
 readers, the log, metrics.
 """
 
-_REQUEST_ID = REQUEST_ID_HEADER.encode()
+_REQUEST_ID = REQUEST_ID_HEADER.lower().encode()
 
 SETTLE_SECONDS = 0.5
 """For the head on a connection that a worker accepted just before it had to end. The
@@ -177,9 +177,9 @@ class Connection(HttpToolsProtocol):
         cycle.keep_alive = cycle.keep_alive and not is_last
         headers = [*cycle.default_headers, (_REQUEST_ID, id.encode())]
         if response.status not in BODILESS_STATUSES:
-            headers.append((b"Content-Length", b"%d" % len(response.body)))
+            headers.append((b"content-length", b"%d" % len(response.body)))
         if not cycle.keep_alive:
-            headers.append((b"Connection", b"close"))
+            headers.append((b"connection", b"close"))
         head = _first_lines(response.status, response.headers) + _lines(headers)
         body = b"" if cycle.scope["method"] == "HEAD" else response.body
         cycle.response_started = cycle.response_complete = True
@@ -244,11 +244,13 @@ class Connection(HttpToolsProtocol):
 
 @lru_cache(maxsize=1024)
 def _first_lines(status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
-    """Return the beginning of a head. That of a cached response is sent again and
-    again.
+    """Return the beginning of a head, with names in lower case, as uvicorn's own. That of
+    a cached response is sent again and again.
     """
-    encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers]
-    return STATUS_LINE[status] + _lines(encoded)
+    lines = [
+        (name.lower().encode(), value.encode("latin-1")) for name, value in headers
+    ]
+    return STATUS_LINE[status] + _lines(lines)
 
 
 def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
