@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
 from email.header import decode_header, make_header
 from email.message import EmailMessage
@@ -50,14 +50,16 @@ def shop(dist: Path, database: Database) -> Service:
 
 
 def waiting(service: Service) -> list[ClaimedMail]:
-    """The mails of the outbox, by recipient."""
+    """The mails of the outbox, by recipient. They wait on."""
+    at = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
 
     def all(tables: Tables) -> Iterator[ClaimedMail]:
-        at = datetime.max.replace(tzinfo=UTC)
-        for id in tables[OUTBOX].due(at):
-            mail = tables[OUTBOX].claim(id, "test", at, at)
-            assert mail is not None
-            yield mail
+        mails: list[ClaimedMail] = []
+        while mail := tables[OUTBOX].claim(at, at + timedelta(hours=1)):
+            mails.append(mail)
+        for mail in mails:
+            tables[OUTBOX].postpone(mail, at, "", deferred=False)
+        yield from mails
 
     assert service.database is not None
     return sorted(service.database.write(lambda tables: list(all(tables))), key=lambda mail: mail.recipient)
@@ -301,7 +303,7 @@ LETTERS = Letters(INTERFACE)
 
 
 def letter(letters: Letters = LETTERS, **changes: Json) -> EmailMessage:
-    mail = ClaimedMail("0123456789abcdef" * 2, "share", "bob@mail.example", {**DOCUMENT, **changes}, NOW, 0)
+    mail = ClaimedMail("0123456789abcdef" * 2, "", "share", "bob@mail.example", {**DOCUMENT, **changes}, NOW, 0)
     sender, data = letters.encoded(mail)
     assert (sender, data.isascii()) == ("offers@shop.example", True)
     assert letters.encoded(mail) == (sender, data)

@@ -138,7 +138,7 @@ def test_a_mail_has_no_link_but_the_shops_own() -> None:
         "link": "https://www.shop.example/offers",
         "unsubscribe": "https://www.shop.example/stop",
     }
-    mail = ClaimedMail("id", "share", "bob@mail.example", document, datetime(2026, 11, 24, tzinfo=UTC), 0)
+    mail = ClaimedMail("id", "", "share", "bob@mail.example", document, datetime(2026, 11, 24, tzinfo=UTC), 0)
     message = message_from_bytes(Letters(INTERFACE).encoded(mail)[1], policy=default)
     parts = [message["Subject"], *(part.get_content() for part in message.iter_parts())]
     for part in parts:

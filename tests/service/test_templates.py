@@ -29,7 +29,7 @@ def with_templates(minimal: Path, text: str = TEXT, html: str = HTML) -> Path:
 
 
 def claimed(template: str, document: Any) -> ClaimedMail:
-    return ClaimedMail("0" * 32, template, "bob@mail.example", document, datetime(2026, 11, 24, 17, tzinfo=UTC), 0)
+    return ClaimedMail("0" * 32, "", template, "bob@mail.example", document, datetime(2026, 11, 24, 17, tzinfo=UTC), 0)
 
 
 def check(content: Path) -> Ran:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.databases import Engine, Letters, prune
+from harness.databases import DOCUMENT, Engine, Letters, prune
 from harness.mails import (
     DROP,
     DROP_AFTER_ACCEPTING,
@@ -33,7 +33,7 @@ from harness.mails import (
 from harness.program import PHONE, Database, release_of_writes
 from harness.servers import ADDRESS, environment, free_port, metric, own_server
 from harness.waits import PATIENCE, awaited
-from shopwindow.interface.declaring.mail import OUTBOX
+from shopwindow.interface.declaring.mail import OUTBOX, ClaimedMail
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Failure
 from shopwindow.service.mail.smtp import SMTP
@@ -251,35 +251,49 @@ def shopwindow_mail(engine: Engine, server: MailServer, *more: str) -> subproces
 def test_what_a_killed_sender_had_claimed_is_anothers_after_the_lease(database: Database) -> None:
     promise(database, BOB)
     now = datetime.now(UTC)
-    (id,) = database.read(lambda shop: shop[OUTBOX].due(now))
 
-    def claim(lease: str, later: float) -> bool:
+    def claim(later: float) -> ClaimedMail | None:
         at = now + timedelta(seconds=later)
-        mail = database.write(lambda shop: shop[OUTBOX].claim(id, lease, at, at + timedelta(seconds=10)))
-        return mail is not None
+        return database.write(lambda shop: shop[OUTBOX].claim(at, at + timedelta(seconds=10)))
 
-    assert [claim("a", 0), claim("b", 9), claim("c", 10), claim("d", 19)] == [True, False, True, False]
-    database.write(partial(_late, id, now))  # the first wakes up: its word counts no more
-    assert [claim("e", 19), claim("f", 21)] == [False, True]
+    first = claim(0)
+    assert first is not None
+    assert [claim(later) is not None for later in (9, 10, 19)] == [False, True, False]
+    database.write(partial(_late, first, now))  # the first wakes up: its word counts no more
+    assert [claim(later) is not None for later in (19, 21)] == [False, True]
 
 
-def _late(id: str, now: datetime, shop: Tables) -> None:
-    shop[OUTBOX].postpone(id, "a", now, "late", deferred=True)
-    shop[OUTBOX].give_up(id, "a", "late")
+def _late(mail: ClaimedMail, now: datetime, shop: Tables) -> None:
+    shop[OUTBOX].postpone(mail, now, "late", deferred=True)
+    shop[OUTBOX].give_up(mail, "late")
+
+
+def test_senders_claim_each_mail_once_and_the_one_that_has_been_due_longest_first(database: Database) -> None:
+    now = datetime.now(UTC)
+    ages = {"b": 5, "a": 9, "c": 1, "later": -60}
+
+    def add(shop: Tables) -> None:
+        for id, age in ages.items():
+            shop[OUTBOX].add(id, "share", BOB, DOCUMENT, now - timedelta(seconds=age))
+
+    database.write(add)
+    claimed = [database.write(lambda shop: shop[OUTBOX].claim(now, now + timedelta(minutes=15))) for _ in range(4)]
+    assert [mail.id if mail else None for mail in claimed] == ["a", "b", "c", None]
 
 
 def test_dead_mails_are_pruned_by_age(database: Database) -> None:
     promise(database, BOB, EVE)
     now = datetime.now(UTC)
-    for id in database.read(lambda shop: shop[OUTBOX].due(now)):
-        database.write(partial(_claim_and_give_up, id, now))
+    for _ in (BOB, EVE):
+        database.write(partial(_claim_and_give_up, now))
     pruned = [dict(prune(database, now + timedelta(days=days)))["dead mails"] for days in (29, 31)]
     assert (pruned, counts(database)) == ([0, 2], {"ended dead": 2})
 
 
-def _claim_and_give_up(id: str, now: datetime, shop: Tables) -> None:
-    shop[OUTBOX].claim(id, "x", now, now)
-    shop[OUTBOX].give_up(id, "x", "why")
+def _claim_and_give_up(now: datetime, shop: Tables) -> None:
+    mail = shop[OUTBOX].claim(now, now)
+    assert mail is not None
+    shop[OUTBOX].give_up(mail, "why")
 
 
 # -- the whole way -----------------------------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 How this works. An action promises a mail: it inserts a row a recipient into the outbox,
 in its own transaction, so a mail is promised if and only if the action's other writes
 are. A row has a document and the name of a MailTemplate. Any number of senders, on any
-hosts, then share the rows: each asks for some that are `due`, and claims one with a
-lease until which no other sender may have it. It looks the MailTemplate up in the
+hosts, then share the rows: each claims the one that has been due longest, with a lease
+until which no other sender may have it. It looks the MailTemplate up in the
 Interface, and ``letter`` turns the document into a Letter: what stands in the headers,
 and the variables for the templates. The service renders the templates and sends the
 mail; it knows nothing of what the mail is about.
@@ -119,11 +119,6 @@ def unlinked(text: str) -> str:
 
 # -- the outbox ------------------------------------------------------------------------
 
-CANDIDATES = 32
-"""Due mails of which a sender claims one at random, so that senders that ask at the
-same time seldom want the same one.
-"""
-
 DEAD_LETTERS_FOR = timedelta(days=30)
 """How long a dead-lettered mail stays: time enough to learn why, and to try it again
 (docs/operate/configure.md#sending-mail).
@@ -137,11 +132,13 @@ TEMPLATE_KEY = "mailTemplate"
 class ClaimedMail:
     """A mail that a sender has claimed.
 
-    ``template`` names a MailTemplate. ``at`` is when the mail was promised, and
-    ``deferred`` how many times a server has put it off.
+    ``lease`` is until when it is that sender's alone, as the row has it. ``template``
+    names a MailTemplate. ``at`` is when the mail was promised, and ``deferred`` how many
+    times a server has put it off.
     """
 
     id: str
+    lease: str
     template: str
     recipient: str
     document: Json
@@ -174,37 +171,30 @@ class Outbox:
             *(id, recipient, text, when, when),
         )
 
-    def due(self, at: datetime) -> list[str]:
-        """Return the ids of up to CANDIDATES mails that may be tried, the longest due
-        first.
-        """
-        rows = self._run(
-            "SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due LIMIT ?",
-            written(at),
-            CANDIDATES,
-        )
-        return [id for (id,) in rows]
+    def is_due(self, at: datetime) -> bool:
+        """Return whether a mail may be tried."""
+        sql = "SELECT 1 FROM outbox WHERE state = 'waiting' AND due <= ? LIMIT 1"
+        return bool(self._run(sql, written(at)))
 
-    def claim(
-        self, id: str, lease: str, at: datetime, until: datetime
-    ) -> ClaimedMail | None:
-        """Claim a mail for one sender until an instant; None where another sender was
-        faster.
+    def claim(self, at: datetime, until: datetime) -> ClaimedMail | None:
+        """Claim the mail that has been due longest, for one sender until an instant;
+        None where none is due.
 
-        ``lease`` is a text that no other sender has: with it this one changes the row
-        later.
+        Nobody else can claim it before then. So no two leases of a mail end at the same
+        instant, and by it a sender finds out later whether the mail is still its own.
         """
+        lease = written(until)
         rows = self._run(
-            "UPDATE outbox SET lease = ?, due = ? WHERE id = ? AND state = 'waiting' AND due <= ?"
-            " RETURNING recipient, document, at, deferred",
-            *(lease, written(until), id, written(at)),
+            "UPDATE outbox SET lease = ?, due = ? WHERE id = (SELECT id FROM outbox"
+            " WHERE state = 'waiting' AND due <= ? ORDER BY due LIMIT 1)"
+            " RETURNING id, recipient, document, at, deferred",
+            *(lease, lease, written(at)),
         )
-        for recipient, text, promised, deferred in rows:
+        for id, recipient, text, promised, deferred in rows:
             document = orjson.loads(text)
             template = document.pop(TEMPLATE_KEY, "")
-            return ClaimedMail(
-                id, template, recipient, document, read_instant(promised), deferred
-            )
+            when = read_instant(promised)
+            return ClaimedMail(id, lease, template, recipient, document, when, deferred)
         return None
 
     def sent(self, id: str) -> None:
@@ -215,9 +205,9 @@ class Outbox:
             self._count("sent")
 
     def postpone(
-        self, id: str, lease: str, due: datetime, reason: str, *, deferred: bool
+        self, mail: ClaimedMail, due: datetime, reason: str, *, deferred: bool
     ) -> None:
-        """Let a mail be tried again at ``due``, where ``lease`` is still its lease.
+        """Let a mail be tried again at ``due``, where nobody else has claimed it since.
 
         ``deferred`` says that a server has put off this very mail, which counts against
         it; False where the server could not be reached.
@@ -225,17 +215,17 @@ class Outbox:
         self._run(
             "UPDATE outbox SET due = ?, reason = ?, deferred = deferred + ?, lease = NULL"
             " WHERE id = ? AND lease = ?",
-            *(written(due), reason, int(deferred), id, lease),
+            *(written(due), reason, int(deferred), mail.id, mail.lease),
         )
 
-    def give_up(self, id: str, lease: str, reason: str) -> None:
-        """Dead-letter a mail, where ``lease`` is still its lease: it stays, and nobody
+    def give_up(self, mail: ClaimedMail, reason: str) -> None:
+        """Dead-letter a mail, where nobody else has claimed it since: it stays, and nobody
         tries it until `retry`.
         """
         changed = self._run(
             "UPDATE outbox SET state = 'dead', reason = ?, lease = NULL"
             " WHERE id = ? AND lease = ? RETURNING 1",
-            *(reason, id, lease),
+            *(reason, mail.id, mail.lease),
         )
         if changed:
             self._count("dead")

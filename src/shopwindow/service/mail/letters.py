@@ -7,19 +7,17 @@ plain text and HTML, and become a MIME message (RFC 5322, RFC 2046).
 Anybody who edits content may bring a template, and customers write names and messages.
 So the templates run in a sandbox (`service.mail.templates`), they are tried before
 anything is sent (`service.mail.trial`), and people's text goes into headers as encoded words
-only (`_WrittenHeader`).
+only (`_words`).
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from email.header import Header
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.policy import SMTP, Policy
+from email.policy import SMTP
 from email.utils import format_datetime
 from pathlib import Path
-from typing import Any
 
 from jinja2 import TemplateError
 
@@ -82,12 +80,12 @@ class Letters:
             self._environment, mail.text, mail.html, letter.variables
         )
 
-        message = EmailMessage(policy=SMTP)
-        message["From"] = _of_mailbox("From", letter.sent_by)
+        message = EmailMessage(policy=_AS_THEY_STAND)
+        message.set_raw("From", _mailbox("From", letter.sent_by))
         message["To"] = Address(addr_spec=claimed.recipient)
         if letter.reply_to is not None:
-            message["Reply-To"] = _of_mailbox("Reply-To", letter.reply_to)
-        message["Subject"] = _of_text("Subject", subject)
+            message.set_raw("Reply-To", _mailbox("Reply-To", letter.reply_to))
+        message.set_raw("Subject", _words("Subject", subject, _SHORT))
         for name, value in _headers(mail, letter, claimed).items():
             message[name] = value
 
@@ -99,35 +97,13 @@ class Letters:
 
 # -- headers ---------------------------------------------------------------------------
 
+_AS_THEY_STAND = SMTP.clone(refold_source="none")
+"""Headers that are set raw go into the mail as they stand.
 
-@dataclass(frozen=True)
-class _WrittenHeader:
-    """A header that goes into the mail as it stands here, with people's text as encoded
-    words (RFC 2047).
-
-    If the email package were handed the text itself, it would decode encoded words in
-    it, and a line end in one of those begins another header. It also writes long names
-    without their quotes, so that an address within a name becomes a recipient of its
-    own. By these two attributes it tells a header from a text.
-    """
-
-    name: str
-    value: str
-
-    def fold(self, *, policy: "Policy[Any]") -> str:
-        return f"{self.name}: {self.value}{policy.linesep}"
-
-
-def _of_mailbox(header: str, mailbox: Mailbox) -> _WrittenHeader:
-    name, address = mailbox.name, mailbox.address
-    words = name if _ATOMS.fullmatch(name) else _encoded_words(header, name)
-    return _WrittenHeader(header, f"{words}\r\n <{address}>" if words else address)
-
-
-def _of_text(header: str, text: str) -> _WrittenHeader:
-    is_plain = _SHORT.fullmatch(text)
-    return _WrittenHeader(header, text if is_plain else _encoded_words(header, text))
-
+If the email package were handed people's text itself, it would decode encoded words in
+it, and a line end in one of those begins another header. It also writes long names
+without their quotes, so that an address within a name becomes a recipient of its own.
+"""
 
 _ATOMS = re.compile("[A-Za-z0-9 ]{0,60}")
 """A name that needs neither quotes nor encoding (RFC 5322 §3.2.3), and fits on the
@@ -138,7 +114,15 @@ _SHORT = re.compile(r"(?!.*=\?)[ -~]{0,60}")
 """A text that needs no encoding, and in which nobody reads an encoded word."""
 
 
-def _encoded_words(header: str, text: str) -> str:
+def _mailbox(header: str, mailbox: Mailbox) -> str:
+    words = _words(header, mailbox.name, _ATOMS)
+    return f"{words}\r\n <{mailbox.address}>" if words else mailbox.address
+
+
+def _words(header: str, text: str, plain: re.Pattern[str]) -> str:
+    """Return a text that is plain, and any other as encoded words (RFC 2047)."""
+    if plain.fullmatch(text):
+        return text
     return Header(text, "utf-8", header_name=header).encode(linesep="\r\n")
 
 

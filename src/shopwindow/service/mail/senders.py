@@ -1,8 +1,8 @@
 """The senders of the outbox: they claim mails one by one, hand them to the mail server,
 and record what became of them.
 
-How this works. A sender claims one of the mails that are due, with a lease until which
-no other sender may have it (`interface.declaring.mail`). It makes the mail of its templates,
+How this works. A sender claims the mail that has been due longest, with a lease until
+which no other sender may have it (`interface.declaring.mail`). It makes the mail of its templates,
 and hands it to the server before three quarters of the lease are over. Then it records
 the outcome:
 
@@ -17,15 +17,13 @@ If a sender dies between the server's acceptance and its record, the mail is sen
 with the same Message-ID; a promised mail is never lost.
 """
 
-import os
 import random
 import re
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import timedelta
 
 from shopwindow.interface.declaring.mail import OUTBOX, ClaimedMail
 from shopwindow.interface.declaring.table import Tables
@@ -122,138 +120,112 @@ class Sender:
         and False where the server could not be reached.
         """
         tried = 0
-        while reached := self._send_one():
-            tried += 1
-        return tried, reached is None
+        try:
+            while self._send_one():
+                tried += 1
+        except Unreachable:
+            return tried, False
+        return tried, True
 
     def _run(self) -> None:
         """Send what is due until the sender is stopped."""
-        outage = 0.0
+        patience, outage = self._patience, 0.0
         while not self._stop.is_set():
             try:
-                reached = self._send_one()
-            except Refusal:  # the database is out of reach, which has been logged
-                reached = False
-            except Exception as error:  # a bug of ours, which must not end the sending
-                journal.failure(error)
-                reached = False
-            if reached is None:
+                pause = 0.0 if self._send_one() else patience.poll
                 outage = 0.0
-                self._stop.wait(self._patience.poll)
-            elif reached:
-                outage = 0.0
-            else:
-                outage = min(
-                    self._patience.outage, max(self._patience.poll, 2 * outage)
-                )
-                self._stop.wait(outage * random.uniform(*MAIL_JITTER))
+            except Exception as error:
+                # those two have been logged; a bug of ours must not end the sending
+                if not isinstance(error, Unreachable | Refusal):
+                    journal.failure(error)
+                outage = min(patience.outage, max(patience.poll, 2 * outage))
+                pause = outage * random.uniform(*MAIL_JITTER)
+            self._stop.wait(pause)
 
     # -- one mail ----------------------------------------------------------------------
 
-    def _send_one(self) -> bool | None:
-        """Send a mail that is due. Return whether the server could be reached; None
-        where no mail is due.
+    def _send_one(self) -> bool:
+        """Send a mail that is due, and record what became of it. Return False where none
+        is due.
+
+        Raises Unreachable, and Refusal where the database is out of reach.
         """
-        claimed = self._claimed()
-        if claimed is None:
-            return None
-        mail, lease, deadline = claimed
+        deadline = time.monotonic() + SENDING_SHARE * self._patience.lease
+        mail = self._claimed()
+        if mail is None:
+            return False
         try:
             sender, data = self._letters.encoded(mail)
-        except Exception as error:
-            # the fault of a template or of a document, and not of the server
-            self._failed(mail, lease, f"{type(error).__name__}: {error}", deferred=True)
-            return True
-        try:
             deliver(self._server, sender, mail.recipient, data, deadline)
-        except Declined as declined:
-            self._failed(
-                mail, lease, str(declined), for_good=declined.for_good, deferred=True
-            )
-            return True
         except Unreachable as error:
-            self._failed(mail, lease, str(error), deferred=False)
             server = f"{self._server.host}:{self._server.port}"
             answer = _ADDRESS.sub("…", str(error))
             words = f"the mail server {server} cannot be used: {answer}"
             journal.error("mail_server", words)
-            return False
-        self._record(lambda tables: tables[OUTBOX].sent(mail.id))
-        _log(mail, "sent")
+            self._postpone(mail, str(error), self._patience.poll, deferred=False)
+            raise
+        except Declined as declined:
+            self._decline(mail, declined.reason, for_good=declined.for_good)
+        except Exception as error:  # the fault of a template or of a document
+            self._decline(mail, f"{type(error).__name__}: {error}")
+        else:
+            self._record(mail, "sent", lambda tables: tables[OUTBOX].sent(mail.id))
         return True
 
-    def _claimed(self) -> tuple[ClaimedMail, str, float] | None:
-        """A mail, its lease, and until when it must be sent (time.monotonic); None:
-        none is due.
-        """
+    def _claimed(self) -> ClaimedMail | None:
+        """Claim a mail that is due. A look before takes no turn from those who write."""
         if OUTBOX.name not in self._database.tables:  # the interface promises no mail
             return None
-        while due := self._database.read(self._due):
-            lease = os.urandom(16).hex()
-            deadline = time.monotonic() + SENDING_SHARE * self._patience.lease
-            claim = partial(
-                self._claim, random.choice(due), lease, self._database.now()
-            )
-            mail = self._database.write(claim)
-            if mail is not None:
-                return mail, lease, deadline
-        return None
+        now = self._database.now()
+        until = now + timedelta(seconds=self._patience.lease)
+        if not self._database.read(lambda tables: tables[OUTBOX].is_due(now)):
+            return None
+        return self._database.write(lambda tables: tables[OUTBOX].claim(now, until))
 
-    def _due(self, tables: Tables) -> list[str]:
-        """The ids of some mails that are due."""
-        return tables[OUTBOX].due(self._database.now())
-
-    def _claim(
-        self, id: str, lease: str, now: datetime, tables: Tables
-    ) -> ClaimedMail | None:
-        return tables[OUTBOX].claim(
-            id, lease, now, now + timedelta(seconds=self._patience.lease)
-        )
-
-    def _failed(
-        self,
-        mail: ClaimedMail,
-        lease: str,
-        reason: str,
-        *,
-        for_good: bool = False,
-        deferred: bool,
+    def _decline(
+        self, mail: ClaimedMail, reason: str, *, for_good: bool = False
     ) -> None:
-        """Record that a mail is tried again later, or dead-lettered.
+        """Put a mail off, or dead-letter it: it was this mail that failed, which counts."""
+        if for_good or mail.deferred + 1 >= self._patience.deferred:
+            self._record(
+                mail,
+                "dead",
+                lambda tables: tables[OUTBOX].give_up(mail, reason),
+                reason,
+            )
+        else:
+            pause = self._patience.pause(mail.deferred)
+            self._postpone(mail, reason, pause, deferred=True)
 
-        ``deferred``: it was this mail that failed, which counts; not the server.
-        """
-        now, patience = self._database.now(), self._patience
-        if for_good or (deferred and mail.deferred + 1 >= patience.deferred):
-            self._record(lambda tables: tables[OUTBOX].give_up(mail.id, lease, reason))
-            _log(mail, "dead", reason)
-            return
-
-        pause = patience.pause(mail.deferred) if deferred else patience.poll
-        due = now + timedelta(seconds=pause)
+    def _postpone(
+        self, mail: ClaimedMail, reason: str, pause: float, *, deferred: bool
+    ) -> None:
+        """Have a mail tried again after a pause. ``deferred``: it counts against it."""
+        due = self._database.now() + timedelta(seconds=pause)
 
         def postpone(tables: Tables) -> None:
-            tables[OUTBOX].postpone(mail.id, lease, due, reason, deferred=deferred)
+            tables[OUTBOX].postpone(mail, due, reason, deferred=deferred)
 
-        self._record(postpone)
-        _log(mail, "postponed", reason)
+        self._record(mail, "postponed", postpone, reason)
 
-    def _record(self, work: Callable[[Tables], None]) -> None:
-        """Record what became of a mail, again and again until the database has stored it.
-        To record it twice does no harm.
+    def _record(
+        self,
+        mail: ClaimedMail,
+        outcome: str,
+        work: Callable[[Tables], None],
+        reason: str = "",
+    ) -> None:
+        """Log what became of a mail, and record it, again and again until the database
+        has stored it. To record it twice does no harm.
+
+        Of a server's answer the log has the code alone, for the text may hold an address.
         """
+        code = {"code": reason[:3]} if reason[:3].isdecimal() else {}
+        line = {"mail": mail.id, "outcome": outcome, "deferred": mail.deferred, **code}
+        journal.write(journal.OUT, "info", "mail", line)
         while True:
             try:
                 return self._database.write(work)
             except Refusal:
                 if self._stop.wait(self._patience.poll):
                     return self._database.write(work)
-
-
-def _log(mail: ClaimedMail, outcome: str, reason: str = "") -> None:
-    """Log a line on standard output. Of a server's answer it has the code alone, for
-    the text may hold an address.
-    """
-    code = {"code": reason[:3]} if reason[:3].isdecimal() else {}
-    line = {"mail": mail.id, "outcome": outcome, "deferred": mail.deferred, **code}
-    journal.write(journal.OUT, "info", "mail", line)

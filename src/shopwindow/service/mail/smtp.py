@@ -15,7 +15,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -92,12 +92,8 @@ def smtp_server(environ: Mapping[str, str]) -> SmtpServer | None:
 class Declined(Exception):
     """The server does not take this mail: not now (4yz), or never (``for_good``, 5yz)."""
 
-    code: int
-    words: str
+    reason: str
     for_good: bool
-
-    def __str__(self) -> str:
-        return f"{self.code} {self.words}"
 
 
 class Unreachable(Exception):
@@ -113,15 +109,20 @@ def deliver(
     own. Raises Declined or Unreachable.
     """
     try:
-        smtp = _connect(server, deadline)
-        try:
-            with _cut_off(smtp, deadline):
-                _begin(smtp, server, sender)
-                _hand_over(smtp, recipient, data, deadline)
-        finally:
-            smtp.close()
-    except (OSError, smtplib.SMTPException) as error:
-        raise Unreachable(_words(error)) from error
+        with closing(_connect(server, deadline)) as smtp, _cut_off(smtp, deadline):
+            _begin(smtp, server, sender)
+            _hand_over(smtp, recipient, data, deadline)
+    except smtplib.SMTPResponseException as error:
+        code, reason = error.smtp_code, _answer(error.smtp_code, error.smtp_error)
+        if isinstance(error, smtplib.SMTPDataError) and code >= 400:
+            raise Declined(reason, for_good=code >= 500) from None
+        # 530: a login is required (RFC 4954 §6). Any other is about whom the mail is
+        # from, which an operator can set right: not for good.
+        if isinstance(error, smtplib.SMTPSenderRefused) and code >= 500 and code != 530:
+            raise Declined(reason, for_good=False) from None
+        raise Unreachable(reason) from error
+    except OSError as error:  # all of smtplib's are
+        raise Unreachable(str(error) or type(error).__name__) from error
 
 
 def _connect(server: SmtpServer, deadline: float) -> smtplib.SMTP:
@@ -140,48 +141,33 @@ def _begin(smtp: smtplib.SMTP, server: SmtpServer, sender: str) -> None:
     if server.user:
         smtp.login(server.user, server.password)
     code, answer = smtp.mail(sender)
-    if code == 250:
-        return
-    if code < 500 or code == 530:  # 530: a login is required (RFC 4954 §6)
-        raise Unreachable(f"{code} {_one_line(answer)}")
-    # it is about whom the mail is from, which an operator can set right: not for
-    # good
-    raise Declined(code, _one_line(answer), for_good=False)
+    if code != 250:
+        raise smtplib.SMTPSenderRefused(code, answer, sender)
 
 
 def _hand_over(
     smtp: smtplib.SMTP, recipient: str, data: bytes, deadline: float
 ) -> None:
-    """Send the recipient and the data of a mail that was begun. Raises Declined or
-    Unreachable.
+    """Send the recipient and the data of a mail that was begun. Raises SMTPDataError
+    where the server declines one of them.
     """
     code, answer = smtp.rcpt(recipient)
     if code not in (250, 251):
-        raise _declined(code, answer)
+        raise smtplib.SMTPDataError(code, answer)
     if time.monotonic() >= deadline:
         raise TimeoutError("the server took too long before the mail itself")
 
     # RFC 5321 §4.5.3.2.6: a server may take ten minutes over the end of a mail
     if smtp.sock is not None:
         smtp.sock.settimeout(max(0.1, deadline - time.monotonic()))
-    try:
-        code, answer = smtp.data(data)
-    except smtplib.SMTPDataError as error:
-        raise _declined(error.smtp_code, error.smtp_error) from None
+    code, answer = smtp.data(data)
     if code != 250:
-        raise _declined(code, answer)
+        raise smtplib.SMTPDataError(code, answer)
     # the mail is the server's: what it answers to QUIT changes nothing (§4.1.1.10)
     if smtp.sock is not None:
         smtp.sock.settimeout(STEP_SECONDS)
-    with suppress(OSError, smtplib.SMTPException):
+    with suppress(OSError):
         smtp.quit()
-
-
-def _declined(code: int, answer: bytes | str) -> Exception:
-    """What an answer other than 250 means: 4yz not now, 5yz never (RFC 5321 §4.2.1)."""
-    if code < 400:  # no answer that a server may give here
-        return Unreachable(f"{code} {_one_line(answer)}")
-    return Declined(code, _one_line(answer), for_good=code >= 500)
 
 
 @contextmanager
@@ -223,14 +209,7 @@ def _own_name() -> str:
     return name if "." in name and name.isascii() else "[127.0.0.1]"
 
 
-def _words(error: Exception) -> str:
-    """What happened, in one line."""
-    if isinstance(error, smtplib.SMTPResponseException):
-        return f"{error.smtp_code} {_one_line(error.smtp_error)}"
-    return str(error) or type(error).__name__
-
-
-def _one_line(answer: bytes | str) -> str:
-    """A server's answer in one line of at most MAX_ANSWER characters."""
-    text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
-    return " ".join(text.split())[:MAX_ANSWER]
+def _answer(code: int, text: bytes | str) -> str:
+    """A server's answer in one line, with at most MAX_ANSWER characters of its text."""
+    words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return f"{code} {' '.join(words.split())[:MAX_ANSWER]}"
