@@ -10,7 +10,7 @@ import os
 import platform
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
@@ -25,10 +25,9 @@ from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Failure, Refusal
 from shopwindow.release import pull_notes
 from shopwindow.release.build_notes import killed_build, last_build
-from shopwindow.release.pull_notes import FAULT_KINDS, PullNote
+from shopwindow.release.pull_notes import FAULT_KINDS
 from shopwindow.release.releases import Releases
 from shopwindow.service.database.address import sqlite_path
-from shopwindow.service.database.database import Database
 from shopwindow.service.settings import Settings
 from shopwindow.service.wsgi import Front
 
@@ -61,12 +60,15 @@ class Figures:
         """Yield every metric that can be read now, and leave out the others."""
         yield from self._counted()
         yield _build_info()
-        yield from self._release()
-        yield from self._last_build()
-        yield from _pulls(pull_notes.read(self._releases.out))
-        if self._database is not None:
-            yield from _database(self._database)
-        yield from self._disks()
+        for figures in (
+            self._release(),
+            self._last_build(),
+            self._pulls(),
+            self._reached_database(),
+            self._disks(),
+        ):
+            with suppress(OSError, ValueError, Failure, Refusal):
+                yield from figures
 
     def _counted(self) -> Iterable[Metric]:
         """Add the workers' files up.
@@ -78,79 +80,106 @@ class Figures:
         merged: Iterable[Metric] = MultiProcessCollector.merge(map(str, files))  # type: ignore[no-untyped-call]
         return merged
 
-    # -- releases ----------------------------------------------------------------------
-
     def _release(self) -> Iterator[Metric]:
-        current: str | None = None
-        with suppress(Failure):  # /checks/release reports it
-            current = self._releases.current()
-        if current:
-            help = "The current release."
-            info = GaugeMetricFamily("shopwindow_release_info", help, labels=("id",))
-            yield _with(info, {current: 1})
         if serving := self._serving():
-            help = "Seconds since the content should have changed by itself (nextChange); 0 until then."
-            seconds = max(0.0, time.time() - serving.next_change)
-            yield GaugeMetricFamily("shopwindow_release_overdue_seconds", help, seconds)
+            yield GaugeMetricFamily(
+                "shopwindow_release_overdue_seconds",
+                "Seconds since the content should have changed by itself (nextChange); 0 until then.",
+                max(0.0, time.time() - serving.next_change),
+            )
+        # a fault of it is in /checks/release
+        if current := self._releases.current():
+            info = GaugeMetricFamily(
+                "shopwindow_release_info", "The current release.", labels=("id",)
+            )
+            info.add_metric((current,), 1)
+            yield info
 
     def _last_build(self) -> Iterator[Metric]:
         last, cut = last_build(self._releases.out), killed_build(self._releases.out)
         if not last and not cut:
             return
-        succeeded = not cut and last.get("status") == "SUCCESS"
-        help = "Whether the last build succeeded; 0 where it failed or was killed."
-        yield GaugeMetricFamily("shopwindow_last_build_success", help, float(succeeded))
-        with suppress(ValueError):
-            ended = datetime.fromisoformat(str(cut.get("started") or last.get("ended")))
-            help = "When the last build ended; where it was killed, when it began."
-            yield GaugeMetricFamily(
-                "shopwindow_last_build_timestamp_seconds", help, ended.timestamp()
-            )
+        yield GaugeMetricFamily(
+            "shopwindow_last_build_success",
+            "Whether the last build succeeded; 0 where it failed or was killed.",
+            not cut and last.get("status") == "SUCCESS",
+        )
+        ended = datetime.fromisoformat(str(cut.get("started") or last.get("ended")))
+        yield GaugeMetricFamily(
+            "shopwindow_last_build_timestamp_seconds",
+            "When the last build ended; where it was killed, when it began.",
+            ended.timestamp(),
+        )
 
-    # -- the host ----------------------------------------------------------------------
+    def _pulls(self) -> Iterator[Metric]:
+        """Yield how pulling goes, on a host that pulls its releases."""
+        note = pull_notes.read(self._releases.out)
+        if note is None:
+            return
+        yield GaugeMetricFamily(
+            "shopwindow_pull_success",
+            "Whether the last attempt to pull a release succeeded.",
+            not note.fault,
+        )
+        failed = CounterMetricFamily(
+            "shopwindow_pull_faults",
+            "Attempts to pull a release that failed.",
+            labels=("kind",),
+        )
+        for kind in FAULT_KINDS:
+            failed.add_metric((kind,), note.faults.get(kind, 0))
+        yield failed
+        when = datetime.fromisoformat(note.succeeded).timestamp()
+        yield GaugeMetricFamily(
+            "shopwindow_pull_last_success_timestamp_seconds",
+            "When an attempt to pull a release last succeeded.",
+            when,
+        )
+        yield GaugeMetricFamily(
+            "shopwindow_pull_age_seconds",
+            "Seconds since an attempt to pull a release last succeeded.",
+            max(0.0, time.time() - when),
+        )
+
+    def _reached_database(self) -> Iterator[Metric]:
+        """Yield whether the database can be reached, and the mails that it holds."""
+        if self._database is None:
+            return
+        fault = self._database.fault()
+        yield GaugeMetricFamily(
+            "shopwindow_database_up", "Whether the database can be reached.", not fault
+        )
+        if not fault and OUTBOX.name in self._database.tables:
+            yield from self._database.read(_mails)
 
     def _disks(self) -> Iterator[Metric]:
-        free, inodes = {}, {}
+        labels = ("folder",)
+        room = GaugeMetricFamily(
+            "shopwindow_disk_free_bytes",
+            "Bytes that are free for the service.",
+            labels=labels,
+        )
+        files = GaugeMetricFamily(
+            "shopwindow_disk_free_inodes",
+            "Files that may be created there.",
+            labels=labels,
+        )
         for name, path in self._folders.items():
             with suppress(OSError):
                 # or the nearest folder above it that exists
                 place = next(each for each in (path, *path.parents) if each.exists())
                 disk = os.statvfs(place)
-                free[name], inodes[name] = disk.f_bavail * disk.f_frsize, disk.f_favail
-        help, labels = "Bytes that are free for the service.", ("folder",)
-        room = GaugeMetricFamily("shopwindow_disk_free_bytes", help, labels=labels)
-        yield _with(room, free)
-        help = "Files that may be created there."
-        files = GaugeMetricFamily("shopwindow_disk_free_inodes", help, labels=labels)
-        yield _with(files, inodes)
+                room.add_metric((name,), disk.f_bavail * disk.f_frsize)
+                files.add_metric((name,), disk.f_favail)
+        yield room
+        yield files
         if DATABASE_FOLDER in self._folders:
-            size = 0
-            with suppress(OSError):
-                size = os.stat(f"{self._folders[DATABASE_FOLDER]}-wal").st_size
+            log = Path(f"{self._folders[DATABASE_FOLDER]}-wal")
             yield GaugeMetricFamily(
                 "shopwindow_database_wal_bytes",
                 "Size of SQLite's write-ahead log.",
-                size,
+                log.stat().st_size if log.exists() else 0,
             )
-
-
-def _pulls(note: PullNote | None) -> Iterator[Metric]:
-    """Yield how pulling goes, on a host that pulls its releases."""
-    if note is None:
-        return
-    help = "Whether the last attempt to pull a release succeeded."
-    yield GaugeMetricFamily("shopwindow_pull_success", help, float(not note.fault))
-    help = "Attempts to pull a release that failed."
-    failed = CounterMetricFamily("shopwindow_pull_faults", help, labels=("kind",))
-    yield _with(failed, {kind: note.faults.get(kind, 0) for kind in FAULT_KINDS})
-    with suppress(ValueError):
-        when = datetime.fromisoformat(note.succeeded).timestamp()
-        help = "When an attempt to pull a release last succeeded."
-        name = "shopwindow_pull_last_success_timestamp_seconds"
-        yield GaugeMetricFamily(name, help, when)
-        help = "Seconds since an attempt to pull a release last succeeded."
-        age = max(0.0, time.time() - when)
-        yield GaugeMetricFamily("shopwindow_pull_age_seconds", help, age)
 
 
 @cache
@@ -165,40 +194,26 @@ def _build_info() -> Metric:
     return info
 
 
-# -- the database ----------------------------------------------------------------------
-
-
-def _database(database: Database) -> Iterator[Metric]:
-    """Yield whether the database can be reached, and the mails that it holds."""
-    fault = database.fault()
-    help = "Whether the database can be reached."
-    yield GaugeMetricFamily("shopwindow_database_up", help, float(not fault))
-    if fault or OUTBOX.name not in database.tables:
-        return
-    with suppress(Refusal):  # it has gone since
-        yield from database.read(_mails)
-
-
 def _mails(tables: Tables) -> list[Metric]:
     """Return the numbers of mails by state, and how old the oldest is that waits."""
     counts, oldest = tables[OUTBOX].counts(), tables[OUTBOX].oldest()
-    help = "Mails of the outbox: waiting or dead-lettered."
-    mails = GaugeMetricFamily("shopwindow_mails", help, labels=("state",))
-    help = "Mails that were sent or dead-lettered."
-    ended = CounterMetricFamily("shopwindow_mails_ended", help, labels=("how",))
-    age = (datetime.now(UTC) - oldest).total_seconds() if oldest else 0.0
-    help = "Age of the oldest mail that waits; 0 where none does."
-    return [
-        _with(mails, {state: counts[state] for state in ("waiting", "dead")}),
-        _with(ended, {how: counts[f"ended {how}"] for how in ("sent", "dead")}),
-        GaugeMetricFamily("shopwindow_mails_oldest_seconds", help, max(0.0, age)),
-    ]
-
-
-def _with(
-    family: GaugeMetricFamily | CounterMetricFamily, numbers: Mapping[str, float]
-) -> Metric:
-    """Add a number for each value of a family's label."""
-    for value, number in numbers.items():
-        family.add_metric((value,), number)
-    return family
+    mails = GaugeMetricFamily(
+        "shopwindow_mails",
+        "Mails of the outbox: waiting or dead-lettered.",
+        labels=("state",),
+    )
+    for state in ("waiting", "dead"):
+        mails.add_metric((state,), counts[state])
+    ended = CounterMetricFamily(
+        "shopwindow_mails_ended",
+        "Mails that were sent or dead-lettered.",
+        labels=("how",),
+    )
+    for how in ("sent", "dead"):
+        ended.add_metric((how,), counts[f"ended {how}"])
+    age = GaugeMetricFamily(
+        "shopwindow_mails_oldest_seconds",
+        "Age of the oldest mail that waits; 0 where none does.",
+        max(0.0, (datetime.now(UTC) - oldest).total_seconds()) if oldest else 0,
+    )
+    return [mails, ended, age]
