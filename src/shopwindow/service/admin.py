@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from shopwindow.interface.answering.answer import Response
 from shopwindow.problems import Failure
@@ -55,27 +55,23 @@ class Admin:
         self._front = front
         self._releases = Releases(settings.out)
         self._database = front.backstage.database
-        self._registry = CollectorRegistry()
-        self._registry.register(Figures(front, settings, shared))
+        self._figures = Figures(front, settings, shared)
 
     def answer(self, path: str) -> Response:
         """Answer a request by its path alone."""
         if path in PATHS:
             return readiness(path, self._front.serving())
-        checks = self._checks()
-        check = checks.get(path.removeprefix("/checks/"))
         if path == "/metrics":
-            return uncached(200, CONTENT_TYPE_LATEST, generate_latest(self._registry))
+            return uncached(200, CONTENT_TYPE_LATEST, generate_latest(self._figures))
+        checks = self._checks()
         if path == "/checks":
             results = {name: check() for name, check in checks.items()}
-            is_well = all(result["ok"] for result in results.values())
-            return checked(is_well, results)
-        if check:
+            return checked(all(each["ok"] for each in results.values()), results)
+        if check := checks.get(path.removeprefix("/checks/")):
             result = check()
             return checked(result["ok"], result)
-        paths = (*PATHS, "/checks", *(f"/checks/{name}" for name in checks))
-        text = f"{', '.join(paths)} or /metrics\n"
-        return uncached(404, "text/plain", text.encode())
+        paths = f"{', '.join(PATHS)}, /checks or /metrics\n"
+        return uncached(404, "text/plain", paths.encode())
 
     def _checks(self) -> dict[str, Callable[[], CheckResult]]:
         checks = {
