@@ -33,7 +33,7 @@ def record(action: str, **fields: Any) -> None:
     if not SYSTEM_LOG.is_socket():
         journal.write(journal.ERR, "info", "administration", values)
         return
-    line = journal.encoded("info", "administration", values).decode().rstrip("\n")
+    line = journal.encoded("info", "administration", values).decode()
     # The facility that syslogd keeps from other users.
     syslog.openlog("shopwindow", 0, syslog.LOG_AUTHPRIV)
     syslog.syslog(syslog.LOG_NOTICE, line)

@@ -54,8 +54,8 @@ def failure(cause: BaseException, **fields: str) -> None:
     ``fields``.
     """
     message = f"{type(cause).__name__}: {cause}"
-    more = {**fields, "traceback": _traceback(cause)}
-    write(ERR, "error", "fault", {"message": message, **more})
+    more = {"message": message, **fields, "traceback": _traceback(cause)}
+    write(ERR, "error", "fault", more)
 
 
 def _traceback(cause: BaseException) -> str:
@@ -65,26 +65,26 @@ def _traceback(cause: BaseException) -> str:
 def write(file: int, level: str, event: str, fields: Mapping[str, Any]) -> None:
     """Write a line to a file descriptor. Never raises."""
     with suppress(OSError, ValueError, TypeError):
-        line = encoded(level, event, fields)
-        os.write(file, line)
+        os.write(file, encoded(level, event, fields) + b"\n")
 
 
 def encoded(level: str, event: str, fields: Mapping[str, Any]) -> bytes:
-    """Return a line with its end, as bytes."""
-    value: dict[str, Any] = {
-        "time": datetime.now(UTC),
-        "level": level,
-        "event": event,
+    """Return a line without its end, as bytes."""
+    texts = {
+        name: _text(field) if isinstance(field, str) else field
+        for name, field in fields.items()
     }
-    id = request_id.get()
-    if id is not None:
-        value["requestId"] = id
-    trace = traceparent.get()
-    if trace is not None:
-        value["traceparent"] = trace
-    for name, field in fields.items():
-        value[name] = _text(field) if isinstance(field, str) else field
-    return orjson.dumps(value, default=str, option=orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(line(level, event) | texts, default=str)
+
+
+def line(level: str, event: str) -> dict[str, Any]:
+    """Return what every line has: the time, and the request that is being answered."""
+    members = {"time": datetime.now(UTC), "level": level, "event": event}
+    if id := request_id.get():
+        members["requestId"] = id
+    if trace := traceparent.get():
+        members["traceparent"] = trace
+    return members
 
 
 def _text(text: str) -> str:
@@ -101,10 +101,8 @@ class Lines(Formatter):
         fields = {"message": record.getMessage()}
         if record.exc_info and record.exc_info[1]:
             fields["traceback"] = _traceback(record.exc_info[1])
-        return encoded(level, record.name, fields).decode().rstrip("\n")
+        return encoded(level, record.name, fields).decode()
 
-
-_OWN = {"handlers": ["console"], "propagate": False}
 
 LOGGING: dict[str, Any] = {
     "version": 1,
@@ -118,7 +116,7 @@ LOGGING: dict[str, Any] = {
         }
     },
     "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {"gunicorn.error": _OWN, "gunicorn.access": _OWN},
+    "loggers": {"gunicorn.error": {"handlers": ["console"], "propagate": False}},
 }
 """For `logging.config.dictConfig`, and gunicorn's ``logconfig_dict``, whose loggers
 uvicorn's worker takes over.

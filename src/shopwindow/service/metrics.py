@@ -20,11 +20,10 @@ import time
 from bisect import bisect_left
 from collections import Counter as Tally
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence, Sized
-from datetime import UTC, datetime
-from functools import wraps
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager, suppress
 from threading import Lock, Thread
-from typing import Any, ParamSpec
+from typing import Any
 
 import orjson
 from prometheus_client import Counter, Gauge, Histogram
@@ -32,8 +31,6 @@ from prometheus_client import Counter, Gauge, Histogram
 from shopwindow.service import journal
 from shopwindow.service.database.database import Load, Meter
 from shopwindow.service.serving import Exchange, Serving
-
-CountParameters = ParamSpec("CountParameters")
 
 FAULT_REPORT_SECONDS = 60.0
 """Between two reports of a fault of the metrics: where one count fails, thousands after
@@ -43,30 +40,22 @@ it do.
 _reported = -FAULT_REPORT_SECONDS
 
 
-def never_raises(
-    count: Callable[CountParameters, object],
-) -> Callable[CountParameters, None]:
-    """Wrap a function that counts, so that its exceptions are reported instead of
-    raised.
+@contextmanager
+def harmless() -> Iterator[None]:
+    """Report an exception of what is counted within, instead of raising it. It is also a
+    decorator of functions that count.
     """
-
-    @wraps(count)
-    def guarded(
-        *arguments: CountParameters.args, **named: CountParameters.kwargs
-    ) -> None:
-        global _reported
-        try:
-            count(*arguments, **named)
-        except Exception as error:
-            now = time.monotonic()
-            if now - _reported >= FAULT_REPORT_SECONDS:
-                _reported = now
-                journal.failure(
-                    error,
-                    what="metrics cannot be counted; what is served and stored is not affected",
-                )
-
-    return guarded
+    global _reported
+    try:
+        yield
+    except Exception as error:
+        now = time.monotonic()
+        if now - _reported >= FAULT_REPORT_SECONDS:
+            _reported = now
+            journal.failure(
+                error,
+                what="metrics cannot be counted; what is served and stored is not affected",
+            )
 
 
 class Durations(Histogram):
@@ -146,7 +135,7 @@ OLDEST = Gauge(
 )
 
 
-@never_raises
+@harmless()
 def open_files() -> None:
     """Open this process's files of metrics, before connections take the file
     descriptors.
@@ -157,23 +146,23 @@ def open_files() -> None:
     LOG_LINES.inc(0)
 
 
-count_log_lines = never_raises(LOG_LINES.inc)
+count_log_lines = harmless()(LOG_LINES.inc)
 """Counts so many lines of the mobile log that were stored."""
 
-count_log_failure = never_raises(LOG_FAILURES.inc)
+count_log_failure = harmless()(LOG_FAILURES.inc)
 """Counts a request whose lines could not be stored."""
 
-count_load_failure = never_raises(LOAD_FAILURES.inc)
+count_load_failure = harmless()(LOAD_FAILURES.inc)
 """Counts a release that could not be loaded or was rejected."""
 
 
-@never_raises
+@harmless()
 def count_log_refused(application: str, reason: str, number: int) -> None:
     """Count entries that were not admitted. ``reason``: disabled, count or level."""
     LOG_REFUSED.labels(application, reason).inc(number)
 
 
-@never_raises
+@harmless()
 def record_release(serving: Serving | None, fault: str) -> None:
     """Record what this worker serves. ``fault``: why nothing newer; empty: there is
     nothing newer.
@@ -187,13 +176,13 @@ def record_release(serving: Serving | None, fault: str) -> None:
 class DatabaseMeter(Meter):
     """What the database is notified of, as metrics."""
 
-    @never_raises
+    @harmless()
     def wrote(self, actions: int, seconds: float) -> None:
         """Count a transaction that was committed, and its actions."""
         BATCHES.observe(actions)
         WRITE_SECONDS.observe(seconds)
 
-    @never_raises
+    @harmless()
     def failed(self) -> None:
         """Count an action that could not be stored."""
         FAILURES.inc()
@@ -246,20 +235,14 @@ class Metrics:
 
     def note(self, result: Exchange, method: str, seconds: float) -> None:
         """Note a request that was answered in so many seconds."""
-        note: Note = {
-            "time": datetime.now(UTC),
-            "level": "info",
-            "event": "request",
-            "requestId": journal.request_id.get(),
-            "method": method if len(method) < 16 and method.isascii() else "other",
-            "operation": result.operation,
-            "application": result.application,
-            "status": result.response.status,
-            "bytes": len(result.response.body),
-            "ms": round(seconds * 1000, 3),
-        }
-        if trace := journal.traceparent.get():
-            note["traceparent"] = trace
+        note: Note = journal.line("info", "request")
+        is_known = len(method) < 16 and method.isascii()
+        note["method"] = method if is_known else "other"
+        note["operation"] = result.operation
+        note["application"] = result.application
+        note["status"] = result.response.status
+        note["bytes"] = len(result.response.body)
+        note["ms"] = round(seconds * 1000, 3)
         if result.ignored:
             note["ignored"] = result.ignored[:MAX_IGNORED]
         if result.refused:
@@ -278,7 +261,7 @@ class Metrics:
                 return
             _count(notes)
             if self._log:
-                self._write(notes)
+                _write(notes)
 
     def _start(self) -> None:
         self._notes: list[Note] = []
@@ -291,32 +274,15 @@ class Metrics:
             self.flush()
             self._record_load()
 
-    @never_raises
+    @harmless()
     def _record_load(self) -> None:
         load = self._load()
         BUSY.set(len(self.answering))
         QUEUE.set(load.waiting)
         OLDEST.set(round(load.oldest, 3))
 
-    @never_raises
-    def _write(self, notes: Iterable[Note]) -> None:
-        """Write lines, at most PIPE_BUF bytes at a time.
 
-        A pipe takes that many without bytes of another worker in between (POSIX write).
-        """
-        lines: list[bytes] = []
-        size = 0
-        for note in notes:
-            line = orjson.dumps(note, option=orjson.OPT_APPEND_NEWLINE)
-            if size + len(line) > select.PIPE_BUF:
-                _put(b"".join(lines))
-                lines, size = [], 0
-            lines.append(line)
-            size += len(line)
-        _put(b"".join(lines))
-
-
-@never_raises
+@harmless()
 def _count(notes: Iterable[Note]) -> None:
     seconds: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
     for note in notes:
@@ -328,8 +294,23 @@ def _count(notes: Iterable[Note]) -> None:
         SECONDS.labels(operation).observe_all(values)
 
 
-def _put(data: bytes) -> None:
-    try:
-        os.write(journal.OUT, data)
-    except OSError:  # such as a full disk: it must not fail requests that were answered
-        return
+@harmless()
+def _write(notes: Iterable[Note]) -> None:
+    """Write lines, at most PIPE_BUF bytes at a time.
+
+    A pipe takes that many without bytes of another worker in between (POSIX write).
+    """
+    lines = bytearray()
+    for note in notes:
+        line = orjson.dumps(note, option=orjson.OPT_APPEND_NEWLINE)
+        if len(lines) + len(line) > select.PIPE_BUF:
+            _put(lines)
+            lines.clear()
+        lines += line
+    _put(lines)
+
+
+def _put(lines: bytes | bytearray) -> None:
+    # such as a full disk: it must not fail requests that were answered
+    with suppress(OSError):
+        os.write(journal.OUT, lines)
