@@ -16,7 +16,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,9 +29,9 @@ CURRENT_LOG, LOCK = "mobile.log", "mobile.lock"
 
 _OPEN_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 
-_TAIL = 64 * 1024
-"""Bytes that are read at once in search of the last line's end: more than most lines
-have.
+_TAIL = 4096
+"""Bytes that are read at once in search of the last line's end, which is usually the
+last of them.
 """
 
 _LOG_RETRY_AFTER = (("Retry-After", "5"),)
@@ -48,7 +48,7 @@ class LogFile:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / CURRENT_LOG
-        self._doubtful: os.stat_result | None = None
+        self._doubtful = 0  # the inode of a file that could not be synced
 
     def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
         """Append lines, and return when they are stored. Raises Refusal if they cannot
@@ -64,50 +64,35 @@ class LogFile:
             raise Refusal("unavailable", fault, headers=_LOG_RETRY_AFTER) from error
         metrics.count_log_lines(len(lines))
 
-    def count_refused(self, application: str, reason: str, number: int) -> None:
-        """Count entries that an operation did not admit."""
-        metrics.count_log_refused(application, reason, number)
+    count_refused = staticmethod(metrics.count_log_refused)
+    """Counts entries that an operation did not admit."""
 
     def _store(self, data: bytes, keeping: LogKeeping) -> None:
         """Append in a turn, and sync after it: others may append meanwhile."""
-        with _turn(self._folder) as lock:
-            file = self._append(data, keeping, lock)
-        try:
-            if keeping.durable:
-                os.fdatasync(file)
-        except OSError:
-            # Nobody can know what of the file is on the disk now, even if a later sync
-            # succeeds. So the next append begins another file.
-            self._doubtful = os.fstat(file)
-            raise
-        finally:
-            os.close(file)
-
-    def _append(self, data: bytes, keeping: LogKeeping, lock: int) -> int:
-        """Add all of ``data`` to the current file, or nothing. Return the opened file."""
-        file = self._open()
-        try:
-            size = _cut_half_line(file)
-            if size and self._is_full(file, size + len(data), keeping, lock):
-                os.rename(self._path, self._name_of_ended())
-                next_file = self._open()
-                os.close(file)
-                file, size = next_file, 0
-            if not size:
-                os.utime(lock)
-                synchronize(self._folder)
+        with ExitStack() as opened:
+            with _turn(self._folder) as lock:
+                file = self._open(opened)
+                size = _cut_half_line(file)
+                if size and self._is_full(file, size + len(data), keeping, lock):
+                    os.rename(self._path, self._name_of_ended())
+                    file, size = self._open(opened), 0
+                if not size:
+                    os.utime(lock)
+                    synchronize(self._folder)
+                _append(file, data, size)
             try:
-                _write(file, data)
+                if keeping.durable:
+                    os.fdatasync(file)
             except OSError:
-                os.ftruncate(file, size)
+                # Nobody can know what of the file is on the disk now, even if a later
+                # sync succeeds. So the next append begins another file.
+                self._doubtful = os.fstat(file).st_ino
                 raise
-        except BaseException:
-            os.close(file)
-            raise
-        return file
 
-    def _open(self) -> int:
-        return os.open(self._path, _OPEN_FLAGS | os.O_APPEND, 0o640)
+    def _open(self, opened: ExitStack) -> int:
+        file = os.open(self._path, _OPEN_FLAGS | os.O_APPEND, 0o640)
+        opened.callback(os.close, file)
+        return file
 
     def _is_full(self, file: int, size: int, keeping: LogKeeping, lock: int) -> bool:
         """Return whether a new file must begin, instead of this one growing to
@@ -115,18 +100,14 @@ class LogFile:
         """
         begun = os.fstat(lock).st_mtime
         is_old = time.time() - begun > keeping.max_seconds
-        is_doubtful = self._doubtful is not None and os.path.samestat(
-            self._doubtful, os.fstat(file)
-        )
+        is_doubtful = os.fstat(file).st_ino == self._doubtful
         return is_old or is_doubtful or size > keeping.max_bytes
 
     def _name_of_ended(self) -> Path:
         """Return a free name for a file that ends now."""
         while True:
             now = datetime.now(UTC)
-            path = (
-                self._folder / f"mobile-{now:%Y%m%dT%H%M%S}.{now.microsecond:06}Z.log"
-            )
+            path = self._folder / f"mobile-{now:%Y%m%dT%H%M%S.%fZ}.log"
             if not path.exists():
                 return path
 
@@ -156,9 +137,11 @@ def _turn(folder: Path) -> Iterator[int]:
     """Wait for the turn to change the log, which one thread of one process has at a
     time.
 
-    Yields the opened lock file.
+    Makes the folder, and yields the opened lock file.
     """
-    lock = _open_lock(folder)
+    if not folder.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder / LOCK, _OPEN_FLAGS, 0o640)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock
@@ -166,35 +149,29 @@ def _turn(folder: Path) -> Iterator[int]:
         os.close(lock)  # this ends the turn
 
 
-def _open_lock(folder: Path) -> int:
-    try:
-        return os.open(folder / LOCK, _OPEN_FLAGS, 0o640)
-    except FileNotFoundError:
-        folder.mkdir(parents=True, exist_ok=True)
-        return os.open(folder / LOCK, _OPEN_FLAGS, 0o640)
-
-
 def _cut_half_line(file: int) -> int:
     """Cut off a half line at a file's end, and return the file's size.
 
     Its writer was killed, so no client has been promised that line.
     """
-    size = os.fstat(file).st_size
-    if not size or os.pread(file, 1, size - 1) == b"\n":
-        return size
-    end = size
+    size = end = os.fstat(file).st_size
     while end:
         start = max(0, end - _TAIL)
-        last = os.pread(file, end - start, start).rfind(b"\n")
-        if last >= 0:
-            end = start + last + 1
+        length = os.pread(file, end - start, start).rfind(b"\n") + 1
+        end = start + length
+        if length:
             break
-        end = start
-    os.ftruncate(file, end)
+    if end < size:
+        os.ftruncate(file, end)
     return end
 
 
-def _write(file: int, data: bytes) -> None:
+def _append(file: int, data: bytes, size: int) -> None:
+    """Add all of ``data`` to a file of a size, or nothing."""
     rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(file, rest) :]
+    try:
+        while rest:
+            rest = rest[os.write(file, rest) :]
+    except OSError:
+        os.ftruncate(file, size)
+        raise
