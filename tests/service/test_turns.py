@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -23,12 +23,12 @@ from harness.content import ROOT, examples
 from harness.servers import environment
 from harness.waits import PATIENCE, awaited
 from shopwindow.edge.rules import SERVICE_TIMEOUT_SECONDS
-from shopwindow.interface.declaring.table import Result, Session, Tables
+from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service import journal
 from shopwindow.service.database.database import OUTCOME_UNKNOWN, Database, Load
-from shopwindow.service.database.engine import DATABASE_SECONDS, Lost, OutcomeUnknown
+from shopwindow.service.database.engine import DATABASE_SECONDS, Lost, OutcomeUnknown, Transaction
 from shopwindow.service.database.sqlite import SQLite
 from shopwindow.service.database.tables import declared
 from shopwindow.service.database.turns import BATCH_ACTIONS, LOOK_SECONDS, Turns, Waiting
@@ -137,7 +137,9 @@ TestInterleavings = Interleavings.TestCase
 
 
 class Written(list[int]):
-    """A session without a database: what its actions wrote."""
+    """A transaction without a database: what its actions wrote."""
+
+    failed: Exception | None = None
 
     def run(self, sql: str, *values: Any) -> list[Any]:
         return []
@@ -158,7 +160,7 @@ class Scripted:
         pass
 
     @contextmanager
-    def turn(self, until: float) -> Iterator[Session]:
+    def turn(self, until: float) -> Iterator[Transaction]:
         what = next(self.script, "stores")
         assert self.is_taken.acquire(blocking=False), "two transactions at once"
         try:
@@ -179,15 +181,12 @@ class Scripted:
             if what != "unknown, not stored":
                 self.stored += written
             if what.startswith("unknown"):
-                raise OutcomeUnknown("the connection broke")
+                raise OutcomeUnknown("the connection broke", passes=True)
         finally:
             self.is_taken.release()
 
-    def act(self, session: Session, work: Callable[[], Result]) -> Result:
-        return work()
-
     @contextmanager
-    def reading(self, until: float) -> Iterator[Session]:
+    def reading(self, until: float) -> Iterator[Transaction]:
         yield Written()
 
     def now(self) -> datetime:

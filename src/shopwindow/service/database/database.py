@@ -19,14 +19,14 @@ cannot answer reads of the release.
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from shopwindow.interface.declaring.table import Result, Session, Table, Tables
+from shopwindow.interface.declaring.table import Result, Table, Tables
 from shopwindow.problems import Failure, Refusal
 from shopwindow.service import journal
 from shopwindow.service.database.address import server_address, sqlite_path
@@ -35,6 +35,7 @@ from shopwindow.service.database.engine import (
     Engine,
     Lost,
     OutcomeUnknown,
+    Transaction,
     unavailable,
 )
 from shopwindow.service.database.rates import RATES
@@ -208,7 +209,7 @@ class Database:
         Raises Lost, Failure, and whatever is a bug.
         """
         try:
-            with self._turn(until) as session:
+            with self._writing, self._engine.turn(until) as session:
                 started = time.perf_counter()
                 batch = self._turns.take()
                 tables = Tables(session, self.tables)
@@ -223,30 +224,24 @@ class Database:
         else:
             self._meter.wrote(len(batch), time.perf_counter() - started)
 
-    @contextmanager
-    def _turn(self, until: float) -> Iterator[Session]:
-        """Yield a transaction that writes. `migrate` may ask for one beside who leads."""
-        if not self._writing.acquire(timeout=max(0.0, until - time.monotonic())):
-            raise Lost("a transaction does not end", passes=True)
-        try:
-            with self._engine.turn(until) as session:
-                yield session
-        finally:
-            self._writing.release()
-
-    def _act(self, session: Session, waiting: Waiting, tables: Tables) -> None:
-        """Run an action of the batch. Its own error is its answer, and gives back what
-        it has taken.
+    def _act(self, session: Transaction, waiting: Waiting, tables: Tables) -> None:
+        """Run an action of the batch. Its own error is its answer, takes back what it has
+        written, and gives back what it has taken.
         """
-        waiting.error = None
         full_at = tables[RATES].full_at
+        waiting.error = session.failed = None
+        session.run("SAVEPOINT action")
         try:
-            waiting.result = self._engine.act(session, partial(waiting.work, tables))
+            waiting.result = waiting.work(tables)
+            if session.failed:  # the action has hidden it
+                raise session.failed
         except Lost:
             raise
         except Exception as error:
             waiting.error = error
+            session.run("ROLLBACK TO action")
             tables[RATES].full_at = full_at
+        session.run("RELEASE action")
 
     def _refuse(self, batch: list[Waiting], error: BaseException) -> None:
         """Refuse every action of a transaction that was not committed, those among them
@@ -324,15 +319,14 @@ class Database:
             raise OutOfUse(f"{self._engine} cannot be migrated: {error}") from None
 
     def _migrated(self, until: float) -> list[str]:
-        try:
-            with self._turn(until) as session:
+        with self._writing, self._engine.turn(until) as session:
+            try:
                 return migrate(session, self.tables)
-        except (Lost, Failure):
-            raise
-        except OutcomeUnknown as error:  # steps that were taken are not taken again
-            raise Lost(error, passes=True) from error
-        except Exception as error:  # such as a right that the database's user lacks
-            raise OutOfUse(f"{self._engine} cannot be migrated: {error}") from error
+            except (Lost, Failure):
+                raise
+            except Exception as error:  # such as a right that the database's user lacks
+                words = f"{self._engine} cannot be migrated: {error}"
+                raise OutOfUse(words) from error
 
     def _prepare(self, until: float) -> None:
         """Look at the form of the database, and bring it to that of its tables where it

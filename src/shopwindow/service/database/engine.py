@@ -1,15 +1,14 @@
-"""The port of a database engine: six methods, by which SQLite and PostgreSQL differ.
+"""The port of a database engine: five methods, by which SQLite and PostgreSQL differ.
 
 `Database` (database.database) does the rest alike for both: who leads, what is tried
 again, and who is refused.
 """
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from shopwindow.interface.declaring.table import Result, Session
+from shopwindow.interface.declaring.table import Session
 from shopwindow.problems import SERVICE, Fault, Refusal
 
 DATABASE_SECONDS = 10.0
@@ -33,7 +32,8 @@ def unavailable(reason: str) -> Refusal:
 
 
 class Lost(Exception):
-    """A transaction that is certain to be rolled back. The text says why.
+    """A transaction that has failed as a whole, and is certain to be rolled back. The
+    text says why.
 
     ``passes``: another try may succeed within seconds.
     """
@@ -43,31 +43,38 @@ class Lost(Exception):
         self.passes = passes
 
 
-class OutcomeUnknown(Exception):
-    """A COMMIT was sent and not answered: the transaction may have been committed."""
+class OutcomeUnknown(Lost):
+    """The exception to that: a COMMIT was sent and not answered, so the transaction may
+    have been committed.
+    """
+
+
+class Transaction(Session, Protocol):
+    """An open transaction. `run` raises Lost for an error that ends all of it, and the
+    engine's own error for one that ends the action which runs the statement.
+
+    ``failed``: the last error that was raised here, which an action may have hidden.
+    """
+
+    failed: Exception | None
 
 
 class Engine(Protocol):
     """What is different from engine to engine. ``until`` is the instant
     (time.monotonic) at which nobody waits any more.
 
-    Connections are opened when they are first used, and again after a failure. `turn`,
-    `act` and `reading` may raise Lost.
+    Connections are opened when they are first used, and again after a failure. `turn`
+    and `reading` may raise Lost.
     """
 
     def begin(self) -> None:
         """Begin in a new process, which uses nothing that its parent has open."""
 
-    def turn(self, until: float) -> AbstractContextManager[Session]:
+    def turn(self, until: float) -> AbstractContextManager[Transaction]:
         """Wait for the right to write, which one process has at a time, and yield a
         transaction, which is committed at the end.
 
         Raises OutcomeUnknown.
-        """
-
-    def act(self, session: Session, work: Callable[[], Result]) -> Result:
-        """Return what ``work`` returns. What it raises takes back its own writes alone,
-        and is raised here.
         """
 
     def reading(self, until: float) -> AbstractContextManager[Session]:

@@ -16,25 +16,24 @@ No outage makes a request wait without end. There are three sorts:
 A pipeline (libpq's manual, 34.5) sends statements that return nothing along with the
 next one that does. So most actions take one round trip, and others wait less for the
 turn: with 1 ms between the hosts, 2,500 writes a second in place of 85. An error is
-raised later than its statement then, perhaps in another action. So after any error the
-next transaction has no pipeline, and neither has the first one of a process, which may
-find no tables.
+raised later than its statement then, perhaps in another action, so it ends the whole
+transaction. That is tried again on a new connection, and the first transaction of a
+connection has no pipeline.
 """
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import psycopg
-from psycopg.pq import TransactionStatus
 
-from shopwindow.interface.declaring.table import Result, Row, Session
-from shopwindow.service.database.engine import Lost, OutcomeUnknown, unavailable
+from shopwindow.interface.declaring.table import Row
+from shopwindow.service.database.engine import Lost, OutcomeUnknown, Transaction
 from shopwindow.service.database.postgresql_connection import (
     LIBPQ,
     ServerClock,
@@ -67,15 +66,19 @@ BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 READ_ONLY = "25006"
 """The SQLSTATE of a server, or a transaction, that takes no writes."""
 
-TIMEOUTS = ("55P03", "57014")
-"""The SQLSTATEs of who waited too long for a lock, and of a statement that took too
-long.
+TOO_LONG = "57014"
+"""The SQLSTATE of a statement that took too long."""
+
+OF_ALL = ("08", "40", "53", "55P03", "57", "58", "XX")
+"""How SQLSTATEs begin that end the whole transaction (the manual, appendix A): errors of
+the connection, of concurrency, of resources, of the system, a lock for which somebody
+waited too long, and statements that were ended.
 """
 
-OF_ALL = (READ_ONLY, "08", "40", "53", "57P", "58", "XX")
-"""How SQLSTATEs begin that end the whole transaction (the manual, appendix A): errors of
-the connection, of concurrency, of resources, of the system, and a shutdown.
-"""
+OF_ALL_WRITERS = (READ_ONLY, *OF_ALL)
+
+ANY = ("",)
+"""How all SQLSTATEs begin."""
 
 
 class PostgreSQL:
@@ -99,66 +102,43 @@ class PostgreSQL:
         self._writer = None
         self._readers = deque()
         self._free = threading.BoundedSemaphore(MAX_READERS)
-        self._is_pipelined = False  # the next transaction that writes
 
     @contextmanager
-    def turn(self, until: float) -> Iterator[Session]:
+    def turn(self, until: float) -> Iterator[Transaction]:
         milliseconds = int(1000 * max(0.0, until - time.monotonic())) + 1
-        is_pipelined, self._is_pipelined = self._is_pipelined, False
+        former = self._writer
         try:
-            with self._lost(passes=True):
-                connection = self._writer = self._recent(self._writer)
+            with self._lost():
+                connection = self._writer = self._recent(former)
                 connection.execute(
                     (BEGIN_WRITING % milliseconds).encode(), prepare=False
                 )
-            pipeline = connection.pipeline() if is_pipelined else nullcontext()
-            with self._lost(passes=is_pipelined), pipeline:
-                yield ServerSession(connection, is_pipelined=is_pipelined)
-            if connection.closed:  # while an action ran: nothing has been committed
-                raise Lost("the connection was lost", passes=True)
-            with self._lost(), committing():
-                end = connection.execute(b"COMMIT", prepare=False)
-            if end.statusmessage != "COMMIT":  # it has found an error that was hidden
-                raise Lost("the server rolled the transaction back", passes=True)
-            self._is_pipelined = True
+                if connection is former:  # it has committed before
+                    with connection.pipeline():
+                        yield ServerSession(connection, ended_by=ANY)
+                else:
+                    yield ServerSession(connection, ended_by=OF_ALL_WRITERS)
+                with committing():
+                    connection.execute(b"COMMIT", prepare=False)
         except BaseException:
             self._close_writer()
             raise
 
-    def act(self, session: Session, work: Callable[[], Result]) -> Result:
-        session = cast(ServerSession, session)  # of this engine's turn
-        try:
-            session.save()
-            result = work()
-            session.check()
-            return result
-        except psycopg.Error as error:
-            if not _is_of_one_action(error):
-                raise self._error(error) from error
-            if session.is_pipelined:
-                raise Lost(one_line(error), passes=True) from error
-            session.take_back()
-            if error.sqlstate in TIMEOUTS:
-                raise unavailable("the database takes too long") from error
-            raise
-        except BaseException:
-            session.take_back()
-            raise
-
     @contextmanager
-    def reading(self, until: float) -> Iterator[Session]:
+    def reading(self, until: float) -> Iterator[Transaction]:
         if not self._free.acquire(timeout=max(0.0, until - time.monotonic())):
             raise Lost("no connection becomes free", passes=True)
         try:
-            with self._lost(READ_ONLY):
+            with self._lost():
                 connection = self._recent(self._reader())
                 connection.execute(BEGIN_READING, prepare=False)
-                try:
-                    yield ServerSession(connection)
-                finally:
-                    if not connection.closed:
+            try:
+                yield ServerSession(connection, ended_by=OF_ALL)
+            finally:
+                if not connection.closed:
+                    with self._lost():
                         connection.execute(b"ROLLBACK", prepare=False)
-                        self._readers.append(connection)
+                    self._readers.append(connection)
         finally:
             self._free.release()
 
@@ -198,25 +178,15 @@ class PostgreSQL:
             connection.close()
 
     @contextmanager
-    def _lost(self, *bugs: str, passes: bool = False) -> Iterator[None]:
-        """Raise Lost for whatever ends a transaction, or lets none begin.
-
-        ``bugs`` are SQLSTATEs that say that the program is wrong. ``passes``: a timeout,
-        or an error of one action, may not come again when that is tried again.
+    def _lost(self) -> Iterator[None]:
+        """Raise Lost where a transaction does not begin or end. Connections of the same
+        server that lie idle may be broken, too.
         """
         try:
             yield
         except psycopg.Error as error:
-            if not _is_of_one_action(error) and error.sqlstate not in bugs:
-                self._close_readers()
-                raise self._error(error) from error
-            if passes or error.sqlstate in TIMEOUTS:
-                raise Lost(one_line(error), passes=passes) from error
-            raise
-
-    def _error(self, error: psycopg.Error) -> Lost:
-        passes = error.sqlstate != READ_ONLY
-        return Lost(one_line(error), passes=passes)
+            self._close_readers()
+            raise lost(error) from error
 
 
 _INHERITED: list[object] = []
@@ -226,37 +196,28 @@ closes them, which would end the parent's sessions.
 
 
 class ServerSession:
-    """An open transaction on one connection (interface.declaring.table.Session)."""
+    """An open transaction on one connection (engine.Transaction).
+
+    ``ended_by``: how SQLSTATEs begin that end all of it.
+    """
 
     def __init__(
-        self, connection: psycopg.Connection[Row], *, is_pipelined: bool = False
+        self, connection: psycopg.Connection[Row], *, ended_by: tuple[str, ...]
     ) -> None:
-        self.is_pipelined = is_pipelined
+        self.failed: Exception | None = None
         self._execute = connection.execute
-        self._server = connection.pgconn
-        self._is_saved = False
+        self._ended_by = ended_by
 
     def run(self, sql: str, *values: Any) -> list[Row]:
-        cursor = self._execute(_translated(sql), values)
-        return cursor.fetchall() if _gives_rows(sql) else []
-
-    def save(self) -> None:
-        """Begin an action: its savepoint takes the place of the last one's."""
-        if self._is_saved:
-            self._execute(b"RELEASE action")
-        self._execute(b"SAVEPOINT action")
-        self._is_saved = True
-
-    def check(self) -> None:
-        """Raise an error that the action has hidden: it would be the next one's. In a
-        pipeline the server has the last word, at COMMIT.
-        """
-        if self._server.transaction_status == TransactionStatus.INERROR:
-            raise psycopg.errors.InFailedSqlTransaction("an action hid an error")
-
-    def take_back(self) -> None:
-        """Take back what the action has written."""
-        self._execute(b"ROLLBACK TO action")
+        try:
+            cursor = self._execute(_translated(sql), values)
+            return cursor.fetchall() if _gives_rows(sql) else []
+        except psycopg.Error as error:
+            self.failed = error
+            if not _state(error).startswith(self._ended_by):
+                raise
+            self.failed = lost(error)
+            raise self.failed from error
 
 
 @cache
@@ -290,17 +251,21 @@ def committing() -> Iterator[None]:
         state = error.sqlstate
         if state and not state.startswith(("08", "57P", "58", "XX")):
             raise
-        raise OutcomeUnknown(one_line(error)) from error
+        raise OutcomeUnknown(one_line(error), passes=True) from error
 
 
-def _is_of_one_action(error: psycopg.Error) -> bool:
-    """Return whether an error concerns one action, and its transaction goes on.
+def lost(error: psycopg.Error) -> Lost:
+    """Return why a transaction is lost."""
+    passes = error.sqlstate not in (READ_ONLY, TOO_LONG)
+    return Lost(one_line(error), passes=passes)
 
-    psycopg's own, such as for a value that has no form in SQL, have no SQLSTATE.
+
+def _state(error: psycopg.Error) -> str:
+    """Return the SQLSTATE of an error. psycopg's own have none, such as for a value that
+    has no form in SQL; where the connection is broken, it is 08 here.
     """
-    if error.sqlstate is None:
-        return not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    return not error.sqlstate.startswith(OF_ALL)
+    is_broken = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return error.sqlstate or ("08" if is_broken else "")
 
 
 def one_line(error: Exception) -> str:

@@ -8,17 +8,16 @@ actions it holds.
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
-from shopwindow.interface.declaring.table import Result, Session
-from shopwindow.service.database.engine import Lost
+from shopwindow.service.database.engine import Transaction
 from shopwindow.service.database.sqlite_file import (
     Locks,
     SQLiteSession,
+    lost,
     make,
     refuse_network,
 )
@@ -27,15 +26,6 @@ BUSY_MILLISECONDS = 5000
 """How long SQLite itself waits for a lock. Processes of this program take turns, but
 other programs, such as the sqlite3 shell, know nothing of these turns.
 """
-
-ERRORS_OF_ONE_ACTION = {1, 18, 19, 20, 21, 25}
-"""SQLite's result codes ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE and RANGE
-(sqlite.org/rescode) concern one action. Any other, such as FULL or IOERR, ends the
-whole transaction.
-"""
-
-BUSY = {5, 6}
-"""Result codes BUSY and LOCKED: another program has the database."""
 
 PRAGMAS = (
     f"busy_timeout = {BUSY_MILLISECONDS}",
@@ -77,7 +67,7 @@ class SQLite:
         self._writer: sqlite3.Connection | None = None
 
     @contextmanager
-    def turn(self, until: float) -> Iterator[Session]:
+    def turn(self, until: float) -> Iterator[Transaction]:
         try:
             # Who has the turn connects: SQLite does not wait for a lock (busy_timeout)
             # when it changes a new file to a write-ahead log. A first reader that does
@@ -91,34 +81,14 @@ class SQLite:
             self._close_writer()
             raise
 
-    def act(self, session: Session, work: Callable[[], Result]) -> Result:
-        session = cast(SQLiteSession, session)  # of this engine's turn
-        try:
-            session.run("SAVEPOINT action")
-            result = work()
-            session.run("RELEASE action")
-        except BaseException as error:
-            if error is session.failed and not _is_of_one_action(session.failed):
-                raise Lost(error, passes=False) from error
-            session.run("ROLLBACK TO action")
-            session.run("RELEASE action")
-            raise
-        return result
-
     @contextmanager
-    def reading(self, until: float) -> Iterator[Session]:
+    def reading(self, until: float) -> Iterator[Transaction]:
         with _lost():
             self._opened()
             connection = self._reader()
             connection.execute("BEGIN")
-        session = SQLiteSession(connection)
         try:
-            yield session
-        except sqlite3.Error as error:
-            if error is not session.failed:
-                raise
-            with _lost(sqlite3.SQLITE_READONLY):
-                raise
+            yield SQLiteSession(connection)
         finally:
             if connection.in_transaction:  # an error of the disk has ended it
                 connection.execute("ROLLBACK")
@@ -176,28 +146,9 @@ closes them, which would release the parent's locks.
 
 
 @contextmanager
-def _lost(*bugs: int) -> Iterator[None]:
-    """Raise Lost for whatever ends a transaction, or lets none begin.
-
-    ``bugs`` are result codes that say that the program is wrong.
-    """
+def _lost() -> Iterator[None]:
+    """Raise Lost where a transaction does not begin or end."""
     try:
         yield
-    except sqlite3.Error as error:
-        if _is_of_one_action(error) or _code(error) in bugs:
-            raise
-        raise Lost(error, passes=_code(error) in BUSY) from error
-    except OSError as error:
-        raise Lost(error, passes=isinstance(error, TimeoutError)) from error
-
-
-def _is_of_one_action(error: sqlite3.Error) -> bool:
-    """Return whether an error concerns one action, and its transaction goes on."""
-    code = _code(error)
-    return code is None or code in ERRORS_OF_ONE_ACTION
-
-
-def _code(error: sqlite3.Error) -> int | None:
-    """Return SQLite's result code; None where Python raised before it called SQLite."""
-    code: int | None = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF
+    except (sqlite3.Error, OSError) as error:
+        raise lost(error) from error

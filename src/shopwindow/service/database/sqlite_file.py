@@ -24,6 +24,7 @@ from pathlib import Path
 from shopwindow.interface.declaring.table import Row
 from shopwindow.problems import Failure
 from shopwindow.release.durable import synchronize
+from shopwindow.service.database.engine import Lost
 from shopwindow.service.database.tables import TablesByName, reached, refuse_newer
 
 NETWORK = re.compile(
@@ -353,15 +354,25 @@ def _check(path: Path, tables: TablesByName) -> None:
         raise Failure(f"{path} is not a database of this program: {error}") from None
 
 
-class SQLiteSession:
-    """An open transaction on one connection (interface.declaring.table.Session).
+ERRORS_OF_ONE_ACTION = {1, 8, 18, 19, 20, 21, 25}
+"""SQLite's result codes ERROR, READONLY (an action that should only read), TOOBIG,
+CONSTRAINT, MISMATCH, MISUSE and RANGE (sqlite.org/rescode) concern one action. Any
+other, such as FULL or IOERR, ends the whole transaction.
+"""
 
-    ``failed``: the error of a statement of its own. An action may meet another file's
-    error, such as one of the catalog's index, which says nothing about this database.
+BUSY = {5, 6}
+"""Result codes BUSY and LOCKED: another program has the database."""
+
+
+class SQLiteSession:
+    """An open transaction on one connection (engine.Transaction).
+
+    An action may meet another file's error, such as one of the catalog's index. That
+    says nothing about this database, and does not come from here.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self.failed: sqlite3.Error | None = None
+        self.failed: Exception | None = None
         self._connection = connection
 
     def run(self, sql: str, *values: object) -> list[Row]:
@@ -369,7 +380,22 @@ class SQLiteSession:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             self.failed = error
-            raise
+            if _code(error) in ERRORS_OF_ONE_ACTION:
+                raise
+            self.failed = lost(error)
+            raise self.failed from error
+
+
+def lost(error: sqlite3.Error | OSError) -> Lost:
+    """Return why a transaction is lost."""
+    passes = isinstance(error, TimeoutError) or _code(error) in BUSY
+    return Lost(error, passes=passes)
+
+
+def _code(error: Exception) -> int:
+    """Return SQLite's result code; ERROR where Python raised before it called SQLite."""
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return code & 0xFF
 
 
 def _connect(path: Path) -> sqlite3.Connection:
