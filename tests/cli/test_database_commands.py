@@ -159,55 +159,6 @@ def test_a_store_is_one_by_whatever_link_it_is_known(sqlite: Engine, tmp_path: P
     assert ((tmp_path / "link").is_symlink(), devices(sqlite.url)) == (True, ["a"])
 
 
-ITSELF = "belongs to the database itself; a backup needs a file of its own"
-SPECIAL = "is no file that a copy could replace"
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("store/shop.sqlite", ITSELF),
-        ("store/shop.sqlite-wal", ITSELF),
-        ("store/shop.sqlite.lock", ITSELF),
-        ("link", ITSELF),
-        ("folder", SPECIAL),
-        ("pipe", SPECIAL),
-    ],
-)
-def test_a_backup_replaces_nothing_that_somebody_needs(sqlite: Engine, tmp_path: Path, name: str, reason: str) -> None:
-    database = sqlite.open()
-    database.migrate()
-    choose(database, "a")
-    (tmp_path / "link").symlink_to("store/shop.sqlite")
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    named = tmp_path / ("store/shop.sqlite" if name == "link" else name)
-    with pytest.raises(Failure, match=f"^{re.escape(f'{named} {reason}')}$"):
-        backup(tmp_path / "store/shop.sqlite", tmp_path / name, declared(INTERFACE.tables))
-    choose(database, "b", at=NOW + timedelta(days=1))
-    database.close()
-    assert ((tmp_path / "link").is_symlink(), devices(sqlite.url)) == (True, ["a", "b"])
-
-
-def test_a_backup_to_a_link_goes_where_it_leads(sqlite: Engine, tmp_path: Path) -> None:
-    database = sqlite.open()
-    database.migrate()
-    choose(database, "a")
-    (tmp_path / "copies").mkdir()
-    (tmp_path / "link").symlink_to("copies/copy")
-    backup(tmp_path / "store/shop.sqlite", tmp_path / "link", declared(INTERFACE.tables))
-    database.close()
-    copied = devices(f"sqlite:///{tmp_path / 'copies/copy'}")
-    assert ((tmp_path / "link").is_symlink(), copied) == (True, ["a"])
-
-
-def test_a_backup_of_what_is_not_there_leaves_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "shop.sqlite"
-    with pytest.raises(Failure, match=f"^{re.escape(str(path))} is not there$"):
-        backup(path, tmp_path / "copy", declared(INTERFACE.tables))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_backup_without_room_names_the_disk_that_has_none(sqlite: Engine, tmp_path: Path) -> None:
     sqlite.open().migrate()
     path, copy = tmp_path / "store/shop.sqlite", tmp_path / "copy"
@@ -378,18 +329,22 @@ MOUNTS = """\
 
 
 @pytest.mark.parametrize(
-    ("folder", "kind", "network"),
+    ("device", "kind", "network"),
     [
-        ("/var/lib", "ext4", False),
-        ("/srv", "nfs4", True),
-        ("/srv/store", "nfs4", True),
-        ("/srvx", "ext4", False),
-        ("/srv/local disk/store", "xfs", False),
-        ("/mnt/x", "fuse.sshfs", True),
+        ((254, 0), "ext4", False),
+        ((0, 26), "nfs4", True),
+        ((0, 27), "xfs", False),
+        ((0, 29), "fuse.sshfs", True),
+        ((0, 30), "", False),
     ],
 )
-def test_network_file_systems_are_known(folder: str, kind: str, network: bool) -> None:
-    assert (file_system(MOUNTS, folder), bool(NETWORK.fullmatch(kind))) == (kind, network)
+def test_network_file_systems_are_known(device: tuple[int, int], kind: str, network: bool) -> None:
+    assert (file_system(MOUNTS, os.makedev(*device)), bool(NETWORK.fullmatch(kind))) == (kind, network)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux lists its mounts")
+def test_a_folders_device_is_the_one_of_its_file_system() -> None:
+    assert file_system(Path("/proc/self/mountinfo").read_text(), os.stat("/proc/self").st_dev) == "proc"
 
 
 def test_a_forked_child_has_connections_and_a_turn_of_its_own(sqlite: Engine) -> None:

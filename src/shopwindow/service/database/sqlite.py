@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -126,7 +126,8 @@ class SQLite:
 
     def _connect(self, *more: str) -> sqlite3.Connection:
         """Return a new connection, with ``more`` pragmas."""
-        make(self._path)
+        with suppress(OSError):  # it is there, or SQLite reports it
+            make(self._path)
         connection = sqlite3.connect(
             self._path, isolation_level=None, check_same_thread=False
         )

@@ -36,9 +36,6 @@ not reach across hosts (sqlite.org/wal.html: WAL does not work over a network fi
 system).
 """
 
-SIBLING_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".next", ".held")
-"""How the names of the files end that SQLite and this program put beside a database."""
-
 TURN_PAUSE_SECONDS = 0.0005
 """How often a process looks whether another one's turn is over: a few times during a
 commit, which takes some milliseconds. flock(2) itself would wait without an end.
@@ -66,7 +63,8 @@ def refuse_network(path: Path) -> None:
         )
     except OSError:  # not Linux
         return
-    kind = file_system(mounts, str(path.absolute().parent.resolve()))
+    folder = next(each for each in path.absolute().parents if os.path.exists(each))
+    kind = file_system(mounts, os.stat(folder).st_dev)
     if NETWORK.fullmatch(kind):
         raise Failure(
             f"{path} lies on a network file system ({kind}), where SQLite loses data;"
@@ -74,62 +72,27 @@ def refuse_network(path: Path) -> None:
         )
 
 
-def file_system(mounts: str, folder: str) -> str:
-    """Return the type of the file system that holds a folder; empty where it is
-    unknown.
+def file_system(mounts: str, device: int) -> str:
+    """Return the type of the file system on a device; empty where it is unknown.
 
-    ``mounts`` is the text of /proc/self/mountinfo (proc(5)). The longest mount point
-    above the folder decides, and the last of these where one was mounted over another.
+    ``mounts`` is the text of /proc/self/mountinfo: the third field of a line is the
+    device, and the type stands behind a hyphen (proc(5)).
     """
-    kind = longest = ""
+    number = f"{os.major(device)}:{os.minor(device)}"
     for line in mounts.splitlines():
-        fields, _, rest = line.partition(" - ")
-        escaped = fields.split(" ")[4]
-        point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), escaped)
-        is_above = f"{folder}/".startswith(point.rstrip("/") + "/")
-        if is_above and len(point) >= len(longest):
-            kind, longest = rest.partition(" ")[0], point
-    return kind
+        fields = line.split(" ")
+        if fields[2] == number:
+            return fields[fields.index("-") + 1]
+    return ""
 
 
 def make(path: Path) -> None:
-    """Make an empty file that nobody but its owner may read, where there is none.
+    """Make an empty file that nobody but its owner may read. Raises FileExistsError.
 
     SQLite itself would make it with the mode of the umask; what it puts beside the file
-    gets the file's mode. An error is not raised here, for SQLite reports it when it
-    opens the file.
+    gets the file's mode.
     """
-    with suppress(OSError):
-        _create(path, path.parent)
-
-
-def _create(path: Path, beside: Path) -> None:
-    """Make an empty file of the owner of what it lies beside. Raises OSError where
-    there is one already.
-    """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    _hand_over(descriptor, beside)
-    os.close(descriptor)
-
-
-def _hand_over(descriptor: int, beside: Path) -> None:
-    """Give a new file to the owner of what it lies beside, or of the folder where that
-    is not there yet.
-
-    Operators call `migrate` and `restore` as root; the service runs as another user,
-    and must be able to open what they leave. SQLite does the same with what it puts
-    beside a database. Only an empty file that has no other name is given away, because
-    the owner of the folder might have put a link there to a file of root's.
-    """
-    if os.geteuid() != 0:
-        return
-    new = os.fstat(descriptor)
-    try:
-        owner = beside.stat()
-    except FileNotFoundError:
-        owner = beside.parent.stat()
-    if new.st_nlink == 1 and new.st_size == 0:
-        os.fchown(descriptor, owner.st_uid, owner.st_gid)
+    path.touch(0o600, exist_ok=False)
 
 
 # -- who holds it ----------------------------------------------------------------------
@@ -186,10 +149,8 @@ class Locks:
 
 def _open_lock(path: Path, kind: str) -> int:
     """Open a lock file beside a database, and make it where it is not there."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(f"{path}.{kind}", flags, 0o600)
-    _hand_over(descriptor, path)
-    return descriptor
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    return os.open(f"{path}.{kind}", flags, 0o600)
 
 
 @contextmanager
@@ -229,17 +190,9 @@ def backup(path: Path, target: Path, tables: TablesByName) -> int:
     """Write a consistent copy of a database, which may be in use, to a file; return its
     bytes.
 
-    The copy takes the place of a file of that name, which nobody may have open, or of
-    the one that a link of that name leads to. Raises Failure.
+    The copy takes the place of a file of that name, which nobody may have open. Raises
+    Failure.
     """
-    if not path.exists():
-        raise Failure(f"{path} is not there")
-    path, target = path.resolve(), target.resolve()
-    if target in (path, *(Path(f"{path}{ending}") for ending in SIBLING_ENDINGS)):
-        raise Failure(
-            f"{target} belongs to the database itself; a backup needs a file of its own"
-        )
-    _refuse_special(target)
     log = Path(f"{target}-wal")
     if log.exists():  # SQLite would take it for the copy's
         raise Failure(
@@ -263,7 +216,8 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
     there in any case: the old one or the new one.
     """
     _check(copy, tables)
-    _refuse_special(path)
+    if path.exists() and not path.is_file():  # a folder, a device or a pipe
+        raise Failure(f"{path} is no file that a copy could replace")
     path.parent.mkdir(parents=True, exist_ok=True)
     refuse_network(path)
     former: Path | None = None
@@ -281,12 +235,6 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
     return former
 
 
-def _refuse_special(path: Path) -> None:
-    """Raise Failure for a folder, a device or a pipe."""
-    if path.exists() and not path.is_file():
-        raise Failure(f"{path} is no file that a copy could replace")
-
-
 @contextmanager
 def _draft(path: Path) -> Iterator[Path]:
     """Make an empty draft beside a path, in whose place it is to be put; remove what is
@@ -294,7 +242,7 @@ def _draft(path: Path) -> Iterator[Path]:
     """
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)
-    _create(part, path)
+    make(part)
     try:
         yield part
     finally:
@@ -303,11 +251,10 @@ def _draft(path: Path) -> Iterator[Path]:
 
 def _copy(path: Path, part: Path) -> None:
     """Write a copy of a database to a draft, and sync it: one file, with nothing beside
-    it.
+    it and no room in it that rows have left.
     """
-    with closing(_connect(path)) as source, closing(_connect(part)) as copy:
-        source.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")
+    with closing(_connect(path)) as source:
+        source.execute("VACUUM INTO ?", [str(part)])
     synchronize(part)
 
 
@@ -350,7 +297,7 @@ def _check(path: Path, tables: TablesByName) -> None:
             if result != "ok":
                 raise Failure(f"{path} is damaged: {result}")
             refuse_newer(reached(SQLiteSession(connection)), tables)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, Lost) as error:
         raise Failure(f"{path} is not a database of this program: {error}") from None
 
 
