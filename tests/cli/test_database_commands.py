@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.databases import NOW, STORED_RESPONSES, Engine, Retry, backed_up, choose, declared, devices, open_database
+from harness.databases import NOW, Engine, Retry, backed_up, begun, choose, declared, devices, open_database
 from harness.program import Database, Ran, shopwindow
 from shopwindow.cli.optins import NOT_REACHED
 from shopwindow.problems import Failure
@@ -256,7 +256,7 @@ def test_prune_database_removes_answers_older_than_a_day(engine: Engine, databas
     for name, hours in (("old", 25), ("young", 23)):
         retry = Retry(("phone", "POST", "path", name), "digest")
         at = datetime.now(UTC) - timedelta(hours=hours)
-        database.write(lambda shop, retry=retry, at=at: shop[STORED_RESPONSES].begin(retry, at))  # type: ignore[misc]
+        begun(database, at, retry)
     pruned = [shopwindow("maintain", "prune-database", "--database", engine.url).out for _ in range(2)]
     assert ["kept answers 1," in pruned[0], "kept answers 0," in pruned[1]] == [True, True]
 

@@ -411,9 +411,9 @@ def begun(database: Database, at: datetime = NOW, retry: Retry = RETRY) -> Outco
     """What is found under a key; where nothing is, the answer is kept."""
 
     def work(shop: Tables) -> Outcome | None:
-        known = shop[STORED_RESPONSES].begin(retry, at)
+        known = shop[STORED_RESPONSES].find(retry, at)
         if known is None:
-            shop[STORED_RESPONSES].finish(retry, ANSWER)
+            shop[STORED_RESPONSES].store(retry, ANSWER, at)
         return known
 
     return database.write(work)

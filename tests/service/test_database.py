@@ -304,7 +304,7 @@ def test_a_person_is_forgotten_with_the_answers_kept_for_them(database: Database
     choose(database, "c")
     for device, user in (("a", "u"), ("c", None)):
         retry = Retry(("phone", "POST", "path", device), "digest", device, user)
-        database.write(lambda shop, retry=retry: shop[STORED_RESPONSES].begin(retry, NOW))  # type: ignore[misc]
+        begun(database, retry=retry)
     assert forget(database, "user", "u", NOW, "1") == removed(1, 2, 0)
     assert history(database) == [("c", "IN", None)]
     assert (current(database, "a"), current(database, "b"), current(database, "c")) == (None, None, "IN")
@@ -321,8 +321,7 @@ def test_a_guest_user_is_forgotten_with_their_bag_and_its_kept_answers(database:
             bag = shop[BAGS].make("phone", guid, user + 1000, user, NOW)
             assert bag
             shop[BAGS].put(bag, [Line(1, 5, 2)])
-            shop[STORED_RESPONSES].begin(retry, NOW)
-            shop[STORED_RESPONSES].finish(retry, Outcome({"bag": {"bagId": 1, "owner": {"userId": user}}}))
+            shop[STORED_RESPONSES].store(retry, Outcome({"bag": {"bagId": 1, "owner": {"userId": user}}}), NOW)
 
         database.write(made)
     assert forget(database, "device", "71", NOW, "1") == removed(0, 0, 0)
@@ -355,6 +354,12 @@ def test_the_same_key_elsewhere_is_another(database: Database, change: tuple[int
     assert [begun(database), begun(database, retry=Retry(tuple(scope), "digest"))] == [None, None]  # type: ignore[arg-type]
 
 
+def test_a_request_whose_answer_a_former_version_has_not_stored_is_the_first(database: Database) -> None:
+    begun(database, retry=Retry(RETRY.scope, "of another body"))
+    database.write(lambda shop: shop.session.run("UPDATE retries SET outcome = ''"))
+    assert [begun(database), begun(database)] == [None, ANSWER]
+
+
 def test_another_request_under_a_key_is_refused(database: Database) -> None:
     from dataclasses import replace
 
@@ -370,10 +375,10 @@ def test_a_second_request_waits_for_the_first(engine: Engine, database: Database
     began = threading.Event()
 
     def first(shop: Tables) -> Outcome | None:
-        known = shop[STORED_RESPONSES].begin(RETRY, NOW)
+        known = shop[STORED_RESPONSES].find(RETRY, NOW)
         began.set()
         time.sleep(0.3)
-        shop[STORED_RESPONSES].finish(RETRY, ANSWER)
+        shop[STORED_RESPONSES].store(RETRY, ANSWER, NOW)
         return known
 
     with ThreadPoolExecutor(2) as pool:
@@ -389,7 +394,7 @@ def test_a_second_request_is_the_first_where_that_one_was_refused(engine: Engine
     began = threading.Event()
 
     def first(shop: Tables) -> None:
-        shop[STORED_RESPONSES].begin(RETRY, NOW)
+        shop[STORED_RESPONSES].store(RETRY, ANSWER, NOW)
         began.set()
         time.sleep(0.2)
         raise Refusal("invalid")

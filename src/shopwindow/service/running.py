@@ -132,14 +132,14 @@ class Backstage:
         """Perform an action outside the database, unless its response is stored."""
         database = self._required_database
         stored = yield from database.writing(
-            lambda tables: tables[STORED_RESPONSES].begin(retry, now)
+            lambda tables: tables[STORED_RESPONSES].find(retry, now)
         )
         if stored:
             return stored
         outcome = view()
         with suppress(Refusal):  # which the log has
             yield from database.writing(
-                lambda tables: tables[STORED_RESPONSES].finish(retry, outcome)
+                lambda tables: tables[STORED_RESPONSES].store(retry, outcome, now)
             )
         return outcome
 
@@ -152,14 +152,14 @@ class Backstage:
         tables: Tables,
     ) -> Outcome:
         """Perform an action in a transaction, unless its response is stored."""
-        stored = tables[STORED_RESPONSES].begin(retry, now) if retry else None
+        stored = tables[STORED_RESPONSES].find(retry, now) if retry else None
         if stored:
             return stored
         if refused := tables[RATES].take(charges, now):
             raise self.allowances.refusal(*refused)
         outcome = act(tables)
         if retry:
-            tables[STORED_RESPONSES].finish(retry, outcome)
+            tables[STORED_RESPONSES].store(retry, outcome, now)
         return outcome
 
     def _digest_key(self) -> Steps[bytes]:

@@ -6,7 +6,7 @@ Idempotency-Key. What the first request writes and its answer are committed in o
 transaction, so a repetition meets either both or neither. It gets the stored answer, or
 it is carried out as if it were the first.
 
-In that transaction `Retries.begin` comes before the action, and `Retries.finish` after
+In that transaction `Retries.find` comes before the action, and `Retries.store` after
 it. What an action does outside the database comes between two transactions.
 
 A key holds for one sender. Two phones behind one application may choose the same key,
@@ -117,35 +117,23 @@ class Retries:
     def __init__(self, session: Session) -> None:
         self._run = session.run
 
-    def begin(self, retry: Retry, at: datetime) -> Outcome | None:
+    def find(self, retry: Retry, at: datetime) -> Outcome | None:
         """Return the stored answer; None for the first request under its key.
 
         A repetition that comes before an answer is stored is performed as well, as after
         a crash. Raises Refusal where the key was used for another request.
         """
-        # the INSERT takes over a row of the same key that is too old, or has no answer
-        new = self._run(
-            "INSERT INTO retries"
-            " (application, method, path, idempotency_key, digest, outcome, device, user_id, at)"
-            " VALUES (?, ?, ?, ?, ?, '', ?, ?, ?)"
-            " ON CONFLICT (application, method, path, idempotency_key) DO UPDATE"
-            " SET digest = excluded.digest, outcome = '',"
-            " device = excluded.device, user_id = excluded.user_id,"
-            " at = excluded.at WHERE retries.at <= ? OR retries.outcome = '' RETURNING 1",
+        # a former version stored an empty answer before it performed a request
+        rows = self._run(
+            "SELECT digest, outcome FROM retries"
+            " WHERE application = ? AND method = ? AND path = ? AND idempotency_key = ?"
+            " AND at > ? AND outcome <> ''",
             *retry.scope,
-            retry.digest,
-            retry.device,
-            retry.user,
-            written(at),
             written(at - ANSWERS_STORED_FOR),
         )
-        if new:
+        if not rows:
             return None
-        ((digest, outcome),) = self._run(
-            "SELECT digest, outcome FROM retries"
-            " WHERE application = ? AND method = ? AND path = ? AND idempotency_key = ?",
-            *retry.scope,
-        )
+        ((digest, outcome),) = rows
         if digest != retry.digest:
             fault = Fault(
                 "Idempotency-Key",
@@ -155,17 +143,22 @@ class Retries:
         value: dict[str, Json] = orjson.loads(outcome)
         return Outcome(value["value"], value["etag"], is_replayed=True)
 
-    def finish(self, retry: Retry, outcome: Outcome) -> None:
-        """Store the answer of a request for which `begin` returned None. A refusal is
-        not stored: the request is performed again where it is repeated.
+    def store(self, retry: Retry, outcome: Outcome, at: datetime) -> None:
+        """Store the answer of a request for which `find` returned None, in place of one
+        that is too old. A refusal is not stored: the request is performed again where
+        it is repeated.
         """
         if outcome.refusal:
             return
         text = orjson.dumps({"value": outcome.value, "etag": outcome.etag}).decode()
         self._run(
-            "UPDATE retries SET outcome = ?"
-            " WHERE application = ? AND method = ? AND path = ? AND idempotency_key = ?",
-            *(text, *retry.scope),
+            "INSERT INTO retries"
+            " (application, method, path, idempotency_key, digest, outcome, device, user_id, at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (application, method, path, idempotency_key) DO UPDATE"
+            " SET digest = excluded.digest, outcome = excluded.outcome,"
+            " device = excluded.device, user_id = excluded.user_id, at = excluded.at",
+            *(*retry.scope, retry.digest, text, retry.device, retry.user, written(at)),
         )
 
     def remove_naming(self, text: str) -> int:
