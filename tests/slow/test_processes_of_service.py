@@ -108,9 +108,6 @@ class Nothing:
     def beat(self):
         return True
 
-    def stop(self):
-        pass
-
 
 def make():
     begun = set()

@@ -199,7 +199,8 @@ def test_sigterm_lets_requests_in_flight_be_answered(tmp_path: Path) -> None:
     assert {(len(body) > 1_000_000, body.endswith(b"</stores>")) for body in bodies} == {(True, True)}
 
 
-def test_sigterm_waits_for_a_body_that_is_still_being_sent(out: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ended", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_an_end_waits_for_a_body_that_is_still_being_sent(out: Path, tmp_path: Path, ended: signal.Signals) -> None:
     body = b'{"deviceID":"D1","optInOrOptOut":"IN"}'
     head = (
         "POST /v2/utility/mobileoptinout HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
@@ -210,7 +211,7 @@ def test_sigterm_waits_for_a_body_that_is_still_being_sent(out: Path, tmp_path: 
         with socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as connection:
             connection.sendall(head.encode() + body[:10])
             awaited(lambda: count_connections(server.port) == {"open": 1, "waiting": 0})
-            server.process.send_signal(signal.SIGTERM)
+            server.process.send_signal(ended)
             time.sleep(1.5)
             connection.sendall(body[10:])
             told = b"".join(iter(partial(connection.recv, 65536), b""))

@@ -1,10 +1,6 @@
 """`serve`: the service that answers from the current release."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,9 +11,6 @@ from shopwindow.cli.options import (
     interface_name,
     setting,
 )
-
-if TYPE_CHECKING:
-    from shopwindow.service.settings import Settings
 
 
 @click.command()
@@ -93,6 +86,7 @@ def serve(
     A release that becomes the current one meanwhile is served from then on. The mails
     of the outbox are sent where SHOPWINDOW_SMTP names a mail server.
     """
+    from shopwindow.edge import openapi
     from shopwindow.interface.declaring.loading import VARIABLE
     from shopwindow.service.processors import processors
     from shopwindow.service.serve import Processes
@@ -122,11 +116,4 @@ def serve(
         threads=threads,
         clients=clients,
     )
-    run(settings, processes, _factory)
-
-
-def _factory() -> Callable[[Settings], Any]:
-    """Import what makes the callable of each worker."""
-    from shopwindow.wsgi import make
-
-    return make
+    run(settings, processes, openapi.document)

@@ -53,7 +53,7 @@ readers, the log, metrics.
 
 _REQUEST_ID = REQUEST_ID_HEADER.lower().encode()
 
-SETTLE_SECONDS = 0.5
+SETTLE_SECONDS = 1.0
 """For the head on a connection that a worker accepted just before it had to end. The
 client knows nothing of that, and has sent its request or is about to.
 """

@@ -78,21 +78,13 @@ class Intake:
     """The ASGI application.
 
     ``front`` answers. ``threads`` is how many requests are worked on at once. ``admin``
-    answers what comes to its address; None: there is none. ``stop`` ends what else
-    works in this process.
+    answers what comes to its address; None: there is none.
     """
 
-    def __init__(
-        self,
-        front: Front,
-        threads: int,
-        admin: Admin | None = None,
-        stop: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, front: Front, threads: int, admin: Admin | None = None) -> None:
         self._front = front
         self._threads = threads
         self._admin = admin
-        self.stop = stop
         self._began: dict[int, float] = {}
         if front.metrics:
             front.metrics.answering = self._began

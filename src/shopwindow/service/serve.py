@@ -10,6 +10,7 @@ Each worker makes the same callable that works with any other server (service.ws
 takes requests in before it (service.intake).
 """
 
+import atexit
 import errno
 import os
 import signal
@@ -18,7 +19,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
@@ -28,6 +29,7 @@ from shopwindow.problems import Failure
 from shopwindow.service import journal
 from shopwindow.service.connection import make_room
 from shopwindow.service.database.database import Database, OutOfUse, open_database
+from shopwindow.service.documentation import Describe
 from shopwindow.service.mail.letters import Letters
 from shopwindow.service.mail.senders import Sender
 from shopwindow.service.metrics_folder import metrics_folder
@@ -41,12 +43,6 @@ from shopwindow.service.worker import (
     end,
 )
 
-if TYPE_CHECKING:
-    from shopwindow.service.wsgi import Front
-
-LoadFactory = Callable[[], Callable[[Settings], "Front"]]
-"""Imports what makes the callable of a worker, and returns it."""
-
 BACKLOG = 4096
 """Connections that wait to be accepted. Beyond it the kernel drops them, and clients
 try again a second later.
@@ -54,14 +50,6 @@ try again a second later.
 4,096 is the most that Linux admits by default (net.core.somaxconn). 1,800 silent
 clients that came at once filled a queue of 1,024, and the next client waited that
 second.
-"""
-
-DEFER_SECONDS = 1
-"""For which the kernel holds a new connection back until its request comes (tcp(7),
-TCP_DEFER_ACCEPT).
-
-A worker that is about to end would otherwise accept it, and close it before the request
-is there. A longer time gains nothing: a request follows its connection at once.
 """
 
 NOT_LOADED = 4
@@ -86,18 +74,19 @@ class Processes:
     """Connections of a worker, at most."""
 
 
-def serve(settings: Settings, processes: Processes, load: LoadFactory) -> None:
+def serve(settings: Settings, processes: Processes, describe: Describe) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are answered first. Raises
     Failure.
 
-    The sockets come first: a service that cannot have its addresses changes nothing.
+    ``describe`` prints the OpenAPI document of a release. The sockets come first: a
+    service that cannot have its addresses changes nothing.
     """
     at_signals(end)  # until the arbiter has handlers of its own
     listeners = _listeners(processes)
     try:
         with metrics_folder() as shared:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-            _run(settings, processes, load, shared, listeners)
+            _run(settings, processes, describe, shared, listeners)
     finally:
         # Python restores the default of these signals while it closes down: a second
         # one would turn a normal end into a failure.
@@ -108,7 +97,7 @@ def serve(settings: Settings, processes: Processes, load: LoadFactory) -> None:
 def _run(
     settings: Settings,
     processes: Processes,
-    load: LoadFactory,
+    describe: Describe,
     shared: str,
     listeners: list[int],
 ) -> None:
@@ -121,34 +110,29 @@ def _run(
 
     from shopwindow.service.admin import Admin
     from shopwindow.service.intake import Intake
+    from shopwindow.service.wsgi import make
 
-    make = load()
     settings.interface.prepare_process()
     if settings.database:
         _migrate(open_database(settings.database, settings.interface.tables))
     make_room(processes.clients)
+    # what this process has imported has gauges, and it is no worker
+    mark_process_dead(os.getpid(), shared)  # type: ignore[no-untyped-call]
 
     def application() -> Intake:
-        front = make(settings)
+        front = make(settings, describe)
         admin = None
         if processes.admin:
             admin = Admin(front, processes.admin[1], settings, Path(shared))
-        stop = _send_mail(settings, front.backstage.database)
-        return Intake(front, processes.threads, admin, stop)
-
-    def begin(arbiter: Any) -> None:
-        # what it has imported has gauges, and it is no worker
-        mark_process_dead(os.getpid(), shared)  # type: ignore[no-untyped-call]
-        for listener in arbiter.LISTENERS:
-            _defer(listener.sock)
-        _inform(processes, arbiter)
+        _send_mail(settings, front.backstage.database)
+        return Intake(front, processes.threads, admin)
 
     Service(
         application,
         workers=processes.workers,
-        bind=[f"fd://{listener}" for listener in listeners] or ["127.0.0.1:0"],
+        bind=[f"fd://{listener}" for listener in listeners],
         worker_tmp_dir=shared,
-        when_ready=begin,
+        when_ready=_inform,
         child_exit=lambda _, worker: mark_process_dead(worker.pid, shared),  # type: ignore[no-untyped-call]
     ).run()
 
@@ -168,27 +152,29 @@ def _migrate(database: Database) -> None:
         database.close()
 
 
-def _send_mail(settings: Settings, database: Database | None) -> Callable[[], None]:
-    """Begin to send the mails of the outbox, where there are a mail server and a
-    database. Return what ends it. Raises Failure.
+def _send_mail(settings: Settings, database: Database | None) -> None:
+    """Send the mails of the outbox until this process ends, where there are a mail
+    server and a database. Raises Failure.
     """
-    if settings.smtp is None or database is None:
-        return lambda: None
-    letters = Letters(settings.interface, [settings.templates])
-    sender = Sender(database, settings.smtp, letters)
-    sender.start()
-    return sender.stop
+    if settings.smtp and database:
+        letters = Letters(settings.interface, [settings.templates])
+        sender = Sender(database, settings.smtp, letters)
+        sender.start()
+        atexit.register(sender.stop)
 
 
 class _Arbiter(Arbiter):  # type: ignore[misc]
     """gunicorn's arbiter, whose workers lose no signal as they begin.
 
-    A worker has the arbiter's handlers until it has its own (Worker.init_signals), and
-    a signal that comes before would only be put in a queue that nobody reads.
+    A worker has the arbiter's handlers until it has its own, and a signal that comes
+    before would only be put in a queue that nobody reads.
     """
 
+    # requests in flight are answered first at these, too
+    handle_int = handle_quit = Arbiter.handle_term
+
     def spawn_worker(self) -> Any:
-        """Fork a worker, in which the signals wait for its handlers."""
+        """Fork a worker, in which the signals wait for its handlers (Worker.run)."""
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
         try:
             return super().spawn_worker()
@@ -237,14 +223,11 @@ class Service(BaseApplication):  # type: ignore[misc]
             sys.exit(NOT_LOADED)
 
 
-def _inform(processes: Processes, arbiter: Any) -> None:
+def _inform(arbiter: Any) -> None:
     """Inform the operator where the service listens."""
-    admin = processes.admin[1] if processes.admin else None
-    names = [listener.sock.getsockname() for listener in arbiter.LISTENERS]
-    public = next(name for name in names if name[1:2] != (admin,))
-    place = _shown(public[0], public[1]) if isinstance(public, tuple) else str(public)
-    is_one = processes.workers == 1
-    number = "1 worker listens" if is_one else f"{processes.workers} workers listen"
+    place = str(arbiter.LISTENERS[-1]).removeprefix("http://")
+    workers = arbiter.num_workers
+    number = "1 worker listens" if workers == 1 else f"{workers} workers listen"
     journal.info("service", f"{number} at {place}")
 
 
@@ -252,20 +235,12 @@ def _inform(processes: Processes, arbiter: Any) -> None:
 
 
 def _listeners(processes: Processes) -> list[int]:
-    """Return the sockets that listen at our addresses, but for those that systemd hands
-    to gunicorn. Raises Failure.
+    """Return the sockets that listen at our addresses, the public one last. Where
+    systemd has one, it hands that to gunicorn. Raises Failure.
     """
     is_handed = os.environ.get("LISTEN_PID") == str(os.getpid())
-    addresses = [] if is_handed else [processes.bind]
-    if processes.admin:
-        addresses.append(processes.admin)
-    return [_bound(address) for address in addresses]
-
-
-def _defer(listener: socket.socket) -> None:
-    """Have the kernel hold connections back until their request comes."""
-    if listener.family != socket.AF_UNIX and hasattr(socket, "TCP_DEFER_ACCEPT"):
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, DEFER_SECONDS)
+    public = None if is_handed else processes.bind
+    return [_bound(address) for address in (processes.admin, public) if address]
 
 
 def _bound(bind: tuple[str, int]) -> int:
@@ -275,24 +250,19 @@ def _bound(bind: tuple[str, int]) -> int:
     Raises Failure.
     """
     host, port = bind
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    dual = host == "::" and socket.has_dualstack_ipv6()
+    is_version_6 = ":" in host
+    place = f"[{host}]:{port}" if is_version_6 else f"{host}:{port}"
     try:
         listener = socket.create_server(
-            bind, family=family, backlog=BACKLOG, dualstack_ipv6=dual
+            bind,
+            family=socket.AF_INET6 if is_version_6 else socket.AF_INET,
+            backlog=BACKLOG,
+            dualstack_ipv6=host == "::" and socket.has_dualstack_ipv6(),
         )
     except OSError as error:
-        # below zero for a host without an address (getaddrinfo(3))
-        number = error.errno or 0
-        reason = os.strerror(number) if number > 0 else error.strerror or str(error)
+        # create_server appends the address to some reasons
+        reason = str(error.strerror).partition(" (while ")[0]
         is_used = error.errno == errno.EADDRINUSE
         advice = ": is the service running already?" if is_used else ""
-        raise Failure(
-            f"{_shown(host, port)} cannot be listened at: {reason}{advice}"
-        ) from None
+        raise Failure(f"{place} cannot be listened at: {reason}{advice}") from None
     return listener.detach()
-
-
-def _shown(host: str, port: int) -> str:
-    """Return an address as URLs have it: IPv6 in brackets (RFC 3986 §3.2.2)."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

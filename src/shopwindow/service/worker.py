@@ -11,14 +11,12 @@ that the kernel does not run.
 
 import asyncio
 import faulthandler
-import logging
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
 
 from uvicorn_worker import UvicornWorker
 
@@ -47,12 +45,6 @@ at most, for its turn and for who leads (database.DATABASE_SECONDS each), and sy
 kills the service after 40 s (TimeoutStopSec of our unit).
 """
 
-ORPHAN_SECONDS = 2.0
-"""How long requests in flight may take once the arbiter has ended: nobody else would
-end a worker that stays.
-"""
-
-
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 """Signals at which a worker ends, once it has answered what is in flight."""
 
@@ -66,20 +58,16 @@ class Worker(UvicornWorker):  # type: ignore[misc]
         "ws": "none",
         "lifespan": "off",
         "interface": "asgi3",
-        "access_log": False,
+        # a client that sends no HTTP is no news for an operator
+        "log_level": "error",
         "server_header": False,
         # whose X-Forwarded-For is believed, service.message says
         "proxy_headers": False,
         # of the next head; Connection has the deadline
         "timeout_keep_alive": HEAD_SECONDS,
-        "timeout_notify": PULSE_SECONDS,
     }
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        # a client that sends no HTTP is no news for an operator
-        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-        self._beats: asyncio.Task[None] | None = None
+    _beats: asyncio.Task[None] | None = None
 
     def load_wsgi(self) -> None:
         """Make the application. The heartbeat is far ahead meanwhile."""
@@ -88,23 +76,13 @@ class Worker(UvicornWorker):  # type: ignore[misc]
         os.utime(self.tmp.fileno(), (begun_by, begun_by))
         super().load_wsgi()
 
-    def init_signals(self) -> None:
-        """End by an exit while the application is made."""
-        super().init_signals()
-        at_signals(end)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Drain at SIGQUIT, too, which the arbiter sends where it gets SIGINT."""
-        os.kill(os.getpid(), signal.SIGTERM)
-
     def run(self) -> None:
         """Answer requests until the arbiter orders an end, or has ended.
 
-        A signal that comes before uvicorn's handlers is noted (``alive``): an exit
-        would drop coroutines that have not begun, for which Python warns.
+        Signals wait until uvicorn has its handlers, and change nothing once it has
+        ended: then it raises them again.
         """
-        at_signals(super().handle_exit)
+        at_signals(_ignore)
         # of gunicorn's own, uvloop would close each descriptor twice, and the second
         # time it may be another file's
         self.sockets = [each.sock for each in self.sockets]  # type: ignore[has-type]
@@ -113,26 +91,22 @@ class Worker(UvicornWorker):  # type: ignore[misc]
         finally:
             at_signals(_ignore)
             faulthandler.dump_traceback_later(DRAIN_SECONDS, exit=True)
-            self.wsgi.stop()
 
     async def callback_notify(self) -> None:
-        """Begin the heartbeat as uvicorn asks for it; it also goes on while draining.
-
-        uvicorn has its handlers by now, and gets a signal that came before.
-        """
+        """Begin the heartbeat as uvicorn asks for it; it also goes on while draining."""
         self._beats = self._beats or asyncio.create_task(self._beat())
-        if not self.alive:
-            os.kill(os.getpid(), signal.SIGTERM)
 
     async def _beat(self) -> None:
+        """Let signals through, and send heartbeats until the arbiter has ended. Then
+        nobody else would end this worker: it ends itself, or by its alarm.
+        """
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
         while os.getppid() == self.ppid:
             if self.wsgi.beat():
                 faulthandler.dump_traceback_later(ALARM_SECONDS, exit=True)
                 self.notify()
             await asyncio.sleep(PULSE_SECONDS)
         os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.sleep(ORPHAN_SECONDS)
-        os._exit(1)
 
 
 def at_signals(handler: Callable[[int, FrameType | None], object]) -> None:
