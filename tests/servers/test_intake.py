@@ -2,6 +2,7 @@
 
 import json
 import re
+import select
 import selectors
 import socket
 import struct
@@ -220,7 +221,28 @@ def test_a_body_that_was_cut_off_is_refused_though_it_could_be_read(server: Serv
         client.sendall(data)
         client.shutdown(socket.SHUT_WR)
         came = b"".join(iter(lambda: client.recv(65536), b""))
-    assert (statuses(came), b"ended after 37" in came) == ([400], True)
+    assert (statuses(came), b"body: ended early; it may be sent again" in came) == ([400], True)
+
+
+def test_beyond_48_large_bodies_a_further_one_is_refused_until_one_has_ended(server: Server) -> None:
+    large = head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Content-Length: 200000") + bytes(100_000)
+    with ExitStack() as stack:
+
+        def begun() -> socket.socket:
+            client = stack.enter_context(socket.create_connection((ADDRESS, server.port), timeout=PATIENCE))
+            client.sendall(large)
+            return client
+
+        held = [begun() for _ in range(49)]
+        (refused,), _, _ = select.select(held, [], [], PATIENCE)
+        held.remove(refused)
+        came = refused.recv(65536)
+        assert (statuses(came), b"\r\nretry-after: " in came) == ([503], True)
+        body = json.dumps({"deviceID": "device", "optInOrOptOut": "IN"}).encode()
+        assert server.ask(OPT_IN, {**KEY, **TYPE}, "POST", body).status == 200
+        held[0].sendall(bytes(100_000))
+        assert statuses(held[0].recv(65536)) == [400]
+        assert select.select([*held, begun()], [], [], 0.5) == ([], [], [])
 
 
 def test_requests_in_a_row_are_answered_in_their_order(server: Server) -> None:

@@ -38,7 +38,7 @@ async def ask(
     async def receive() -> Mapping[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    async def answer(response: Response, id: str, *, is_last: bool = False) -> None:
+    async def answer(response: Response, id: str, *, wants_rest: bool) -> None:
         order.append((name, response.status))
 
     await intake({**asked, ANSWER: answer}, receive, None)

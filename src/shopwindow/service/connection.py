@@ -8,11 +8,10 @@ uvicorn's parser refuses and some apps send.
 
 import asyncio
 import resource
-from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache, partial
 from http import HTTPStatus
-from typing import Any
+from urllib.parse import quote_from_bytes
 
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
@@ -20,13 +19,13 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from shopwindow.interface.answering.answer import Response, refuse
-from shopwindow.interface.formats import JSON
+from shopwindow.interface.answering.answer import Response
+from shopwindow.interface.request import Request
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service import journal
 from shopwindow.service.codings import BODILESS_STATUSES
+from shopwindow.service.exchange import refuse_arrival
 from shopwindow.service.message import REQUEST_ID_HEADER
-from shopwindow.service.serving import shipped_schemas
 
 HEAD_SECONDS = 14
 """For receiving a whole head, and for the next head on an open connection.
@@ -51,8 +50,6 @@ OTHER_FILES = 256
 readers, the log, metrics.
 """
 
-_REQUEST_ID = REQUEST_ID_HEADER.lower().encode()
-
 SETTLE_SECONDS = 1.0
 """For the head on a connection that a worker accepted just before it had to end. The
 client knows nothing of that, and has sent its request or is about to.
@@ -61,10 +58,7 @@ client knows nothing of that, and has sent its request or is about to.
 ANSWER = "shopwindow.answer"
 """In the scope of a request: what writes the whole response to it."""
 
-CUT_OFF = "shopwindow.cut_off"
-"""In the scope of a request whose client closed its direction before the body was
-complete.
-"""
+_ASCII = bytes(range(128))
 
 
 class Connection(HttpToolsProtocol):
@@ -77,41 +71,38 @@ class Connection(HttpToolsProtocol):
     clients = MAX_CLIENTS
     """Connections that a worker has at most; ``make_room`` sets it."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self._deadline: asyncio.TimerHandle | None = None
-        self._begin_head()
+    _is_head = _is_first_line = True
+    _unread = MAX_HEAD
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Await the first head; close a connection beyond the limit at once."""
         super().connection_made(transport)
         if len(self.connections) > self.clients:
             transport.abort()
-        self._await_head()
+        self.timeout_keep_alive_task = self.loop.call_later(
+            HEAD_SECONDS, self.timeout_keep_alive_handler
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the deadline."""
-        self._end_deadline()
+        super()._unset_keepalive_if_required()
         super().connection_lost(exc)
+
+    def _unset_keepalive_if_required(self) -> None:
+        """Leave the deadline alone: uvicorn would end it with the first byte of a head."""
 
     def data_received(self, data: bytes) -> None:
         """Take what came to the parser, of a head no more than it may have."""
-        if not self._is_head:
-            self._unread -= len(data)
-            super().data_received(data)
-            if not self._is_head and self._unread < 0:
+        while data and not self.transport.is_closing():
+            part, data = data[: self._unread], data[self._unread :]
+            if part:
+                self._unread -= len(part)
+                super().data_received(self._escaped(part))
+            elif self._is_head:
+                fault = Fault("head", f"must have at most {MAX_HEAD} bytes")
+                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, fault)
+            else:
                 self.transport.close()
-            return
-        part, rest = data[: self._unread], data[self._unread :]
-        self._unread -= len(part)
-        super().data_received(self._escaped(part))
-        if self.transport.is_closing():
-            return
-        if self._is_head and self._unread == 0:
-            fault = Fault("head", f"must have at most {MAX_HEAD} bytes")
-            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, fault)
-        elif rest:
-            self.data_received(rest)
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Answer a client that has closed its own direction: it may still read.
@@ -123,16 +114,15 @@ class Connection(HttpToolsProtocol):
             return False
         cycle.keep_alive = False
         if cycle.more_body:
-            cycle.scope[CUT_OFF] = True  # type: ignore[literal-required]
-            cycle.more_body = False
+            cycle.disconnected = True  # for who receives the body
             cycle.message_event.set()
         return True
 
     def on_headers_complete(self) -> None:
         """Begin to answer, without a deadline for the head any longer."""
-        self._is_head = False
+        self._is_head = self._is_first_line = False
         self._unread = MAX_HEAD
-        self._end_deadline()
+        super()._unset_keepalive_if_required()
         super().on_headers_complete()
         answer = partial(self._answer, self.cycle)
         self.scope[ANSWER] = answer  # type: ignore[literal-required]
@@ -144,16 +134,9 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Expect another head on this connection."""
-        self._begin_head()
+        self._is_head = self._is_first_line = True
+        self._unread = MAX_HEAD
         super().on_message_complete()
-
-    def on_response_complete(self) -> None:
-        """Await the next head, unless the client has already sent one."""
-        super().on_response_complete()
-        # uvicorn's own deadline would end with the first byte of the next head
-        self._end_deadline()
-        self._deadline = self.timeout_keep_alive_task
-        self.timeout_keep_alive_task = None
 
     async def _answer(
         self,
@@ -161,62 +144,63 @@ class Connection(HttpToolsProtocol):
         response: Response,
         id: str,
         *,
-        is_last: bool = False,
+        wants_rest: bool,
     ) -> None:
-        """Write a whole response to the request of a cycle, and with ``is_last`` close
-        the connection.
+        """Write the whole response to the request of a cycle. Close the connection if a
+        part of the body has not come yet, and nobody ``wants_rest`` of it.
 
         uvicorn's own way takes more time than all else of a cached response: it checks
-        each header, and writes head and body one by one. None of our headers can hold
-        the end of a line: none is a text that came from elsewhere than another head.
+        each header, and writes head and body one by one.
         """
         if self.flow.write_paused:
             await self.flow.drain()
-        if cycle.disconnected:
-            return
-        cycle.keep_alive = cycle.keep_alive and not is_last
-        headers = [*cycle.default_headers, (_REQUEST_ID, id.encode())]
-        if response.status not in BODILESS_STATUSES:
-            headers.append((b"content-length", b"%d" % len(response.body)))
-        if not cycle.keep_alive:
-            headers.append((b"connection", b"close"))
-        head = _first_lines(response.status, response.headers) + _lines(headers)
-        body = b"" if cycle.scope["method"] == "HEAD" else response.body
         cycle.response_started = cycle.response_complete = True
-        self.transport.write(b"%b\r\n%b" % (head, body))
-        if not cycle.keep_alive:
-            self.transport.close()
+        if self.transport.is_closing():
+            return
+        cycle.keep_alive = cycle.keep_alive and (wants_rest or not cycle.more_body)
+        body = b"" if cycle.scope["method"] == "HEAD" else response.body
+        line = f"{REQUEST_ID_HEADER.lower()}: {id}\r\n"
+        self._write(response, body, line, is_last=not cycle.keep_alive)
         cycle.on_response()
+
+    def _write(
+        self, response: Response, body: bytes, more: str = "", *, is_last: bool
+    ) -> None:
+        """Write a response, with more lines in its head; with ``is_last`` close the
+        connection.
+
+        None of its headers can hold the end of a line: none is a text that came from
+        elsewhere than another head.
+        """
+        if response.status not in BODILESS_STATUSES:
+            more += f"content-length: {len(response.body)}\r\n"
+        if is_last:
+            more += "connection: close\r\n"
+        head = _first_lines(response.status, response.headers)
+        for date in self.server_state.default_headers:
+            head += b"%b: %b\r\n" % date
+        self.transport.write(b"%b%b\r\n%b" % (head, more.encode(), body))
+        if is_last:
+            self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP/1.1, in the form of all our refusals."""
         self._refuse(HTTPStatus.BAD_REQUEST, Fault("request", "is no HTTP/1.1"))
 
+    def _refuse(self, status: int, fault: Fault) -> None:
+        """Refuse a head that cannot be read, and close the connection."""
+        refused = refuse_arrival(Refusal("invalid", fault), Request(""), None)
+        response = refused.response._replace(status=status)
+        self._write(response, response.body, is_last=True)
+
     def shutdown(self) -> None:
         """Answer what is in flight, and close the connection."""
-        if self.cycle is None and not self.transport.is_closing():
-            self.loop.call_later(SETTLE_SECONDS, super().shutdown)
-        else:
-            super().shutdown()
-
-    def _begin_head(self) -> None:
-        self._is_head = self._is_first_line = True
-        self._unread = MAX_HEAD
-
-    def _await_head(self) -> None:
-        self._end_deadline()
-        close = self.timeout_keep_alive_handler
-        self._deadline = self.loop.call_later(HEAD_SECONDS, close)
-
-    def _end_deadline(self) -> None:
-        if self._deadline:
-            self._deadline.cancel()
-            self._deadline = None
+        delay = SETTLE_SECONDS if self.cycle is None else 0
+        self.loop.call_later(delay, super().shutdown)
 
     def _escaped(self, data: bytes) -> bytes:
-        """Return a part of a head with its first line escaped as RFC 3986 §2.1 asks.
-
-        The parser takes ASCII alone in a target.
+        """Return a part of a message. The first line of a head is escaped as RFC 3986
+        §2.1 asks: the parser takes ASCII alone in a target.
         """
         if not self._is_first_line:
             return data
@@ -224,22 +208,7 @@ class Connection(HttpToolsProtocol):
         if data.isascii():
             return data
         line, end, rest = data.partition(b"\n")
-        escaped = [b"%c" % byte if byte < 128 else b"%%%02X" % byte for byte in line]
-        return b"".join((*escaped, end, rest))
-
-    def _refuse(self, status: int, fault: Fault) -> None:
-        """Refuse a head that cannot be read, and close the connection."""
-        refused = refuse(Refusal("invalid", fault), JSON, shipped_schemas())
-        headers = (
-            ("Content-Type", refused.media_type),
-            ("Cache-Control", "no-store"),
-            ("Connection", "close"),
-            ("Content-Length", str(len(refused.body))),
-        )
-        self.transport.write(
-            b"%b\r\n%b" % (_first_lines(status, headers), refused.body)
-        )
-        self.transport.close()
+        return quote_from_bytes(line, _ASCII).encode() + end + rest
 
 
 @lru_cache(maxsize=1024)
@@ -247,14 +216,8 @@ def _first_lines(status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
     """Return the beginning of a head, with names in lower case, as uvicorn's own. That of
     a cached response is sent again and again.
     """
-    lines = [
-        (name.lower().encode(), value.encode("latin-1")) for name, value in headers
-    ]
-    return STATUS_LINE[status] + _lines(lines)
-
-
-def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    return b"".join([b"%b: %b\r\n" % header for header in headers])
+    lines = [f"{name.lower()}: {value}\r\n" for name, value in headers]
+    return STATUS_LINE[status] + "".join(lines).encode("latin-1")
 
 
 def make_room(clients: int) -> None:
@@ -264,15 +227,14 @@ def make_room(clients: int) -> None:
     The workers inherit that limit, which is raised here. Where the hard limit admits
     fewer, the log gets a line.
     """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = clients + OTHER_FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     Connection.clients = clients
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
+    wanted = clients + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # a filter of system calls may refuse it
+        limits = min(max(soft, wanted), hard), hard
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if not 0 <= soft < wanted:  # below zero: there is no limit
         return
 
     fewer = max(1, soft - OTHER_FILES, soft // 2)

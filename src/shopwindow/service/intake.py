@@ -32,7 +32,8 @@ from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.request import Request
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service.admin import Admin
-from shopwindow.service.connection import ANSWER, CUT_OFF
+from shopwindow.service.connection import ANSWER
+from shopwindow.service.database.engine import unavailable
 from shopwindow.service.database.turns import Result, Steps, Wake
 from shopwindow.service.exchange import Arrival, refuse_arrival
 from shopwindow.service.message import MAX_BODY, Proxies, begin_request, believed, head
@@ -65,12 +66,7 @@ wait 5 ms more for the interpreter (sys.getswitchinterval).
 
 LARGE_HELD = 48
 """Large bodies that a worker holds, received or still coming: 48 MiB at most. A further
-one is answered 503.
-"""
-
-RETRY_WHEN_FULL = "2"
-"""Retry-After of that 503, in seconds. 48 bodies of 1 MiB are worked through in less
-time.
+one is answered 503, to be repeated soon: they are worked through within two seconds.
 """
 
 
@@ -88,7 +84,7 @@ class Intake:
         self._began: dict[int, float] = {}
         if front.metrics:
             front.metrics.answering = self._began
-        self._tasks: deque[_Task | None] = deque()
+        self._tasks: deque[_Task] = deque()
         self._ready: SimpleQueue[None] = SimpleQueue()  # an item for each task
         self._large_turns = asyncio.Semaphore(LARGE_AT_ONCE)
         self._large_held = 0
@@ -103,26 +99,26 @@ class Intake:
         """
         started = time.perf_counter()
         front = self._front
-        request, unread = _head(scope, front.backstage.trusted)
+        request = _head(scope, front.backstage.trusted)
         # for this request alone: uvicorn runs each request in a task of its own
         id = begin_request(request.headers)
-        answer = self._for_operators(scope, request)
-        if answer:
-            response = await self._in_thread(_only(answer))
-            await scope[ANSWER](response, id)
+        work = self._for_operators(scope, request)
+        if work:
+            response = await self._in_thread(_only(work))
+            await scope[ANSWER](response, id, wants_rest=True)
             return
 
         result = front.at_once(request)
         if isinstance(result, Arrival):
-            if unread and request.method in BODY_METHODS:
-                result, unread = await self._with_body(scope, result, receive)
+            if request.method in BODY_METHODS:
+                result = await self._with_body(result, receive)
             else:
                 result = await self._in_thread(front.finish(result, request))
 
-        is_late = result.response.status == HTTPStatus.REQUEST_TIMEOUT
         # uvicorn receives and drops the rest of any other body
-        is_last = unread and (is_late or request.length > MAX_UNWANTED)
-        await scope[ANSWER](result.response, id, is_last=is_last)
+        is_late = result.response.status == HTTPStatus.REQUEST_TIMEOUT
+        wants_rest = not is_late and request.length <= MAX_UNWANTED
+        await scope[ANSWER](result.response, id, wants_rest=wants_rest)
         front.note(result, request.method, started)
 
     def beat(self) -> bool:
@@ -146,28 +142,25 @@ class Intake:
             return partial(readiness, path, self._front.serving())
         return None
 
-    async def _with_body(
-        self, scope: Scope, arrival: Arrival, receive: Receive
-    ) -> tuple[Exchange, bool]:
-        """Receive the body of a request and answer it.
-
-        Returns the response, and whether a part of the body has not been received.
-        """
+    async def _with_body(self, arrival: Arrival, receive: Receive) -> Exchange:
+        """Receive the body of a request and answer it."""
         request = arrival.request
         body = bytearray()
-        is_large = is_last = False
+        is_large = is_complete = False
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                while not is_last and len(body) <= MAX_BODY:
+                while not is_complete and len(body) <= MAX_BODY:
                     message = await receive()
-                    body += message.get("body", b"")
-                    if message["type"] == "http.disconnect" or CUT_OFF in scope:
-                        is_last = True
-                        raise _cut_off(request, len(body))
-                    is_last = not message.get("more_body", False)
-                    if LARGE < len(body) <= MAX_BODY and not is_large:
+                    if message["type"] == "http.disconnect":
+                        # there may be somebody to read this (Connection.eof_received)
+                        raise _refusal("invalid", "ended early")
+                    body += message["body"]
+                    is_complete = not message["more_body"]
+                    if len(body) > LARGE and not is_large:
                         if self._large_held >= LARGE_HELD:
-                            raise _full()
+                            raise unavailable(
+                                "too many large bodies are being received"
+                            )
                         is_large = True
                         self._large_held += 1
 
@@ -175,21 +168,19 @@ class Intake:
             steps = self._front.finish(arrival, complete)
             del body  # or a large body would be in memory twice
             async with self._large_turns if is_large else nullcontext():
-                return await self._in_thread(steps), not is_last
+                return await self._in_thread(steps)
         except TimeoutError:
-            why = f"did not arrive within {BODY_SECONDS:g} s; it may be sent again"
-            slow = Refusal("slow", Fault("body", why))
-            return refuse_arrival(slow, request, self._front.serving()), True
-        except Refusal as refusal:
-            return refuse_arrival(refusal, request, self._front.serving()), not is_last
+            refusal = _refusal("slow", f"did not arrive within {BODY_SECONDS:g} s")
+        except Refusal as error:
+            refusal = error
         finally:
             if is_large:
                 self._large_held -= 1
-                # After the last one, a thread gives memory back to the system: by
-                # itself glibc retains what lies below a block in use, in several arenas.
+                # After the last one, memory is given back to the system: by itself
+                # glibc retains what lies below a block in use, in several arenas.
                 if self._large_held == 0:
-                    self._tasks.append(None)
-                    self._ready.put(None)
+                    asyncio.get_running_loop().run_in_executor(None, give_back)
+        return refuse_arrival(refusal, request, self._front.serving())
 
     async def _in_thread(self, steps: Steps[Result]) -> Result:
         """Have threads take steps, for the same request in the log, and return their
@@ -206,9 +197,6 @@ class Intake:
         while True:
             self._ready.get()
             task = self._tasks.popleft()
-            if task is None:
-                give_back()
-                continue
             self._began[thread] = time.monotonic()
             self._take_step(task)
             del self._began[thread]
@@ -256,25 +244,12 @@ def _deliver(future: "asyncio.Future[Any]", result: Any) -> None:
 
 
 _Task = tuple[Callable[[], Callable[[Wake], None]], "asyncio.Future[Any]"]
-"""What takes the next step of a request, and where the result goes. In the queue, None
-asks a thread to give memory back.
-"""
+"""What takes the next step of a request, and where the result goes."""
 
 
-def _cut_off(request: Request, size: int) -> Refusal:
-    """Return the refusal of a request whose body ended early.
-
-    There may be somebody to read this: a client can close its direction alone.
-    """
-    expected = f" of {request.length}" if request.length else ""
-    return Refusal("invalid", Fault("body", f"ended after {size}{expected} bytes"))
-
-
-def _full() -> Refusal:
-    """Return the refusal of a large body while LARGE_HELD others are there."""
-    why = f"more than {LARGE_HELD} bodies above {LARGE} bytes are being received; it may be sent again"
-    headers = (("Retry-After", RETRY_WHEN_FULL),)
-    return Refusal("unavailable", Fault("body", why), headers=headers)
+def _refusal(code: str, why: str) -> Refusal:
+    """Return the refusal of a body that has not been received."""
+    return Refusal(code, Fault("body", f"{why}; it may be sent again"))
 
 
 def _only(work: Callable[[], Result]) -> Steps[Result]:
@@ -283,17 +258,15 @@ def _only(work: Callable[[], Result]) -> Steps[Result]:
     return work()
 
 
-def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:
-    """Return the request by its head, without a body, and whether a body follows."""
-    headers = believed(scope["headers"])
-    request = head(
+def _head(scope: Scope, trusted: Proxies) -> Request:
+    """Return the request by its head, without a body."""
+    return head(
         method=scope["method"],
         path=scope["path"],
         sent_path=scope["raw_path"].decode("latin-1"),
         query=scope["query_string"].decode("utf-8", "replace"),
         version=f"HTTP/{scope['http_version']}",
         peer=scope["client"][0] if scope.get("client") else "",
-        headers=headers,
+        headers=believed(scope["headers"]),
         trusted=trusted,
     )
-    return request, request.length > 0 or "transfer-encoding" in headers
