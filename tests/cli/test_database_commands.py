@@ -42,13 +42,10 @@ def test_migrate_prints_its_steps_and_then_has_nothing_to_do(engine: Engine) -> 
     ("url", "message"),
     [
         ("mysql://root:secret@host/x", "--database mysql://…: must be sqlite:///PATH"),
-        ("postgresql:/shopwindow:secret@host/x", "--database postgresql:…: must be postgresql://…"),
+        ("postgresql:/shopwindow:secret@host/x", "--database …: must be sqlite:///PATH"),
         ("sqlite://host/x", "--database sqlite://…: must be sqlite:///PATH"),
-        (
-            "sqlite:///x?mode=ro",
-            "--database sqlite:///x?…: has no parts after ? or #; in the name of a file they",
-        ),
-        ("sqlite:///h#x.sqlite", "--database sqlite:///h#…: has no parts after ? or #; in the name of a file"),
+        ("sqlite:///x?mode=ro", "--database sqlite://…: must be sqlite:///PATH"),
+        ("sqlite:///h#x.sqlite", "--database sqlite://…: must be sqlite:///PATH"),
         ("postgresql://shopwindow:secret@127.0.0.1:1/x", "the database cannot be migrated: "),
     ],
 )

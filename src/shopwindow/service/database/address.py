@@ -14,27 +14,33 @@ from urllib.parse import unquote
 from shopwindow.problems import Failure
 
 ADDRESS_FORMS = (
-    "sqlite:///PATH (sqlite:////PATH for one from the root)"
-    " or postgresql://USER:PASSWORD@HOST:PORT/NAME"
+    "sqlite:///PATH, sqlite:////PATH from the root,"
+    " or postgresql://USER:PASSWORD@HOST:PORT/NAME with a number as the port;"
+    " within a path, user or password ? is %3F, # is %23, @ is %40 and / is %2F"
 )
 
 _HOST = r"(?:\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?\]|[A-Za-z0-9._%-]*)(?::[0-9]*)?"
 
 _POSTGRESQL_URL = re.compile(
     r"postgres(?:ql)?://"
-    r"(?:(?P<person>[^/?@\s]*)@)?"
-    rf"(?P<hosts>{_HOST}(?:,{_HOST})*)"
-    r"(?:/(?P<name>[^/?#@\s]*))?"
-    r"(?:\?(?P<query>[^#\s]*))?",
+    r"(?:[^/?@\s]*@)?"
+    rf"{_HOST}(?:,{_HOST})*"
+    r"(?:/[^/?#@\s]*)?"
+    r"(?:\?[^#\s]*)?",
     re.IGNORECASE,
 )
 """An address that libpq reads as this program does (its manual, 34.1.1.2). libpq
 accepts more, and there it may take for a host what is the end of a password.
 """
 
-_SCHEME = re.compile("(?:jdbc:)?[a-z][a-z0-9]{0,20}://", re.IGNORECASE)
+_SQLITE_URL = re.compile(
+    r"sqlite:///(?!/*\Z)(?!.*%00)([^?#]+)", re.IGNORECASE | re.DOTALL
+)
+"""A path, which holds no NUL and not only slashes. What stands behind ? may be a key,
+such as SQLCipher's.
+"""
 
-_SQLITE_URL = re.compile(r"sqlite:///(?P<path>.*)", re.IGNORECASE | re.DOTALL)
+_SCHEME = re.compile("(?:jdbc:)?[a-z][a-z0-9]{0,20}://", re.IGNORECASE)
 
 
 def sqlite_path(address: str) -> Path | None:
@@ -47,36 +53,10 @@ def sqlite_path(address: str) -> Path | None:
     password.
     """
     if file := _SQLITE_URL.fullmatch(address):
-        return _path(file["path"])
+        return Path(os.path.realpath(unquote(file[1])))
     if _POSTGRESQL_URL.fullmatch(address):
         return None
-
-    scheme = address.partition(":")[0].lower()
-    if scheme not in ("postgresql", "postgres"):
-        raise Failure(f"--database {shown(address)}: must be {ADDRESS_FORMS}")
-    if not address[len(scheme) :].startswith("://"):
-        raise Failure(f"--database {scheme}:…: must be {scheme}://…")
-    raise Failure(
-        f"--database {scheme}://…: the user, host, port and name cannot be separated;"
-        f" within a user or password @ is %40, / is %2F and ? is %3F, and a port is a number"
-    )
-
-
-def _path(text: str) -> Path:
-    """The path of a SQLite database, as it stands in the address. Raises Failure."""
-    if "?" in text or "#" in text:
-        # what follows is not shown, for it may be a key, such as SQLCipher's
-        name, mark = re.split(r"([?#])", text, maxsplit=1)[:2]
-        raise Failure(
-            f"--database sqlite:///{name}{mark}…: has no parts after ? or #;"
-            " in the name of a file they are %3F and %23"
-        )
-    path = unquote(text)
-    if not path.strip("/"):
-        raise Failure(f"--database sqlite:///: must be {ADDRESS_FORMS}")
-    if "\0" in path:
-        raise Failure("--database sqlite:///…: holds %00, which no name of a file can")
-    return Path(os.path.realpath(path))
+    raise Failure(f"--database {shown(address)}: must be {ADDRESS_FORMS}")
 
 
 def server_address(address: str) -> str:
