@@ -242,6 +242,40 @@ def test_whoever_writes_is_answered_once_whatever_fails(script: list[str], write
     database.close()
 
 
+@pytest.mark.parametrize(
+    ("what", "event", "message"),
+    [
+        ("full", "database_unavailable", "the database cannot be written to now"),
+        ("unknown, stored", "write_unknown", OUTCOME_UNKNOWN),
+    ],
+)
+def test_whoever_shares_a_transaction_that_fails_has_a_line_of_the_log(
+    capfd: pytest.CaptureFixture[str], what: str, event: str, message: str
+) -> None:
+    database = Database(Scripted(["takes the steps", "stores", what]), TABLES)
+    inside = threading.Event()
+
+    def slow(shop: Tables) -> None:
+        inside.set()
+        awaited(lambda: database.load().waiting == 4)
+
+    def refused(id: str) -> str:
+        journal.request_id.set(id)
+        with pytest.raises(Refusal) as refusal:
+            database.write(lambda shop: None)
+        return refusal.value.faults[0].message
+
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(database.write, slow)
+        assert inside.wait(PATIENCE)
+        told = list(pool.map(refused, "abc", timeout=PATIENCE))
+        first.result(PATIENCE)
+    logged = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert told == [message] * 3
+    assert sorted((line["event"], line["requestId"]) for line in logged) == [(event, id) for id in "abc"]
+    database.close()
+
+
 # -- real files ----------------------------------------------------------------------------------------------------
 
 

@@ -43,10 +43,9 @@ from shopwindow.service.database.sqlite import SQLite
 from shopwindow.service.database.tables import (
     TablesByName,
     declared,
-    lacks_steps,
+    lacking,
     migrate,
     reached,
-    refuse_newer,
 )
 from shopwindow.service.database.turns import (
     Steps,
@@ -178,7 +177,8 @@ class Database:
         yield partial(self._turns.join, waiting)
         if waiting.leads:
             self._lead()
-        if isinstance(waiting.error, Lost):  # it was dismissed, which its log line says
+        if isinstance(waiting.error, Lost):
+            self._meter.failed()
             raise self._refusal(waiting.error, "written to")
         if waiting.error is not None:
             raise waiting.error
@@ -188,16 +188,22 @@ class Database:
     def refuse_late(self) -> None:
         """Refuse whoever has waited too long for its turn."""
         for waiting in self._turns.dismiss(self._patience):
-            self._meter.failed()
             waiting.error = Lost("no turn in time", passes=True)
             waiting.wake()
 
     def _lead(self) -> None:
-        """Write a batch, answer everybody in it, and hand on the lead."""
+        """Write a batch, answer everybody in it, and hand on the lead.
+
+        Where that fails, nobody who waits is stored, not even those whose own statements
+        have succeeded. After a bug that is not certain.
+        """
         try:
             self._tried(self._write_batch)
+        except (Lost, Failure) as error:
+            _fail(self._turns.take(), Lost(error, passes=False))
         except BaseException as error:
-            self._refuse(self._turns.take(), error)
+            journal.failure(error)
+            _fail(self._turns.take(), OutcomeUnknown(error, passes=False))
             if not isinstance(error, Exception):  # Ctrl-C is of who leads
                 raise
         finally:
@@ -219,8 +225,7 @@ class Database:
                     self._act(session, waiting, tables)
                 rates.store()
         except OutcomeUnknown as error:
-            journal.error("write_unknown", f"{self._engine}: {error}")
-            self._fail(batch, unavailable(OUTCOME_UNKNOWN))
+            _fail(batch, error)
         else:
             self._meter.wrote(len(batch), time.perf_counter() - started)
 
@@ -242,23 +247,6 @@ class Database:
             session.run("ROLLBACK TO action")
             tables[RATES].full_at = full_at
         session.run("RELEASE action")
-
-    def _refuse(self, batch: list[Waiting], error: BaseException) -> None:
-        """Refuse every action of a transaction that was not committed, those among them
-        whose own statements had succeeded. After a bug that is not certain.
-        """
-        if isinstance(error, Lost | Failure):
-            refusal = self._refusal(error, "written to")
-        else:
-            journal.failure(error)
-            refusal = unavailable(OUTCOME_UNKNOWN)
-        self._fail(batch, refusal)
-
-    def _fail(self, waiting: Iterable[Waiting], refusal: Refusal) -> None:
-        """Refuse those who wait."""
-        for each in waiting:
-            self._meter.failed()
-            each.error = refusal
 
     # -- reading -----------------------------------------------------------------------
 
@@ -329,8 +317,8 @@ class Database:
                 raise OutOfUse(words) from error
 
     def _prepare(self, until: float) -> None:
-        """Look at the form of the database, and bring it to that of its tables where it
-        lacks steps. Raises Failure where it is newer than this program when it is opened.
+        """Look at the form of the database. When it is first used, bring it to that of
+        its tables; raise Failure where it is newer than this program.
         """
         try:
             with self._engine.reading(until) as session:
@@ -339,11 +327,10 @@ class Database:
             raise
         except Exception:  # each engine has its own for a table that is not there
             steps = {}
-        if lacks_steps(steps, self.tables):
-            self._migrated(until)
         if not self._has_form:
-            refuse_newer(steps, self.tables)
-        self._has_form = True
+            if lacking(steps, self.tables):
+                self._migrated(until)
+            self._has_form = True
 
     # -- the rest ----------------------------------------------------------------------
 
@@ -387,6 +374,15 @@ class Database:
 
     def _refusal(self, error: BaseException, what: str) -> Refusal:
         """Log an error, and return the refusal. ``what``: cannot be done, as `read`."""
+        if isinstance(error, OutcomeUnknown):
+            journal.error("write_unknown", f"{self._engine}: {error}")
+            return unavailable(OUTCOME_UNKNOWN)
         text = f"{self._engine} cannot be {what}: {error}"
         journal.error("database_unavailable", text)
         return unavailable(f"the database cannot be {what} now")
+
+
+def _fail(batch: Iterable[Waiting], error: Lost) -> None:
+    """Answer those who wait by one error, which ends the transaction of all of them."""
+    for waiting in batch:
+        waiting.error = error

@@ -39,7 +39,8 @@ class Lost(Exception):
     """
 
     def __init__(self, error: object, *, passes: bool) -> None:
-        super().__init__(str(error))
+        one_line = " ".join(str(error).split())
+        super().__init__(one_line or type(error).__name__)
         self.passes = passes
 
 

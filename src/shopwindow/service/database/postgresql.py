@@ -251,13 +251,12 @@ def committing() -> Iterator[None]:
         state = error.sqlstate
         if state and not state.startswith(("08", "57P", "58", "XX")):
             raise
-        raise OutcomeUnknown(one_line(error), passes=True) from error
+        raise OutcomeUnknown(error, passes=True) from error
 
 
 def lost(error: psycopg.Error) -> Lost:
     """Return why a transaction is lost."""
-    passes = error.sqlstate not in (READ_ONLY, TOO_LONG)
-    return Lost(one_line(error), passes=passes)
+    return Lost(error, passes=error.sqlstate not in (READ_ONLY, TOO_LONG))
 
 
 def _state(error: psycopg.Error) -> str:
@@ -266,7 +265,3 @@ def _state(error: psycopg.Error) -> str:
     """
     is_broken = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
     return error.sqlstate or ("08" if is_broken else "")
-
-
-def one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

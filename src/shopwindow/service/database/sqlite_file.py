@@ -25,7 +25,7 @@ from shopwindow.interface.declaring.table import Row
 from shopwindow.problems import Failure
 from shopwindow.release.durable import synchronize
 from shopwindow.service.database.engine import Lost
-from shopwindow.service.database.tables import TablesByName, reached, refuse_newer
+from shopwindow.service.database.tables import TablesByName, lacking, reached
 
 NETWORK = re.compile(
     r"nfs\d?|cifs|smb\d?|smbfs|9p|afs|ceph|lustre|gpfs|beegfs|gfs2|ocfs2|ncpfs|coda|orangefs|virtiofs"
@@ -296,7 +296,7 @@ def _check(path: Path, tables: TablesByName) -> None:
             ((result,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
             if result != "ok":
                 raise Failure(f"{path} is damaged: {result}")
-            refuse_newer(reached(SQLiteSession(connection)), tables)
+            lacking(reached(SQLiteSession(connection)), tables)
     except (sqlite3.DatabaseError, Lost) as error:
         raise Failure(f"{path} is not a database of this program: {error}") from None
 

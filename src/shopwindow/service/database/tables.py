@@ -47,19 +47,13 @@ def migrate(session: Session, tables: TablesByName) -> list[str]:
         f"CREATE TABLE IF NOT EXISTS {STEPS_TABLE}"
         " (name TEXT NOT NULL, step INTEGER NOT NULL, PRIMARY KEY (name, step))"
     )
-    last_steps = reached(session)
-    refuse_newer(last_steps, tables)
-
     note = f"INSERT INTO {STEPS_TABLE} (name, step) VALUES (?, ?)"
-    lines = []
-    for table in tables.values():
-        last = last_steps.get(table.name, 0)
-        for number, step in enumerate(table.steps[last:], last + 1):
-            for statement in statements(step):
-                session.run(statement)
-            session.run(note, table.name, number)
-            lines.append(f"{table.name} {number}")
-    return lines
+    steps = lacking(reached(session), tables)
+    for name, number, sql in steps:
+        for statement in statements(sql):
+            session.run(statement)
+        session.run(note, name, number)
+    return [f"{name} {number}" for name, number, _ in steps]
 
 
 def reached(session: Session) -> dict[str, int]:
@@ -71,26 +65,25 @@ def reached(session: Session) -> dict[str, int]:
     )
 
 
-def refuse_newer(steps: Mapping[str, int], tables: TablesByName) -> None:
-    """Raise Failure where a database has taken steps that this program does not have.
+def lacking(
+    steps: Mapping[str, int], tables: TablesByName
+) -> list[tuple[str, int, str]]:
+    """Return the steps that a database lacks: the table, the number, the SQL.
 
     ``steps`` is what `reached` returns. Tables that the Interface lacks do not count.
+    Raises Failure where the database has taken steps that this program does not have.
     """
-    for name, number in steps.items():
-        table = tables.get(name)
-        if table is not None and number > len(table.steps):
+    lacking = []
+    for table in tables.values():
+        last, known = steps.get(table.name, 0), len(table.steps)
+        if last > known:
             raise Failure(
-                f"the database is newer than this program: its table {name} is at step"
-                f" {number}, this program knows {len(table.steps)}; update shopwindow"
+                f"the database is newer than this program: its table {table.name} is at"
+                f" step {last}, this program knows {known}; update shopwindow"
             )
-
-
-def lacks_steps(steps: Mapping[str, int], tables: TablesByName) -> bool:
-    """Return whether a database lacks steps of a table.
-
-    ``steps`` is what `reached` returns.
-    """
-    return any(steps.get(table.name, 0) < len(table.steps) for table in tables.values())
+        for number, sql in enumerate(table.steps[last:], last + 1):
+            lacking.append((table.name, number, sql))
+    return lacking
 
 
 def left_alone(session: Session, tables: TablesByName) -> list[str]:
