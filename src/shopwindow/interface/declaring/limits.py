@@ -209,5 +209,5 @@ LIMITS = Table(
         """,
     ),
     verbs=Limits,
-    aging=(Aging("limits", ("name",), "at", COUNTED_FOR, called="counted attempts"),),
+    aging=(Aging("limits", "at", COUNTED_FOR, called="counted attempts"),),
 )

@@ -304,7 +304,6 @@ OUTBOX = Table(
     aging=(
         Aging(
             "outbox",
-            ("id",),
             "at",
             DEAD_LETTERS_FOR,
             called="dead mails",

@@ -87,15 +87,14 @@ class Personal:
 class Aging:
     """Rows that are removed some time after the instant in one of their columns.
 
-    ``rows`` is the SQL table and ``key`` its primary key. ``column`` holds the instant,
-    as ``stored`` writes it. A row stays for ``lifetime`` after its instant; an operator
+    ``rows`` is the SQL table. ``column`` holds the instant, as ``stored`` writes it;
+    few rows share one, since those are removed together. A row stays for ``lifetime`` after its instant; an operator
     may set another time where there is an ``option``, a name for `maintain --rows
     NAME=DAYS`. ``where`` is SQL that narrows the rows, and ``called`` is what removed
     rows are reported as.
     """
 
     rows: str
-    key: tuple[str, ...]
     column: str
     lifetime: timedelta
     called: str

@@ -192,7 +192,5 @@ BAGS = Table(
             called="bags",
         ),
     ),
-    aging=(
-        Aging("bags", ("guid",), "changed", BAG_LIFETIME, called="bags", option="bags"),
-    ),
+    aging=(Aging("bags", "changed", BAG_LIFETIME, called="bags", option="bags"),),
 )

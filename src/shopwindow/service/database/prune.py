@@ -23,16 +23,13 @@ def prune(
     """Remove all rows of all tables that are too old at an instant.
 
     ``chosen`` says for how long rows stay, by the option of their Aging, where an
-    operator wants another time than their table has.
+    operator wants another time than their table has (`lifetimes`).
 
     Yields what was removed, as the table calls it, and how many rows of it.
-
-    Raises Failure, and removes nothing, where no rows go by a name in ``chosen``.
     """
-    by_option = lifetimes(database.tables, chosen or {})
     for table in database.tables.values():
         for aging in table.aging:
-            before = now - by_option.get(aging.option, aging.lifetime)
+            before = now - (chosen or {}).get(aging.option, aging.lifetime)
             total = 0
             while removed := _remove_batch(database, aging, before):
                 total += removed
@@ -62,12 +59,14 @@ def lifetimes(
 
 
 def _remove_batch(database: Database, aging: Aging, before: datetime) -> int:
-    """Remove some of the oldest rows, at most BATCH_ROWS; return how many."""
-    key = ", ".join(aging.key)
+    """Remove the oldest rows, BATCH_ROWS and those of the same instant as the last of
+    them; return how many.
+    """
     old = f"{aging.column} <= ?" + (f" AND {aging.where}" if aging.where else "")
     sql = (
-        f"DELETE FROM {aging.rows} WHERE {old} AND ({key}) IN"
-        f" (SELECT {key} FROM {aging.rows} WHERE {old} ORDER BY {aging.column} LIMIT ?) RETURNING 1"
+        f"DELETE FROM {aging.rows} WHERE {old} AND {aging.column} <="
+        f" (SELECT max({aging.column}) FROM (SELECT {aging.column} FROM {aging.rows}"
+        f" WHERE {old} ORDER BY {aging.column} LIMIT ?) AS oldest) RETURNING 1"
     )
     instant = aging.stored(before)
 

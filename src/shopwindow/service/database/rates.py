@@ -139,7 +139,6 @@ RATES = Table(
     aging=(
         Aging(
             "rates",
-            ("name",),
             "full_at",
             timedelta(0),
             called="used-up rates",

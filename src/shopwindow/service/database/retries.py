@@ -199,7 +199,6 @@ STORED_RESPONSES = Table(
     aging=(
         Aging(
             "retries",
-            ("application", "method", "path", "idempotency_key"),
             "at",
             ANSWERS_STORED_FOR,
             called="kept answers",
