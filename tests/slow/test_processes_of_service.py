@@ -140,6 +140,32 @@ def test_a_stop_while_a_worker_begins_to_serve_is_silent(function: str) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+LOADING = """
+import os, signal, time
+from shopwindow.service.serve import Service
+
+
+def make():
+    os.killpg(0, signal.SIGTERM)
+    time.sleep(60)
+
+
+Service(make, bind=["127.0.0.1:0"], workers=1).run()
+"""
+
+
+def test_a_worker_that_is_still_loading_a_release_ends_at_once() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", LOADING],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=20,  # after 30 s it would be killed
+        start_new_session=True,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_workers_end_with_a_parent_that_is_killed_alone(out: Path, tmp_path: Path) -> None:
     with in_a_group(tmp_path / "server", out, "--workers", "2") as server:
         awaited(lambda: len(server.workers()) == 2)

@@ -174,7 +174,7 @@ class _Arbiter(Arbiter):  # type: ignore[misc]
     handle_int = handle_quit = Arbiter.handle_term
 
     def spawn_worker(self) -> Any:
-        """Fork a worker, in which the signals wait for its handlers (Worker.run)."""
+        """Fork a worker, in which the signals wait for its handlers."""
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
         try:
             return super().spawn_worker()

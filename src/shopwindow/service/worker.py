@@ -70,11 +70,16 @@ class Worker(UvicornWorker):  # type: ignore[misc]
     _beats: asyncio.Task[None] | None = None
 
     def load_wsgi(self) -> None:
-        """Make the application. The heartbeat is far ahead meanwhile."""
+        """Make the application. The heartbeat is far ahead meanwhile, and a signal ends
+        the process at once.
+        """
         faulthandler.dump_traceback_later(START_SECONDS, exit=True)
         begun_by = time.monotonic() + START_SECONDS
         os.utime(self.tmp.fileno(), (begun_by, begun_by))
+        at_signals(end)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
         super().load_wsgi()
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
 
     def run(self) -> None:
         """Answer requests until the arbiter orders an end, or has ended.
