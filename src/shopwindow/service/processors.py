@@ -18,8 +18,7 @@ def processors(root: Path = SYSTEM_ROOT) -> int:
     quota of one and a half counts as two, because one worker would leave the half
     unused.
     """
-    quotas = list(_quotas(root))
-    return max(1, min([affinity(), *(ceil(quota) for quota in quotas)]))
+    return min([affinity(), *map(ceil, _quotas(root))])
 
 
 def _quotas(root: Path) -> Iterator[float]:

@@ -65,37 +65,38 @@ class Watch:
         report: Callable[[str], None] | None = None,
         describe: Describe | None = None,
     ) -> None:
-        self._releases = Releases(out)
-        self._interface = interface
+        self._releases = releases = Releases(out)
         self._report = report or partial(journal.error, "release_not_served")
-        self._describe = describe
-        self._schemas = program_schemas(interface)
+        self._load = partial(
+            load_release,
+            releases=releases,
+            interface=interface,
+            schemas=program_schemas(interface),
+            describe=describe,
+        )
         self._serving: Serving | None = None
-        self._announced: tuple[str, str | None, str] | None = None
-        self._tried: str | None = None  # the release that was loaded last, or failed to
-        self._retry_at = 0.0
         self._damage = ""  # what is wrong with an index of the release being served
+        # the release being served, the current one, and why that is not served
+        self._announced: tuple[str, str | None, str] = ("", "", "")
+        self._retry_at = 0.0  # when the current one may be loaded again
         self._follow()
         self._start()
-        os.register_at_fork(
-            after_in_child=self._start
-        )  # a thread does not survive a fork
+        # a thread does not survive a fork
+        os.register_at_fork(after_in_child=self._start)
 
     def __call__(self) -> Serving | None:
         return self._serving
 
     def fault(self) -> str:
         """Return why nothing newer is served; empty: there is nothing newer."""
-        return self._announced[-1] if self._announced else ""
+        return self._announced[-1]
 
     def _start(self) -> None:
-        self._wake = threading.Event()
         threading.Thread(target=self._run, name="release-watch", daemon=True).start()
 
     def _run(self) -> None:
         while True:
-            self._wake.wait(FOLLOW_SECONDS)
-            self._wake.clear()
+            time.sleep(FOLLOW_SECONDS)
             try:
                 self._follow()
             except Exception as error:  # a fault of ours must not end this thread
@@ -111,8 +112,9 @@ class Watch:
             is_served = self._serving is not None and id == self._serving.id
             fault = self._damage if is_served else ""
             if id and (fault or not is_served):
-                if id != self._tried or time.monotonic() >= self._retry_at:
-                    self._try(id)
+                is_new = id != self._announced[1]
+                if is_new or time.monotonic() >= self._retry_at:
+                    self._serve(id)
                     fault = ""
                 elif not is_served:
                     return
@@ -126,32 +128,20 @@ class Watch:
                 self._serve_earlier(id)
         self._announce(id, fault)
 
-    def _try(self, id: str) -> None:
-        """Serve a release, and try that one no more for a while."""
-        started = time.monotonic()
-        try:
-            self._serve(id)
-        finally:
-            now = time.monotonic()
-            self._tried = id
-            self._retry_at = now + max(RETRY_SECONDS, RETRY_FACTOR * (now - started))
-
     def _serve(self, id: str) -> None:
-        """Load a release and serve it.
+        """Load a release and serve it, and load it no more for a while.
 
         Raises whatever prevents that; Failure where the release is not intact.
         """
         previous = self._serving.id if self._serving else None
-        # what replaces a damaged file is compared, too
-        require_intact(self._releases, id, previous if previous != id else None)
-        serving = load_release(
-            self._releases,
-            id,
-            self._interface,
-            self._schemas,
-            partial(self._note_damage, id),
-            self._describe,
-        )
+        started = time.monotonic()
+        try:
+            # what replaces a damaged file is compared, too
+            require_intact(self._releases, id, previous if previous != id else None)
+            serving = self._load(id=id, report_damage=partial(self._note_damage, id))
+        finally:
+            now = time.monotonic()
+            self._retry_at = now + max(RETRY_SECONDS, RETRY_FACTOR * (now - started))
         self._damage = ""
         self._serving = serving
         gc.unfreeze()  # so that the release that was served until now is collected, too
@@ -162,8 +152,8 @@ class Watch:
         """Serve the last release that was current before ``bad`` and can be loaded, if
         there is one.
         """
-        history = [line["id"] for line in reversed(self._releases.history())]
-        for id in dict.fromkeys(history):
+        history = reversed(self._releases.history())
+        for id in dict.fromkeys(line["id"] for line in history):
             with suppress(Exception):  # this one is not good either
                 if id != bad:
                     self._serve(id)
@@ -174,7 +164,6 @@ class Watch:
         if self._serving and self._serving.id == id and not self._damage:
             self._damage = f"an index of release {id[:12]} is damaged: {reason}"
             metrics.count_load_failure()  # also where the next try finds it intact
-            self._wake.set()
 
     def _announce(self, id: str | None, fault: str) -> None:
         """Report the release being served, the current one, and why that is not served,
