@@ -61,12 +61,12 @@ CODINGS = (
 class Accepted(NamedTuple):
     """What a client accepts.
 
-    ``coding``: what it gets; None: the body as it is. ``always``: also below
-    LEAST_BYTES, since it refuses a body as it is (`identity;q=0`).
+    ``coding``: what it gets; None: the body as it is. ``least``: for bodies of so many
+    bytes; 1 where it refuses a body as it is (`identity;q=0`).
     """
 
     coding: Coding | None
-    always: bool = False
+    least: int = LEAST_BYTES
 
 
 _WEIGHED_CODING = re.compile(
@@ -98,8 +98,8 @@ def accepted(header: str | None) -> Accepted:
     weight = weights.get(best.name, others)
     if weight == 0 or weights.get("identity", 0.0) > weight:
         return Accepted(None)
-    refuses_identity = weights.get("identity", others if "*" in weights else 1.0) == 0
-    return Accepted(best, refuses_identity)
+    refuses_identity = weights.get("identity", weights.get("*", 1.0)) == 0
+    return Accepted(best, 1 if refuses_identity else LEAST_BYTES)
 
 
 def encoded(response: Response, accept: Accepted) -> Response:
@@ -109,19 +109,14 @@ def encoded(response: Response, accept: Accepted) -> Response:
     the tag of its state, whatever the form, and stays.
     """
     coding = accept.coding
-    has_body = response.body and response.status not in BODILESS_STATUSES
-    is_worth_it = accept.always or len(response.body) >= LEAST_BYTES
-    if coding is None or not (has_body and is_worth_it):
+    if coding is None or len(response.body) < accept.least:
         return response
-    headers = [
-        (name, f'{value[:-1]}{coding.suffix}"')
-        if name == "ETag" and response.lifetime is not None
-        else (name, value)
-        for name, value in response.headers
-    ]
+    headers = dict(response.headers)
+    if response.lifetime is not None:
+        headers["ETag"] = f'{headers["ETag"][:-1]}{coding.suffix}"'
+    headers["Content-Encoding"] = coding.name
     return response._replace(
-        body=coding.compress(response.body),
-        headers=(*headers, ("Content-Encoding", coding.name)),
+        body=coding.compress(response.body), headers=tuple(headers.items())
     )
 
 
