@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.request import Request
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service import journal
@@ -51,10 +50,6 @@ BODY_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 """Methods whose body an operation may read. The body of any other is received and
 dropped.
 """
-
-_STATUS_LINES = {
-    status.value: f"{status.value} {status.phrase}" for status in HTTPStatus
-}
 
 MAX_UNWANTED = 2 * 1024 * 1024
 """Bytes of a body that are received although no operation reads them. The nginx
@@ -95,12 +90,15 @@ class Front:
             )
         except Exception as error:
             result = _internal_error(error, headers)
-        start_response(
-            _STATUS_LINES[result.response.status], headers_of(result.response, id)
-        )
+        response = result.response
+        sent = [*response.headers, (REQUEST_ID_HEADER, id)]
+        if response.status not in BODILESS_STATUSES:
+            sent.append(("Content-Length", str(len(response.body))))
+        status = HTTPStatus(response.status)
+        start_response(f"{status} {status.phrase}", sent)
         if not is_probe:  # neither the metrics nor the access log have one
             self.note(result, method, started)
-        return [] if method == "HEAD" else [result.response.body]
+        return [] if method == "HEAD" else [response.body]
 
     def _answer(self, environ: Environ, headers: Mapping[str, str]) -> Exchange:
         """Receive a request and answer it. Raises what a server raises that breaks
@@ -138,14 +136,6 @@ class Front:
         """
         if self.metrics:
             self.metrics.note(result, method, time.perf_counter() - started)
-
-
-def headers_of(response: Response, id: str) -> list[tuple[str, str]]:
-    """Return the headers to send, with the request's id and the length of the body."""
-    headers = [*response.headers, (REQUEST_ID_HEADER, id)]
-    if response.status not in BODILESS_STATUSES:
-        headers.append(("Content-Length", str(len(response.body))))
-    return headers
 
 
 def make(settings: Settings, describe: Describe) -> Front:
@@ -194,14 +184,14 @@ def _request(environ: Environ, headers: Mapping[str, str], trusted: Proxies) -> 
     )
     if request.method not in BODY_METHODS or request.length > MAX_BODY:
         return request
-    is_chunked = "transfer-encoding" in headers and not request.length
-    size = MAX_BODY + 1 if is_chunked else request.length
-    body = _received(environ, size) if size else b""
+    size = request.length
+    if not size and "transfer-encoding" in headers:
+        size = MAX_BODY + 1
+    body = _received(environ, size)
     if body is None:
         why = "ended early, or its chunks cannot be read; it may be sent again"
         return request._replace(malformed=Fault("body", why))
-    length = len(body) if is_chunked else request.length
-    return request._replace(length=length, body=body)
+    return request._replace(length=request.length or len(body), body=body)
 
 
 def _sent_path(environ: Environ, path: str) -> str:
