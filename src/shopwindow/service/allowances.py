@@ -42,7 +42,8 @@ def charges_of(
         return ()
 
     settings = (content.setting("limits") or {}).get(allowance.setting, {})
-    by_address = _rate(settings, "address", allowance.address)
+    own = {name: Rate(**rate) for name, rate in settings.items()}
+    by_address = own.get("address", allowance.address)
     rates = [
         (
             f"address {origin}",
@@ -51,7 +52,7 @@ def charges_of(
         )
         for origin, times in origins(address)
     ]
-    by_application = _rate(settings, "application", allowance.application)
+    by_application = own.get("application", allowance.application)
     name = f"application {call.application}"
     rates.append((name, by_application, "of one application"))
     return [
@@ -63,11 +64,6 @@ def charges_of(
         )
         for name, rate, words in rates
     ]
-
-
-def _rate(settings: dict[str, dict[str, int]], name: str, usual: Rate) -> Rate:
-    """Return the rate that site.yaml sets, or the operation's own."""
-    return Rate(**settings[name]) if name in settings else usual
 
 
 class Allowances:

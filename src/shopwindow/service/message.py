@@ -113,10 +113,8 @@ class Proxies:
         """
         address = peer
         for text in reversed(forwarded.split(",")):
-            if not self.trusts(address):
-                break
             previous = _address(text)
-            if previous is None:
+            if previous is None or not self.trusts(address):
                 break
             address = str(previous)
         return address
