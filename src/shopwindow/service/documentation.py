@@ -1,7 +1,7 @@
 """`/openapi.json` and `/docs`: what describes the interface, for programs and for people.
 
 How this works. The document follows from the release that is served, so each release
-has a Documentation of its own. Somebody hands in what prints the document, because the
+has pages of its own. Somebody hands in what prints the document, because the
 service itself knows no edge. It is printed for the first request and not at the start
 of a worker: most workers are never asked. Each body is then held as it is and in each
 coding that a client asked for.
@@ -12,7 +12,7 @@ without the internet, and nobody else learns who reads it.
 
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
@@ -22,15 +22,19 @@ import orjson
 from shopwindow.content.documents.documents import Content
 from shopwindow.content.reading.yaml import Json
 from shopwindow.content.schemas.schema import Schemas
-from shopwindow.interface.answering.answer import Response, cache_control
-from shopwindow.interface.answering.validators import etag
+from shopwindow.interface.answering.answer import Response
 from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.operation import Operation, Page
 from shopwindow.interface.declaring.routes import DOCS_PATH, DOCUMENT_PATH, REDOC_PATH
 from shopwindow.interface.formats import JSON
 from shopwindow.service.codings import Accepted, encoded
+from shopwindow.service.headers import with_common_headers
 
 Describe = Callable[[Interface, Content, Schemas], Json]
 """Returns an interface as an OpenAPI document, with examples from a release."""
+
+DOCUMENTATION = "documentation"
+"""What the log and the metrics call a request for a page."""
 
 REDOC_FOLDER = Path(__file__).parent / "static"
 
@@ -83,70 +87,55 @@ _PAGE = """\
 """
 
 
-class Documentation:
-    """The documentation of one release, below its base URL.
+def documentation(
+    interface: Interface, describe: Callable[[], Json], base: str, varies: str
+) -> list[Operation]:
+    """Return the pages that describe an interface, as operations of its base URL.
 
-    ``base``: the base URL's path, unquoted, without slashes around it. ``varies``:
-    the names of the headers on which its responses depend.
+    Args:
+        interface: whose paths come before those of the pages.
+        describe: returns the OpenAPI document.
+        base: what the paths below the base URL begin with, unquoted.
+        varies: the names of the headers on which the responses depend.
     """
+    lock = threading.Lock()
 
-    def __init__(
-        self,
-        interface: Interface,
-        describe: Callable[[], Json],
-        base: str,
-        varies: str,
-    ) -> None:
-        self.paths = frozenset(interface.routes.open_paths)
-        """The paths below the base URL that are answered here."""
-        self._title = f"{interface.title} {interface.version}"
-        self._describe = describe
-        self._base = base
-        self._varies = varies
-        self._printed = cache(self._print)
-        self._coded = cache(lambda path, accept: encoded(self._printed(path), accept))
-        self._lock = threading.Lock()
-
-    def response(self, path: str, accept: Accepted) -> Response:
-        """Return the response to GET of a page, in the coding that a client accepts.
-
-        It is printed and compressed once, while other threads wait for it.
-        """
-        with self._lock:
-            return self._coded(path, accept)
-
-    def _print(self, path: str) -> Response:
+    @cache
+    def printed(path: str) -> Response:
         """Return a response as it is, with all its headers."""
         lifetime = RELEASE_SECONDS
-        policy: tuple[tuple[str, str], ...] = ()
+        headers = [("X-Content-Type-Options", "nosniff")]
         if path == DOCUMENT_PATH:
             media_type = JSON.media_type
-            body = orjson.dumps(self._describe())
+            body = orjson.dumps(describe())
         elif path == DOCS_PATH:
             media_type = "text/html; charset=utf-8"
             page = _PAGE.format(
-                title=escape(self._title),
-                document=escape(self._url(DOCUMENT_PATH)),
-                script=escape(self._url(REDOC_PATH)),
+                title=escape(f"{interface.title} {interface.version}"),
+                document=quote(f"/{base}{DOCUMENT_PATH}"),
+                script=quote(f"/{base}{REDOC_PATH}"),
             )
             body = page.encode()
-            policy = (("Content-Security-Policy", DOCS_SECURITY_POLICY),)
+            headers.append(("Content-Security-Policy", DOCS_SECURITY_POLICY))
         else:
-            is_script = path == REDOC_PATH
-            media_type = "text/javascript" if is_script else "text/plain"
-            media_type += "; charset=utf-8"
+            kind = "javascript" if path == REDOC_PATH else "plain"
+            media_type = f"text/{kind}; charset=utf-8"
             body = (REDOC_FOLDER / Path(path).name).read_bytes()
             body = body.replace(MAKERS_IMAGE, NO_IMAGE)
             lifetime = REDOC_SECONDS
-        headers = (
-            ("Content-Type", media_type),
-            ("Cache-Control", cache_control(lifetime)),
-            ("Vary", self._varies),
-            ("ETag", etag(body)),
-            ("X-Content-Type-Options", "nosniff"),
-            *policy,
-        )
-        return Response(200, media_type, body, lifetime, headers)
+        response = Response(200, media_type, body, lifetime, tuple(headers))
+        return with_common_headers(response, varies)
 
-    def _url(self, path: str) -> str:
-        return quote(f"/{self._base}/{path}" if self._base else f"/{path}")
+    @cache
+    def coded(path: str, accept: Accepted) -> Response:
+        return encoded(printed(path), accept)
+
+    def respond(path: str, accept: Accepted) -> Response:
+        # it is printed and compressed once, while other threads wait for it
+        with lock:
+            return coded(path, accept)
+
+    return [
+        Operation(DOCUMENTATION, path, Page(partial(respond, path)), "", "")
+        for path in interface.routes.open_paths
+    ]

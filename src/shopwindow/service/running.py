@@ -19,7 +19,7 @@ How this works. `Backstage.perform` takes a Call to its Outcome in these steps:
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -30,8 +30,8 @@ from shopwindow.content.documents.documents import Content
 from shopwindow.interface.declaring.limits import LIMITS, keyed
 from shopwindow.interface.declaring.operation import (
     Call,
-    FromContent,
     FromRunning,
+    FromStore,
     LogWriter,
     Moment,
     Outcome,
@@ -74,20 +74,19 @@ class Backstage:
 
     def perform(
         self,
+        source: FromStore | FromRunning,
         call: Call,
         request: Request,
         content: Content,
-        status: ReadStatus = dict,
+        status: ReadStatus,
     ) -> Steps[Outcome]:
         """Perform the action of a Call, once for all requests with the same
         Idempotency-Key.
 
-        ``content`` is that of the release being served, and ``status`` returns how its
-        build ended. Raises Refusal, and Failure where the operator has to act.
+        ``source`` is that of its operation, ``content`` that of the release being
+        served, and ``status`` returns how its build ended. Raises Refusal, and Failure
+        where the operator has to act.
         """
-        source = call.operation.source
-        if isinstance(source, FromContent):
-            raise TypeError(f"{call.operation.name} is no action")
         retry = None
         key = key_of(call, request)
         if key is not None:
@@ -96,71 +95,74 @@ class Backstage:
         charges = charges_of(
             call, content, request.address, stores_response=retry is not None
         )
-        if retry is None:
-            self.allowances.refuse_at_once(charges)
-        in_database = bool(retry) or not isinstance(source, FromRunning)
-        moment = self._moment(request, status, in_database=in_database)
+        # what is stored has the database's time, because all hosts share that
+        is_stored = retry is not None or isinstance(source, FromStore)
+        clock = self.database if is_stored else None
+        now = clock.now() if clock else datetime.now(UTC)
+        moment = Moment(
+            now,
+            os.urandom,
+            self._required_log,
+            status,
+            request.address,
+            self.secret,
+            self.trusted.trusts(request.address),
+        )
 
         if isinstance(source, FromRunning):
-
-            def view() -> Outcome:
-                self.allowances.take(charges)
-                return source.view(content, call, moment)
-
-            if retry is None:
-                return view()
-            return (yield from self._once(view, retry, moment.now))
+            if retry:
+                stored = yield from self._required_database.writing(
+                    lambda tables: tables[STORED_RESPONSES].find(retry, now)
+                )
+                if stored:
+                    return stored
+            self.allowances.take(charges)
+            outcome = source.view(content, call, moment)
+            if retry:
+                with suppress(Refusal):  # which the log has
+                    yield from self._required_database.writing(
+                        lambda tables: tables[STORED_RESPONSES].store(
+                            retry, outcome, now
+                        )
+                    )
+            return outcome
 
         def act(tables: Tables) -> Outcome:
             return source.action(tables, content, call, moment)
 
         if source.writes:
-            digest_key = yield from self._digest_key()
-            by_name = {keyed(each.name, digest_key): each for each in charges}
-            outcome = yield from self._required_database.writing(
-                partial(self._act_once, act, retry, by_name, moment.now), by_name
-            )
+            outcome = yield from self._write(act, retry, charges, now)
         else:
             outcome = self._required_database.read(act)
         if not source.complete or outcome.refusal:
             return outcome
         return replace(outcome, value=source.complete(outcome.value, content, call))
 
-    def _once(
-        self, view: Callable[[], Outcome], retry: Retry, now: datetime
-    ) -> Steps[Outcome]:
-        """Perform an action outside the database, unless its response is stored."""
-        database = self._required_database
-        stored = yield from database.writing(
-            lambda tables: tables[STORED_RESPONSES].find(retry, now)
-        )
-        if stored:
-            return stored
-        outcome = view()
-        with suppress(Refusal):  # which the log has
-            yield from database.writing(
-                lambda tables: tables[STORED_RESPONSES].store(retry, outcome, now)
-            )
-        return outcome
-
-    def _act_once(
+    def _write(
         self,
         act: Callable[[Tables], Outcome],
         retry: Retry | None,
-        charges: Mapping[str, Charge],
+        charges: Sequence[Charge],
         now: datetime,
-        tables: Tables,
-    ) -> Outcome:
+    ) -> Steps[Outcome]:
         """Perform an action in a transaction, unless its response is stored."""
-        stored = tables[STORED_RESPONSES].find(retry, now) if retry else None
-        if stored:
-            return stored
-        if refused := tables[RATES].take(charges, now):
-            raise self.allowances.refusal(*refused)
-        outcome = act(tables)
-        if retry:
-            tables[STORED_RESPONSES].store(retry, outcome, now)
-        return outcome
+        if retry is None:
+            self.allowances.refuse_at_once(charges)
+        digest_key = yield from self._digest_key()
+        by_name = {keyed(each.name, digest_key): each for each in charges}
+
+        def act_once(tables: Tables) -> Outcome:
+            stored = tables[STORED_RESPONSES].find(retry, now) if retry else None
+            if stored:
+                return stored
+            if refused := tables[RATES].take(by_name, now):
+                raise self.allowances.refusal(*refused)
+            outcome = act(tables)
+            if retry:
+                tables[STORED_RESPONSES].store(retry, outcome, now)
+            return outcome
+
+        return (yield from self._required_database.writing(act_once, by_name))
 
     def _digest_key(self) -> Steps[bytes]:
         """Return the key of digests in the database: the secret, or a key that it
@@ -176,26 +178,6 @@ class Backstage:
                 lambda tables: tables[LIMITS].key(os.urandom)
             )
         return self._drawn_key
-
-    def _moment(
-        self, request: Request, status: ReadStatus, *, in_database: bool
-    ) -> Moment:
-        """Return when and from where a request is performed.
-
-        What is stored has the database's time, because all hosts share that.
-        """
-        now = (
-            self.database.now() if self.database and in_database else datetime.now(UTC)
-        )
-        return Moment(
-            now,
-            os.urandom,
-            self._required_log,
-            status,
-            request.address,
-            self.secret,
-            self.trusted.trusts(request.address),
-        )
 
     def _required_log(self) -> LogWriter:
         if self.log is None:

@@ -7,7 +7,7 @@ its place (service.watch), and its cache is empty.
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
 from hashlib import sha256
@@ -20,10 +20,13 @@ from shopwindow.content.schemas.schema import Schemas
 from shopwindow.interface.answering.answer import Response, vary
 from shopwindow.interface.declaring.collections import schemas_with
 from shopwindow.interface.declaring.interface import Interface
+from shopwindow.interface.declaring.operation import Operation
+from shopwindow.interface.declaring.routes import Routed, Routes, no_mapping
+from shopwindow.interface.request import Request
 from shopwindow.release.changes import opened
 from shopwindow.release.releases import Releases
 from shopwindow.service.codings import Accepted
-from shopwindow.service.documentation import Describe, Documentation
+from shopwindow.service.documentation import Describe, documentation
 from shopwindow.service.refresh import refresh_status
 
 CACHE_BYTES = 32 * 1024 * 1024
@@ -87,11 +90,11 @@ class ResponseCache:
         self._entries: dict[CacheKey, Exchange] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: CacheKey) -> Exchange | None:
+    def get(self, key: CacheKey | None) -> Exchange | None:
         """Return the response to an equal request, or None if there is none in the
-        cache.
+        cache, as without a key.
         """
-        return self._entries.get(key)
+        return self._entries.get(key) if key else None
 
     def add(self, key: CacheKey, result: Exchange) -> None:
         """Store a response, unless it alone would take a sixteenth of the cache."""
@@ -120,6 +123,29 @@ ReportDamage = Callable[[str], None]
 
 def _ignore_damage(reason: str) -> None:
     """Do nothing: without a Watch nobody looks for another file."""
+
+
+class Base(NamedTuple):
+    """A base URL: its host, and what the paths below it begin with: nothing, or all up
+    to a slash, unquoted.
+    """
+
+    host: str
+    prefix: str
+
+
+def _base(url: str) -> Base:
+    parts = urlsplit(url)
+    prefix = f"{unquote(parts.path).strip('/')}/".removeprefix("/")
+    return Base(_host(parts.netloc), prefix)
+
+
+@lru_cache(maxsize=256)
+def _host(text: str) -> str:
+    """Return a host in lower case, without its scheme's own port and without a final
+    dot.
+    """
+    return text.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
 
 
 @dataclass(frozen=True)
@@ -153,12 +179,9 @@ class Serving:
         """Compute now what every request needs: a release that lacks it is not served."""
         _ = (
             self.names_by_digest,
-            self.base_path,
-            self.order_path,
-            self.order_host,
+            self.routes,
             self.vary,
             self.origins,
-            self.documentation,
         )
 
     @cached_property
@@ -182,21 +205,20 @@ class Serving:
         return self.names_by_digest.get(digest)
 
     @cached_property
-    def base_path(self) -> str:
-        """The path of ``base_url``, unquoted, without slashes around it."""
-        return _path(self.content.setting("base_url"))
+    def base(self) -> Base:
+        """The ``base_url``."""
+        return _base(self.content.setting("base_url"))
 
     @cached_property
-    def order_path(self) -> str:
-        """The path of ``order_base_url``, likewise."""
-        return _path(self.content.setting("order_base_url"))
+    def order_base(self) -> Base:
+        """The ``order_base_url``."""
+        return _base(self.content.setting("order_base_url"))
 
     @cached_property
-    def order_host(self) -> str:
-        """The host of ``order_base_url``; empty where ``base_url`` has the same host."""
-        urls = self.content.setting("base_url"), self.content.setting("order_base_url")
-        base, order = (_host(urlsplit(url).netloc) for url in urls)
-        return order if order != base else ""
+    def routes(self) -> Routes:
+        """Its operations, and the pages of its documentation, by their whole paths."""
+        operations = *self.interface.operations, *self.pages
+        return Routes(operations, self.base.prefix, self.order_base.prefix)
 
     @cached_property
     def vary(self) -> str:
@@ -209,42 +231,40 @@ class Serving:
         return frozenset(self.content.setting("origins") or ())
 
     @cached_property
-    def documentation(self) -> Documentation | None:
-        """The pages that describe the interface; None where the service has none."""
+    def pages(self) -> Sequence[Operation]:
+        """Those that describe the interface; none where the service has none."""
         if self.describe is None:
-            return None
+            return ()
         describe = partial(self.describe, self.interface, self.content, self.schemas)
         varies = "Accept-Encoding, Origin" if self.origins else "Accept-Encoding"
-        return Documentation(self.interface, describe, self.base_path, varies)
+        return documentation(self.interface, describe, self.base.prefix, varies)
 
-    def on_order_host(self, host: str | None) -> bool:
-        """Return whether a Host header names the order host and not the base host."""
-        return bool(host and self.order_host) and _host(host) == self.order_host
-
-    def urls(self, host: str | None) -> tuple[tuple[bool, str], ...]:
-        """Return the URLs that a request may have come to: (is it the order URL, its
-        path).
-
-        The Host header tells base URL and order URL apart. Where both have one host it
-        does not, and both are returned: only the paths below them differ.
+    def on_order_host(self, host: str | None) -> bool | None:
+        """Return whether a Host header names the order host and not the base host; None
+        where both are one.
         """
-        base = False, self.base_path
-        order = True, self.order_path
-        if not self.order_host:
-            return base, order
-        return (order,) if self.on_order_host(host) else (base,)
+        order_host = self.order_base.host
+        return _host(host or "") == order_host if order_host != self.base.host else None
 
+    def operations(self, request: Request) -> Sequence[Routed]:
+        """Return the operations of a request's path, whatever their methods.
 
-def _path(url: str) -> str:
-    return unquote(urlsplit(url).path).strip("/")
-
-
-@lru_cache(maxsize=256)
-def _host(text: str) -> str:
-    """Return a host in lower case, without its scheme's own port and without a final
-    dot.
-    """
-    return text.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
+        Where both base URLs have one host and paths inside each other, they are those
+        of the first one that has any there. Raises Refusal where there are none. The
+        address at which the service listens is no order host, so whoever tries an
+        operation of the order host there learns which Host header to send.
+        """
+        path = request.path.removesuffix("/")
+        on_order_host = self.on_order_host(request.headers.get("host"))
+        operations = self.routes.of(path, on_order_host)
+        if operations:
+            return operations
+        elsewhere = self.routes.of(path, True)
+        if path.startswith(self.base.prefix):
+            below = path.removeprefix(self.base.prefix)
+            elsewhere += self.interface.routes.of(below, True)
+        is_elsewhere = elsewhere and on_order_host is False
+        raise no_mapping(self.order_base.host if is_elsewhere else "")
 
 
 def load_release(
@@ -264,15 +284,13 @@ def load_release(
     interface, content = release.interface, release.content
     for derive in interface.derived:
         content.derived_whole(derive)
-    status = partial(refresh_status, releases, id)
-    schemas = schemas_with(schemas, interface)
     return Serving(
         id=id,
         interface=interface,
         content=content,
-        schemas=schemas,
+        schemas=schemas_with(schemas, interface),
         next_change=releases.next_change(id).timestamp(),
-        status=status,
+        status=partial(refresh_status, releases, id),
         report_damage=report_damage,
         describe=describe,
     )

@@ -243,7 +243,18 @@ class FromRunning:
     view: Callable[[Content, "Call", Moment], Outcome]
 
 
-OperationSource = FromContent | FromStore | FromRunning
+@dataclass(frozen=True)
+class Page:
+    """A page that describes the interface, for everybody. The service adds operations
+    with such a source to those of an interface.
+
+    ``respond`` returns the response, in a content coding.
+    """
+
+    respond: Callable[[Any], Any]
+
+
+OperationSource = FromContent | FromStore | FromRunning | Page
 
 
 @dataclass(frozen=True)

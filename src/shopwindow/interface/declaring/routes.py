@@ -61,6 +61,14 @@ def methods(operations: Iterable[Routed]) -> list[str]:
     )
 
 
+def with_method(operations: Iterable[Routed], method: str) -> Routed:
+    """Return the operation of a path that has a method. Raises Refusal."""
+    for routed in operations:
+        if method in routed[0].methods:
+            return routed
+    raise wrong_method(methods(operations), method)
+
+
 class Routes:
     """Operations by their paths.
 
@@ -68,15 +76,23 @@ class Routes:
     compared with the patterns that have as many segments. Where several match, those
     with the fewest parameters win, so that a literal segment takes precedence over a
     parameter.
+
+    Args:
+        operations: that are looked up.
+        base: what the paths of those begin with that the base URL has.
+        order_base: likewise of the order host's.
     """
 
-    def __init__(self, operations: Iterable[Operation]) -> None:
+    def __init__(
+        self, operations: Iterable[Operation], base: str = "", order_base: str = ""
+    ) -> None:
         self._patterns: dict[
             tuple[bool, str | int], list[tuple[Operation, list[str]]]
         ] = {}
         for operation in operations:
-            segments = operation.path.split("/")
-            place = len(segments) if operation.in_path else operation.path
+            path = (order_base if operation.order_host else base) + operation.path
+            segments = path.split("/")
+            place = len(segments) if operation.in_path else path
             key = operation.order_host, place
             self._patterns.setdefault(key, []).append((operation, segments))
 
@@ -104,33 +120,22 @@ class Routes:
             (operation, texts) for operation, texts in matching if len(texts) == fewest
         ]
 
-    def route(self, request: Request, *, order_host: bool | None = None) -> Routed:
-        """Return the operation of a request, and the texts of its path's parameters.
+    def route(self, request: Request) -> Routed:
+        """Return the operation of a request to either host, and the texts of its path's
+        parameters.
 
         A slash at the end of the path makes no difference (interface W1.6). Raises
         Refusal where no operation has the path, or none of those has the method.
         """
-        matching = self.of(request.path.removesuffix("/"), order_host)
+        matching = self.of(request.path.removesuffix("/"), None)
         if not matching:
             raise no_mapping()
-        for operation, texts in matching:
-            if request.method in operation.methods:
-                return operation, texts
-
-        raise wrong_method(methods(matching), request.method)
+        return with_method(matching, request.method)
 
     @property
     def open_paths(self) -> tuple[str, ...]:
         """The OPEN_PATHS that no operation has."""
         return tuple(path for path in OPEN_PATHS if not self.of(path, False))
-
-    def owner(self, request: Request) -> Operation | None:
-        """Return the only operation of a path of the order host, whatever the method.
-
-        Returns None where there is none, or where there are several.
-        """
-        matching = self.of(request.path.removesuffix("/"), True)
-        return matching[0][0] if len(matching) == 1 else None
 
 
 def _match(pattern: list[str], segments: list[str]) -> dict[str, str] | None:

@@ -23,7 +23,6 @@ from shopwindow.interface.declaring.routes import Routed
 from shopwindow.interface.formats import (
     JSON,
     MEDIA_TYPES,
-    AcceptedFormats,
     Format,
     accepted_formats,
 )
@@ -39,7 +38,6 @@ def bind(
     routed: Routed | None = None,
     content: Content | None = None,
     schemas: Schemas | None = None,
-    format: Format | None = None,
 ) -> Call:
     """Return the one Call that a request asks for, whichever way it is spelled.
 
@@ -47,13 +45,10 @@ def bind(
     ``application``: whose API key was sent. ``routed``: the result of ``route``, where
     it was called already. ``content``: knows which of `Operation.others` exist, and
     what a cookie is called; without it, all exist, and no cookie is read. ``schemas``:
-    say what a body is; without them, none is read. ``format``: the result of `admit`,
-    where it was called already. Raises Refusal, with every fault.
+    say what a body is; without them, none is read. Raises Refusal, with every fault.
     """
     operation, texts = routed or interface.routes.route(request)
-    if format is None:
-        formats = accepted_formats(request.headers.get("accept"))
-        format = _acceptable(request, operation, formats)
+    format = _acceptable(request, operation)
     faults: list[Fault] = []
     in_query, ignored = _query(operation, request.query, content, faults)
     texts = texts | in_query
@@ -87,19 +82,16 @@ def bind(
     return replace(call, ignored=ignored) if ignored else call
 
 
-def admit(request: Request, operation: Operation, formats: AcceptedFormats) -> Format:
-    """Return the format of the answer. Raises the Refusal that `bind` would raise, where
-    the head alone decides it.
+def admit(request: Request, operation: Operation) -> None:
+    """Raise the Refusal that `bind` would raise, where the head alone decides it.
 
     So nobody waits for a body only to refuse it. Accept must admit JSON or XML, and the
-    Content-Type of a body that the operation reads must be one of them. ``formats``:
-    what the request's Accept header gets.
+    Content-Type of a body that the operation reads must be one of them.
     """
-    format = _acceptable(request, operation, formats)
+    _acceptable(request, operation)
     has_type = "content-type" in request.headers and not operation.body_optional
     if operation.body and (request.length or has_type):
         body_format(request.headers.get("content-type"))
-    return format
 
 
 def callback_of(operation: Operation, query: str) -> str | None:
@@ -116,13 +108,12 @@ def callback_of(operation: Operation, query: str) -> str | None:
         return None
 
 
-def _acceptable(
-    request: Request, operation: Operation, formats: AcceptedFormats
-) -> Format:
+def _acceptable(request: Request, operation: Operation) -> Format:
     """Return the format that a request asks for. Raises Refusal.
 
     With a callback the answer is a script, so a header that admits scripts is met.
     """
+    formats = accepted_formats(request.headers.get("accept"))
     format = formats.answer
     if format is not JSON and callback_of(operation, request.query):
         format = formats.script
