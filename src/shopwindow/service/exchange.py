@@ -66,9 +66,6 @@ from shopwindow.service.message import check_body_complete, check_sizes
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import CacheKey, Exchange, Serving, shipped_schemas
 
-NO_RELEASE = Refusal("unavailable", Fault(SERVICE, "no release is being served yet"))
-"""Of a service that has no release yet."""
-
 NOWHERE = Operation("none", "", FromContent(lambda content, call: None), "", "")
 """Stands for the operation of a request until that is known."""
 
@@ -83,8 +80,7 @@ class Arrival:
         """As it came."""
         self.serving = serving
         """What it is answered from, to the end."""
-        self.formats = accepted_formats(headers.get("accept"))
-        """What Accept gets."""
+        formats = accepted_formats(headers.get("accept"))
         self.codings = accepted(headers.get("accept-encoding"))
         """What Accept-Encoding gets."""
         self.application = serving.application_of(headers.get(API_KEY_HEADER))
@@ -109,7 +105,7 @@ class Arrival:
             self.cache_key = CacheKey(
                 request.path,
                 request.query,
-                self.formats.name,
+                formats.name,
                 self.application,
                 self.codings,
             )
@@ -123,23 +119,23 @@ def at_once(request: Request, serving: Serving | None) -> "Exchange | Arrival":
     Where the body, or work that takes time, decides, an Arrival is returned for
     ``finish``. ``serving`` is the release being served, or None before there is one.
     """
-    if request.malformed:
-        malformed = Refusal("invalid", request.malformed)
-        return refuse_arrival(malformed, request, serving)
-    if serving is None:
-        return refuse_arrival(NO_RELEASE, request, None)
-    if request.method == "OPTIONS":
-        return _options(request, serving)
-
-    arrival = Arrival(request, serving)
-    result = serving.cache.get(arrival.cache_key)
-    if result is None:
-        try:
+    arrival = None
+    try:
+        if request.malformed:
+            raise Refusal("invalid", request.malformed)
+        if serving is None:
+            none_yet = Fault(SERVICE, "no release is being served yet")
+            raise Refusal("unavailable", none_yet)
+        if request.method == "OPTIONS":
+            return _options(request, serving)
+        arrival = Arrival(request, serving)
+        result = serving.cache.get(arrival.cache_key)
+        if result is None:
             _route(arrival)
             return arrival
-        except Exception as error:
-            result = _refused(error, arrival)
-    return _adapted(result, arrival)
+        return _adapted(result, arrival)
+    except Exception as error:
+        return refuse_arrival(error, request, serving, arrival)
 
 
 def finish(arrival: Arrival, request: Request, backstage: Backstage) -> Steps[Exchange]:
@@ -147,32 +143,54 @@ def finish(arrival: Arrival, request: Request, backstage: Backstage) -> Steps[Ex
 
     A Refusal becomes a response; so does any other exception, with status 500.
     """
-    # an equal request may have been answered since this one came
-    result = arrival.serving.cache.get(arrival.cache_key)
-    if result is None:
-        try:
+    try:
+        # an equal request may have been answered since this one came
+        result = arrival.serving.cache.get(arrival.cache_key)
+        if result is None:
             result = yield from _answered(arrival, request, backstage)
-        except Exception as error:
-            result = _refused(error, arrival)
-    return _adapted(result, arrival)
+        return _adapted(result, arrival)
+    except Exception as error:
+        return refuse_arrival(error, request, arrival.serving, arrival)
 
 
 def refuse_arrival(
-    refusal: Refusal, request: Request, serving: Serving | None
+    error: Exception,
+    request: Request,
+    serving: Serving | None,
+    arrival: Arrival | None = None,
 ) -> Exchange:
-    """Refuse a request before anybody knows what it asks for, such as one that is
-    malformed or slow.
+    """Return the response to what a step has raised.
 
-    ``serving``: None before there is a release, and after a fault of ours, which may be
-    a fault of the release.
+    ``arrival``: the request, once somebody knows what it asks for: then the response has
+    the form that the operation has for it. ``serving``: None before there is a release.
     """
-    format = accepted_formats(request.headers.get("accept")).refusal
+    refusal = _refusal_of(error, serving)
+    formats = accepted_formats(request.headers.get("accept"))
     if serving is None:
-        refused = refuse(refusal, format, shipped_schemas())
-        return Exchange(with_common_headers(refused, VARY))
-    refused = refuse(refusal, format, serving.schemas)
-    response = with_common_headers(refused, serving.vary)
-    return Exchange(with_cors(response, request, serving.origins))
+        response = refuse(refusal, formats.refusal, shipped_schemas())
+        return Exchange(with_common_headers(response, VARY))
+
+    operation = owner = NOWHERE
+    application = callback = None
+    if arrival:
+        application, owner = arrival.application, arrival.owner
+        operation, _ = arrival.routed
+        # without a key nobody learns whether a path exists, or what is wrong with it
+        refusal = refusal if arrival.is_admitted else no_key()
+    # a page waits for the refusal, and Accept admits a script: one that asks for XML
+    # gets the refusal in XML
+    if formats.script is JSON:
+        callback = callback_of(operation, request.query)
+    format = JSON if callback else formats.refusal
+    response = refuse(refusal, format, serving.schemas, owner, callback)
+    response = with_common_headers(response, serving.vary)
+    response = encoded(response, accepted(request.headers.get("accept-encoding")))
+    return Exchange(
+        with_cors(response, request, serving.origins),
+        operation.name,
+        application,
+        refused=ERROR_CODES[refusal.code].status if callback else None,
+    )
 
 
 # -- the order of a request ------------------------------------------------------------
@@ -266,43 +284,15 @@ def _adapted(result: Exchange, arrival: Arrival) -> Exchange:
     return result if response is result.response else result._replace(response=response)
 
 
-def _refused(error: Exception, arrival: Arrival) -> Exchange:
-    """Return the response to what a step has raised, in the form that the operation has
-    for it. A client without a key does not learn which one it reached.
-    """
-    refusal = _refusal_of(error, arrival)
-    operation, _ = arrival.routed
-    # a page waits for the refusal, and Accept admits a script: one that asks for XML
-    # gets the refusal in XML
-    callback = None
-    if arrival.formats.script is JSON:
-        callback = callback_of(operation, arrival.request.query)
-    refused = refuse(
-        refusal,
-        JSON if callback else arrival.formats.refusal,
-        arrival.serving.schemas,
-        arrival.owner,
-        callback,
-    )
-    response = with_common_headers(refused, arrival.serving.vary)
-    return Exchange(
-        encoded(response, arrival.codings),
-        operation.name,
-        arrival.application,
-        refused=ERROR_CODES[refusal.code].status if callback else None,
-    )
-
-
-def _refusal_of(error: Exception, arrival: Arrival) -> Refusal:
+def _refusal_of(error: Exception, serving: Serving | None) -> Refusal:
     """Return what the client is told of an error. Of a fault of ours it gets no details,
     and the log all of it.
     """
     if isinstance(error, Refusal):
-        # Without a key nobody learns whether a path exists, or what is wrong with it.
-        return error if arrival.is_admitted else no_key()
+        return error
     # A file of the release, its catalog: faults of the database come as Refusals.
-    if is_damaged(error):
-        arrival.serving.report_damage(str(error))
+    if serving and is_damaged(error):
+        serving.report_damage(str(error))
         return unavailable("the catalog cannot be read now")
     if isinstance(error, Failure):  # the operator's, in words for them: no traceback
         journal.error("setup", str(error))

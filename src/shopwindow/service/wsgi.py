@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from shopwindow.interface.request import Request
-from shopwindow.problems import Fault, Refusal
-from shopwindow.service import journal
+from shopwindow.problems import Fault
 from shopwindow.service import metrics as metric_counts
 from shopwindow.service.codings import BODILESS_STATUSES
 from shopwindow.service.database.database import Load, open_database
@@ -62,8 +61,8 @@ class Front:
     """The WSGI callable, and its steps for a server with another interface
     (service.intake).
 
-    None of the steps raises: an error becomes a response with status 500. Each line
-    that a step writes to the log has the request's id.
+    An error in a step becomes a response with status 500. Each line that a step writes
+    to the log has the request's id.
     """
 
     serving: FindServing
@@ -89,7 +88,7 @@ class Front:
                 else self._answer(environ, headers)
             )
         except Exception as error:
-            result = _internal_error(error, headers)
+            result = refuse_arrival(error, Request("", headers=headers), None)
         response = result.response
         sent = [*response.headers, (REQUEST_ID_HEADER, id)]
         if response.status not in BODILESS_STATUSES:
@@ -117,17 +116,11 @@ class Front:
 
     def at_once(self, request: Request) -> Exchange | Arrival:
         """Answer a request by its head, where that is enough (exchange.at_once)."""
-        try:
-            return at_once(request, self.serving())
-        except Exception as error:
-            return _internal_error(error, request.headers)
+        return at_once(request, self.serving())
 
     def finish(self, arrival: Arrival, request: Request) -> Steps[Exchange]:
         """Answer a request whose body has been received (exchange.finish)."""
-        try:
-            return (yield from finish(arrival, request, self.backstage))
-        except Exception as error:
-            return _internal_error(error, request.headers)
+        return finish(arrival, request, self.backstage)
 
     def note(self, result: Exchange, method: str, started: float) -> None:
         """Count a response and write its line of the access log.
@@ -222,11 +215,3 @@ def _text(native: str) -> str:
         if native.isascii()
         else native.encode("latin-1").decode("utf-8", "replace")
     )
-
-
-def _internal_error(error: Exception, headers: Mapping[str, str]) -> Exchange:
-    """Return the response to a fault of ours: the log gets all of it, the client no
-    details.
-    """
-    journal.failure(error)
-    return refuse_arrival(Refusal("internal"), Request("", headers=headers), None)
