@@ -61,6 +61,23 @@ def test_connections_on_which_nothing_comes_are_closed(out: Path, tmp_path: Path
         assert "Traceback" not in server.err.read_text()
 
 
+@pytest.mark.alone
+def test_a_connection_on_which_a_refused_body_never_ends_is_closed(out: Path, tmp_path: Path) -> None:
+    head = b"POST /v2/utility/mobileoptinout HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+    with (
+        own_server(tmp_path / "server", out, "--workers", "1") as server,
+        socket.create_connection((ADDRESS, server.port), timeout=PATIENCE) as client,
+    ):
+        client.sendall(head)
+        assert client.recv(65536).startswith(b"HTTP/1.1 401 ")
+        started = time.monotonic()
+        with suppress(BrokenPipeError, ConnectionResetError):
+            while time.monotonic() < started + 30:
+                client.sendall(b"x")
+                time.sleep(0.5)
+    assert 12 < time.monotonic() - started < 20
+
+
 def answers_again(server: Server) -> bool:
     with suppress(OSError, HTTPException):
         return ready(server)[0] == 200

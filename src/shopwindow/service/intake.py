@@ -204,20 +204,24 @@ class Intake:
             del task
 
     def _take_step(self, task: "_Task") -> None:
-        """Work on a request until it waits, or has its result."""
+        """Work on a request until it waits, or has its result.
+
+        The writes of one commit end together, and libuv wakes the event loop once for
+        all results that threads hand over meanwhile (uv_async_send).
+        """
         step, future = task
         try:
             begin_wait = step()
         except StopIteration as end:
-            result = end.value
-        except BaseException as error:
-            result = error  # a fault of ours, which must not end the thread
+            deliver = partial(future.set_result, end.value)
+        except BaseException as error:  # a fault of ours, which must not end the thread
+            deliver = partial(future.set_exception, error)
         else:
             begin_wait(partial(self._go_on, task))
             return
         # RuntimeError: the loop has ended, so nobody waits any longer.
         with suppress(RuntimeError):
-            future.get_loop().call_soon_threadsafe(_deliver, future, result)
+            future.get_loop().call_soon_threadsafe(deliver)
 
     def _go_on(self, task: "_Task") -> None:
         """Have a thread go on with a request that has waited.
@@ -227,20 +231,6 @@ class Intake:
         """
         self._tasks.appendleft(task)
         self._ready.put(None)
-
-
-def _deliver(future: "asyncio.Future[Any]", result: Any) -> None:
-    """Hand a thread's result to the task that waits for it.
-
-    The writes of one commit end together, and libuv wakes the event loop once for all
-    that threads hand over meanwhile (uv_async_send).
-    """
-    if future.done():  # cancelled, for its connection has ended
-        return
-    if isinstance(result, BaseException):
-        future.set_exception(result)
-    else:
-        future.set_result(result)
 
 
 _Task = tuple[Callable[[], Callable[[Wake], None]], "asyncio.Future[Any]"]
