@@ -202,7 +202,6 @@ def backup(path: Path, target: Path, tables: TablesByName) -> int:
         with _draft(target) as part:
             _copy(path, part)
             _check(part, tables)
-            _put(part, target)
     except sqlite3.Error as error:
         raise Failure(f"{path} cannot be copied to {target}: {error}") from None
     return target.stat().st_size
@@ -229,7 +228,6 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
                 now = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
                 former = path.with_name(f"{path.name}.before-restore-{now}")
                 os.link(path, former)  # for a moment the file has both names
-            _put(part, path)
     except (sqlite3.Error, OSError) as error:
         raise Failure(f"{copy} cannot be restored: {error}") from None
     return former
@@ -237,25 +235,27 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
 
 @contextmanager
 def _draft(path: Path) -> Iterator[Path]:
-    """Make an empty draft beside a path, in whose place it is to be put; remove what is
-    left.
+    """Make an empty draft beside a path. At the end it is on the disk and has the path;
+    where anything is raised, it is removed.
     """
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)
     make(part)
     try:
         yield part
+        synchronize(part)
+        os.replace(part, path)
+        synchronize(path.parent)  # which has the new name
     finally:
         part.unlink(missing_ok=True)
 
 
 def _copy(path: Path, part: Path) -> None:
-    """Write a copy of a database to a draft, and sync it: one file, with nothing beside
-    it and no room in it that rows have left.
+    """Write a copy of a database to a draft: one file, with nothing beside it and no
+    room in it that rows have left.
     """
     with closing(_connect(path)) as source:
         source.execute("VACUUM INTO ?", [str(part)])
-    synchronize(part)
 
 
 def empty_log(path: Path) -> bool:
@@ -347,11 +347,3 @@ def _code(error: Exception) -> int:
 
 def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, timeout=COPY_BUSY_SECONDS)
-
-
-def _put(part: Path, target: Path) -> None:
-    """Rename a synced draft, and sync the folder: then the new name is on the disk,
-    too.
-    """
-    os.replace(part, target)
-    synchronize(target.parent)

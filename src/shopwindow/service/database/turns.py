@@ -63,22 +63,19 @@ class Waiting:
 
 
 class Turns:
-    """The queue of a process, its batch, and its lead."""
+    """The queue of a process, and its batch. Whoever leads is the first in one of them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._queue: deque[Waiting] = deque()
         self._batch: list[Waiting] = []
-        self._is_led = False
 
     def join(self, waiting: Waiting, wake: Wake) -> None:
         """Wait behind the others; lead where nobody does."""
         waiting.wake = wake
         with self._lock:
+            leads = waiting.leads = not (self._queue or self._batch)
             self._queue.append(waiting)
-            leads = not self._is_led
-            if leads:
-                self._is_led = waiting.leads = True
         if leads:
             wake()
 
@@ -95,9 +92,8 @@ class Turns:
         """
         with self._lock:
             batch, self._batch = self._batch, []
-            self._is_led = bool(self._queue)
             woken = [waiting for waiting in batch if not waiting.leads]
-            if self._is_led:
+            if self._queue:
                 self._queue[0].leads = True
                 woken.append(self._queue[0])
         for waiting in woken:
