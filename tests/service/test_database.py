@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import random
 import sqlite3
 import threading
 import time
@@ -137,6 +138,53 @@ def test_an_action_that_hides_its_own_error_costs_nobody_else(database: Database
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(act, range(40)))
     assert sorted(device for device, _, _ in history(database)) == sorted(["x", *map(str, range(0, 40, 2))])
+
+
+NOT_UNIQUE = {"IntegrityError", "UniqueViolation"}
+OUTCOMES = {
+    "stores": {"returned"},
+    "stores, reads": {"returned"},
+    "fails": NOT_UNIQUE,
+    "fails, reads": NOT_UNIQUE,
+    "hides": NOT_UNIQUE,
+    "refuses": {"Refusal"},
+    "faults": {"ZeroDivisionError"},
+}
+
+
+def test_whatever_actions_do_in_one_turn_each_has_its_own_outcome(database: Database) -> None:
+    """In a pipeline an error comes later than its statement: with the next rows, of whichever action, or at the end."""
+    taken = "INSERT INTO table_steps (name, step) VALUES ('retries', 1)"
+    choose(database, "x", key="first")
+
+    def act(number: int) -> str:
+        does = random.choice([*OUTCOMES])
+
+        def work(shop: Tables) -> str:
+            shop[CONSENTS].record("phone", str(number), "IN", None, NOW, str(number))
+            if does == "hides":
+                with suppress(Exception):
+                    shop.session.run(taken)
+            elif does.startswith("fails"):
+                shop.session.run(taken)
+            if does.endswith("reads"):
+                assert shop[CONSENTS].current("phone", str(number)) == "IN"
+            if does == "refuses":
+                raise Refusal("invalid")
+            if does == "faults":
+                raise ZeroDivisionError
+            return "returned"
+
+        try:
+            outcome = database.write(work)
+        except Exception as error:
+            outcome = type(error).__name__
+        assert outcome in OUTCOMES[does]
+        return str(number) if outcome == "returned" else ""
+
+    with ThreadPoolExecutor(16) as pool:
+        stored = {*pool.map(act, range(120), timeout=PATIENCE)} - {""}
+    assert {device for device, _, _ in history(database)} == {"x", *stored}
 
 
 def test_a_reader_writes_nothing(database: Database) -> None:

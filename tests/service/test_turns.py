@@ -27,7 +27,7 @@ from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service import journal
-from shopwindow.service.database.database import OUTCOME_UNKNOWN, Database, Load
+from shopwindow.service.database.database import OUTCOME_UNKNOWN, Database, Load, Meter
 from shopwindow.service.database.engine import DATABASE_SECONDS, Lost, OutcomeUnknown, Transaction
 from shopwindow.service.database.sqlite import SQLite
 from shopwindow.service.database.tables import declared
@@ -242,6 +242,18 @@ def test_whoever_writes_is_answered_once_whatever_fails(script: list[str], write
     database.close()
 
 
+class Counted(Meter):
+    """What a database has reported."""
+
+    actions = failures = 0
+
+    def wrote(self, actions: int, seconds: float) -> None:
+        self.actions += actions
+
+    def failed(self) -> None:
+        self.failures += 1
+
+
 @pytest.mark.parametrize(
     ("what", "event", "message"),
     [
@@ -252,7 +264,8 @@ def test_whoever_writes_is_answered_once_whatever_fails(script: list[str], write
 def test_whoever_shares_a_transaction_that_fails_has_a_line_of_the_log(
     capfd: pytest.CaptureFixture[str], what: str, event: str, message: str
 ) -> None:
-    database = Database(Scripted(["takes the steps", "stores", what]), TABLES)
+    meter = Counted()
+    database = Database(Scripted(["takes the steps", "stores", what]), TABLES, meter)
     inside = threading.Event()
 
     def slow(shop: Tables) -> None:
@@ -273,6 +286,7 @@ def test_whoever_shares_a_transaction_that_fails_has_a_line_of_the_log(
     logged = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     assert told == [message] * 3
     assert sorted((line["event"], line["requestId"]) for line in logged) == [(event, id) for id in "abc"]
+    assert (meter.actions, meter.failures) == (1, 3)
     database.close()
 
 

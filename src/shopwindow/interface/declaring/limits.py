@@ -113,49 +113,43 @@ class Limits:
         """
         rows = self._run("SELECT value FROM digest_keys WHERE id = 1")
         if not rows:
-            value = random(32).hex()
-            rows = self._run(
-                "INSERT INTO digest_keys (id, value) VALUES (1, ?)"
-                " ON CONFLICT (id) DO UPDATE SET id = 1 RETURNING value",
-                value,
-            )
+            sql = "INSERT INTO digest_keys (id, value) VALUES (1, ?) RETURNING value"
+            rows = self._run(sql, random(32).hex())
         return bytes.fromhex(rows[0][0])
 
     def number(self, limit: Limit, moment: Moment) -> int:
         """Return how many were counted in the last seconds, whatever the limit is."""
-        return len(self._times(limit, moment))
+        name = self._name(limit, moment)
+        return len(self._times(name, limit, moment.now))
 
     def wait(self, limit: Limit, moment: Moment) -> int:
         """Return in how many seconds another one is admitted; 0 where it is now. Count
         nothing.
         """
-        return _wait(self._times(limit, moment), limit, moment.now)
+        name = self._name(limit, moment)
+        return _wait(self._times(name, limit, moment.now), limit, moment.now)
 
     def count(self, limit: Limit, moment: Moment) -> int:
         """Count one and return 0; or count none, and return in how many seconds another
         one is admitted.
         """
-        name, at = self._name(limit, moment), written(moment.now)
-        # the update in case of a conflict changes nothing, but locks the row: whoever
-        # else counts under this name waits until this transaction has ended
-        ((stored,),) = self._run(
-            "INSERT INTO limits (name, times, at) VALUES (?, '', ?)"
-            " ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING times",
-            name,
-            at,
-        )
-        times = _within(stored, limit, moment.now)
+        name = self._name(limit, moment)
+        times = self._times(name, limit, moment.now)
         if wait := _wait(times, limit, moment.now):
             return wait
         last = [*times, _milliseconds(moment.now)][-limit.most :]
-        text = " ".join(map(str, last))
-        self._run("UPDATE limits SET times = ?, at = ? WHERE name = ?", text, at, name)
+        self._run(
+            "INSERT INTO limits (name, times, at) VALUES (?, ?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET times = excluded.times, at = excluded.at",
+            name,
+            " ".join(map(str, last)),
+            written(moment.now),
+        )
         return 0
 
-    def _times(self, limit: Limit, moment: Moment) -> list[int]:
-        name = self._name(limit, moment)
+    def _times(self, name: str, limit: Limit, at: datetime) -> list[int]:
         rows = self._run("SELECT times FROM limits WHERE name = ?", name)
-        return _within(rows[0][0], limit, moment.now) if rows else []
+        return _within(rows[0][0], limit, at) if rows else []
 
     def _name(self, limit: Limit, moment: Moment) -> str:
         """Return the digest by which this database counts something.

@@ -16,16 +16,16 @@ No outage makes a request wait without end. There are three sorts:
 A pipeline (libpq's manual, 34.5) sends statements that return nothing along with the
 next one that does. So most actions take one round trip, and others wait less for the
 turn: with 1 ms between the hosts, 2,500 writes a second in place of 85. An error is
-raised later than its statement then, perhaps in another action, so it ends the whole
-transaction. That is tried again on a new connection, and the first transaction of a
-connection has no pipeline.
+raised later than its statement then, perhaps in another action, and whatever follows it
+in the pipeline fails, too. So the whole transaction is tried again on a new connection,
+and the first transaction of a connection has no pipeline.
 """
 
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -77,9 +77,6 @@ waited too long, and statements that were ended.
 
 OF_ALL_WRITERS = (READ_ONLY, *OF_ALL)
 
-ANY = ("",)
-"""How all SQLSTATEs begin."""
-
 
 class PostgreSQL:
     """An Engine on a server.
@@ -113,10 +110,8 @@ class PostgreSQL:
                 connection.execute(
                     (BEGIN_WRITING % milliseconds).encode(), prepare=False
                 )
-                if connection is former:  # it has committed before
-                    with connection.pipeline():
-                        yield ServerSession(connection, ended_by=ANY)
-                else:
+                has_committed = connection is former
+                with connection.pipeline() if has_committed else nullcontext():
                     yield ServerSession(connection, ended_by=OF_ALL_WRITERS)
                 with committing():
                     connection.execute(b"COMMIT", prepare=False)
