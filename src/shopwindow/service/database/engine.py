@@ -54,7 +54,8 @@ class Transaction(Session, Protocol):
     """An open transaction. `run` raises Lost for an error that ends all of it, and the
     engine's own error for one that ends the action which runs the statement.
 
-    ``failed``: the last error that was raised here, which an action may have hidden.
+    ``failed``: the engine's error of the last statement that failed. An action may have
+    hidden it.
     """
 
     failed: Exception | None

@@ -209,10 +209,9 @@ class ServerSession:
             return cursor.fetchall() if _gives_rows(sql) else []
         except psycopg.Error as error:
             self.failed = error
-            if not _state(error).startswith(self._ended_by):
-                raise
-            self.failed = lost(error)
-            raise self.failed from error
+            if _state(error).startswith(self._ended_by):
+                raise lost(error) from error
+            raise
 
 
 @cache

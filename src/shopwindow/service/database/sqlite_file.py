@@ -327,10 +327,9 @@ class SQLiteSession:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             self.failed = error
-            if _code(error) in ERRORS_OF_ONE_ACTION:
-                raise
-            self.failed = lost(error)
-            raise self.failed from error
+            if _code(error) not in ERRORS_OF_ONE_ACTION:
+                raise lost(error) from error
+            raise
 
 
 def lost(error: sqlite3.Error | OSError) -> Lost:
