@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -182,7 +181,6 @@ class Figures:
             )
 
 
-@cache
 def _build_info() -> Metric:
     info = GaugeMetricFamily(
         "shopwindow_build_info",

@@ -16,19 +16,13 @@ from email.header import Header
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import format_datetime
 from pathlib import Path
 
 from jinja2 import TemplateError
 
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.loading import template_folders
-from shopwindow.interface.declaring.mail import (
-    ClaimedMail,
-    Letter,
-    Mailbox,
-    MailTemplate,
-)
+from shopwindow.interface.declaring.mail import ClaimedMail, Mailbox
 from shopwindow.problems import Failure
 from shopwindow.service.mail import trial
 from shopwindow.service.mail.templates import environment_of, render
@@ -80,19 +74,28 @@ class Letters:
             self._environment, mail.text, mail.html, letter.variables
         )
 
+        sender = letter.sent_by.address
+        host = sender.rpartition("@")[2]
         message = EmailMessage(policy=_AS_THEY_STAND)
         message.set_raw("From", _mailbox("From", letter.sent_by))
         message["To"] = Address(addr_spec=claimed.recipient)
         if letter.reply_to is not None:
             message.set_raw("Reply-To", _mailbox("Reply-To", letter.reply_to))
         message.set_raw("Subject", _words("Subject", subject, _SHORT))
-        for name, value in _headers(mail, letter, claimed).items():
-            message[name] = value
+        message["Date"] = claimed.at
+        message["Message-ID"] = f"<{claimed.id}@{host}>"
+        # nobody answers automatically (RFC 3834 §5)
+        message["Auto-Submitted"] = "auto-generated"
+        message["X-Auto-Response-Suppress"] = "All"
+        # the list that it is of, and how to leave that (RFC 2919, RFC 2369 §3.2)
+        message["List-Id"] = f"<{mail.name}.{host}>"
+        if letter.unsubscribe:
+            message["List-Unsubscribe"] = f"<{letter.unsubscribe}>"
 
         message.set_content(text, cte="quoted-printable")
         message.add_alternative(html, subtype="html", cte="quoted-printable")
         message.set_boundary(f"={claimed.id}=")
-        return letter.sent_by.address, message.as_bytes()
+        return sender, message.as_bytes()
 
 
 # -- headers ---------------------------------------------------------------------------
@@ -124,25 +127,3 @@ def _words(header: str, text: str, plain: re.Pattern[str]) -> str:
     if plain.fullmatch(text):
         return text
     return Header(text, "utf-8", header_name=header).encode(linesep="\r\n")
-
-
-def _headers(
-    mail: MailTemplate, letter: Letter, claimed: ClaimedMail
-) -> dict[str, str]:
-    """The headers that receivers' programs read.
-
-    RFC 5322 §3.6.1 and §3.6.4 (date and identity), RFC 3834 §5 (nobody answers
-    automatically), RFC 2919 and RFC 2369 §3.2 (which list it is of, and how to leave
-    that).
-    """
-    host = letter.sent_by.address.rpartition("@")[2]
-    headers = {
-        "Date": format_datetime(claimed.at),
-        "Message-ID": f"<{claimed.id}@{host}>",
-        "Auto-Submitted": "auto-generated",
-        "X-Auto-Response-Suppress": "All",
-        "List-Id": f"<{mail.name}.{host}>",
-    }
-    if letter.unsubscribe:
-        headers["List-Unsubscribe"] = f"<{letter.unsubscribe}>"
-    return headers

@@ -10,7 +10,7 @@ process of its own first.
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -28,14 +28,6 @@ MiB and up, readers no more.
 """
 
 _SUBJECT = "Subject:"
-
-
-class RenderedMail(NamedTuple):
-    """What the templates of a mail wrote."""
-
-    subject: str
-    text: str
-    html: str
 
 
 def environment_of(folders: Sequence[Path]) -> Environment:
@@ -57,8 +49,9 @@ def environment_of(folders: Sequence[Path]) -> Environment:
 
 def render(
     environment: Environment, text: str, html: str, variables: Mapping[str, Any]
-) -> RenderedMail:
-    """Render the templates ``text`` and ``html``, which are names of files.
+) -> tuple[str, str, str]:
+    """Return what the templates ``text`` and ``html`` write, which are names of files:
+    the subject, the plain text and the HTML.
 
     Raises Failure for a template without a subject or that writes too much; and
     whatever a template raises, jinja2's TemplateError or any other.
@@ -67,11 +60,8 @@ def render(
     if not head.startswith(_SUBJECT):
         raise Failure(f"the template {text} must begin with a line `{_SUBJECT} …`")
 
-    words = head.removeprefix(_SUBJECT).split()
-    subject = " ".join(words)[:MAX_SUBJECT]
-    return RenderedMail(
-        subject, body.lstrip("\n"), _rendered(environment, html, variables)
-    )
+    subject = " ".join(head.removeprefix(_SUBJECT).split())[:MAX_SUBJECT]
+    return subject, body.lstrip("\n"), _rendered(environment, html, variables)
 
 
 def _rendered(environment: Environment, name: str, variables: Mapping[str, Any]) -> str:
