@@ -201,6 +201,7 @@ WRONG = (
     "smtp://m#x",
     "smtp://m?tls=1",
     "smtp+plain://u:s3cret@m",
+    "smtp://u:s3cret@[::1",
     "smtp://u:s3/cret@m",
     "smtp://u:3/s3cret@m",
     "smtp://u:3#s3cret@m",

@@ -67,12 +67,12 @@ def smtp_server(environ: Mapping[str, str]) -> SmtpServer | None:
     url = environ.get(SMTP, "")
     if not url:
         return None
-    parts = urlsplit(url)
-    query = parse_qs(parts.query, keep_blank_values=True)
     try:
+        parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        port = 0
+        parts, port = urlsplit(""), None
+    query = parse_qs(parts.query, keep_blank_values=True)
     is_more = parts.path.strip("/") or parts.fragment or query.keys() - {"ca"}
     if parts.scheme not in _PORTS or not parts.hostname or port == 0 or is_more:
         raise Failure(
