@@ -313,7 +313,7 @@ def test_who_waits_behind_a_transaction_that_does_not_end_is_answered(
         go.wait(PATIENCE)
 
     def timed(work: Any, id: str = "another") -> tuple[str, float]:
-        journal.request_id.set(id)
+        journal.request.set({"requestId": id})
         started = time.monotonic()
         try:
             database.write(work)

@@ -4,9 +4,8 @@ Requests and mails go to standard output, everything else to standard error. A l
 cannot be written (a full disk, a reader that has gone) is lost. Writing one never
 raises, so nobody fails because of a line.
 
-`request_id` is the id of the request that the current thread answers. Each line and
-traceback has it, as the response has it in X-Request-Id. Beside it stands the
-`traceparent` of the request, if it has one.
+`request` names the request that the current thread answers: each line and traceback has
+the id that the response has in X-Request-Id.
 """
 
 import os
@@ -16,6 +15,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from logging import ERROR, Formatter, LogRecord
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -30,13 +30,13 @@ MAX_MESSAGE = 16 * 1024
 and a line that is cut is not JSON.
 """
 
-request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The id of the request that the current thread or task answers; None between requests.
+request: ContextVar[Mapping[str, str]] = ContextVar(
+    "request", default=MappingProxyType({})
+)
+"""What a line has of the request that the current thread or task answers: `requestId`,
+and `traceparent` where it is a part of a trace (service.message); nothing between
+requests.
 """
-
-
-traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
-"""The trace that this request is a part of (service.message); None without one."""
 
 
 def info(event: str, message: str) -> None:
@@ -79,12 +79,8 @@ def encoded(level: str, event: str, fields: Mapping[str, Any]) -> bytes:
 
 def line(level: str, event: str) -> dict[str, Any]:
     """Return what every line has: the time, and the request that is being answered."""
-    members = {"time": datetime.now(UTC), "level": level, "event": event}
-    if id := request_id.get():
-        members["requestId"] = id
-    if trace := traceparent.get():
-        members["traceparent"] = trace
-    return members
+    now = datetime.now(UTC)
+    return {"time": now, "level": level, "event": event, **request.get()}
 
 
 def _text(text: str) -> str:

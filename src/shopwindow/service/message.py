@@ -200,8 +200,10 @@ def begin_request(headers: Mapping[str, str]) -> str:
     sent = headers.get("x-request-id", "")
     id = sent if ACCEPTED_ID.fullmatch(sent) else randbytes(16).hex()
     trace = headers.get(TRACEPARENT_HEADER, "")
-    journal.request_id.set(id)
-    journal.traceparent.set(trace if _TRACEPARENT.fullmatch(trace) else None)
+    members = {"requestId": id}
+    if _TRACEPARENT.fullmatch(trace):
+        members["traceparent"] = trace
+    journal.request.set(members)
     return id
 
 

@@ -64,11 +64,11 @@ class Letters:
         which comes twice is a repetition. Raises Failure where the Interface has no such
         mail, and whatever a template raises.
         """
-        if claimed.template not in self._interface.mail:
+        mail = self._interface.mail.get(claimed.template)
+        if mail is None:
             raise Failure(
                 f"the interface has no mail that is called {claimed.template!r}"
             )
-        mail = self._interface.mail[claimed.template]
         letter = mail.letter(claimed.document)
         subject, text, html = render(
             self._environment, mail.text, mail.html, letter.variables
