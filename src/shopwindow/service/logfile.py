@@ -27,7 +27,7 @@ from shopwindow.service import journal, metrics
 
 CURRENT_LOG, LOCK = "mobile.log", "mobile.lock"
 
-_OPEN_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+_OPEN_FLAGS = os.O_RDWR | os.O_CREAT
 
 _TAIL = 4096
 """Bytes that are read at once in search of the last line's end, which is usually the

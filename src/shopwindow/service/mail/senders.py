@@ -202,11 +202,14 @@ class Sender:
     ) -> None:
         """Have a mail tried again after a pause. ``deferred``: it counts against it."""
         due = self._database.now() + timedelta(seconds=pause)
-
-        def postpone(tables: Tables) -> None:
-            tables[OUTBOX].postpone(mail, due, reason, deferred=deferred)
-
-        self._record(mail, "postponed", postpone, reason)
+        self._record(
+            mail,
+            "postponed",
+            lambda tables: tables[OUTBOX].postpone(
+                mail, due, reason, deferred=deferred
+            ),
+            reason,
+        )
 
     def _record(
         self,

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from shopwindow.problems import Failure
 
@@ -72,8 +72,8 @@ def smtp_server(environ: Mapping[str, str]) -> SmtpServer | None:
         port = parts.port
     except ValueError:
         parts, port = urlsplit(""), None
-    query = parse_qs(parts.query, keep_blank_values=True)
-    is_more = parts.path.strip("/") or parts.fragment or query.keys() - {"ca"}
+    option, _, ca = parts.query.partition("=")
+    is_more = parts.path.strip("/") or parts.fragment or option not in ("", "ca")
     if parts.scheme not in _PORTS or not parts.hostname or port == 0 or is_more:
         raise Failure(
             f"{SMTP} must be smtp://USER:PASSWORD@HOST:PORT, smtps://… or"
@@ -83,9 +83,8 @@ def smtp_server(environ: Mapping[str, str]) -> SmtpServer | None:
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     if user and parts.scheme == "smtp+plain":
         raise Failure(f"{SMTP} has a login: a password is not sent without TLS")
-    ca = query.get("ca", [""])[-1]
     port = port or _PORTS[parts.scheme]
-    return SmtpServer(parts.hostname, port, parts.scheme, user, password, ca)
+    return SmtpServer(parts.hostname, port, parts.scheme, user, password, unquote(ca))
 
 
 @dataclass

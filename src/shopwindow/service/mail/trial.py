@@ -45,9 +45,12 @@ def problems(interface: Interface, folder: Path) -> Iterator[Problem]:
         )
         if process.stdout:
             name, line, words = json.loads(process.stdout)
-        elif process.returncode:  # the system ended it, within one long step
+        elif process.returncode:  # the system ended it
             name, line = mail.text, None
-            words = f"this template, or {mail.html}, takes too much time for one mail"
+            words = (
+                f"this template, or {mail.html}, takes too much time for one mail:"
+                " a loop that is too long, or has no end"
+            )
         else:
             continue
         place = Place(line, 1, line, 2) if line else None

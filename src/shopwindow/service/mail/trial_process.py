@@ -8,18 +8,17 @@ null), and words. It imports no Interface, so it starts fast.
 
 import json
 import resource
-import signal
 import sys
 import traceback
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from shopwindow.problems import Failure, cut
 from shopwindow.service.mail.templates import environment_of, render
 
 CPU_SECONDS = 2
-"""Processor time of the process. Its start takes 0.2 s, and a mail of ours 1 ms."""
+"""Processor time, at which the system ends the process. Its start takes 0.2 s, and a
+mail of ours 1 ms.
+"""
 
 MAX_MEMORY_BYTES = 1024**3
 """Address space of the process. Python with Jinja2 has 0.1 GiB, most of it shared
@@ -27,50 +26,12 @@ libraries.
 """
 
 
-def _limit() -> None:
-    """Limit this process's processor time and memory.
-
-    The system first sends a signal, which becomes an exception: its traceback has the
-    line of an endless loop. Within one long step, such as `9 ** 99999999`, no exception
-    is raised, so a second later the system ends the process.
-    """
-    signal.signal(signal.SIGXCPU, _give_up)
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
-
-
-def _give_up(number: int, frame: FrameType | None) -> None:
-    """Have the next line raise. Between two lines an exception would have no line, and
-    Jinja2 expects one.
-    """
-    if frame is not None:
-        frame.f_trace = _stop
-    sys.settrace(_stop)
-
-
-def _stop(frame: FrameType, event: str, argument: object) -> Any:
-    if event == "line":
-        sys.settrace(None)
-        raise Failure(
-            f"it takes more than {CPU_SECONDS} s of processor time: a loop that is too"
-            " long, or has no end"
-        )
-    return _stop
-
-
-def _words(error: Exception) -> str:
-    if isinstance(error, Failure):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return f"it needs more than {MAX_MEMORY_BYTES >> 30} GiB of memory"
-    return cut(f"{type(error).__name__}: {error}", 300)
-
-
 def _main() -> None:
     task = json.load(sys.stdin)
     folders = [Path(folder) for folder in task["folders"]]
     environment = environment_of(folders)
-    _limit()
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     try:
         for variables in task["variables"]:
             render(environment, task["text"], task["html"], variables)
@@ -82,6 +43,14 @@ def _main() -> None:
             if path.is_relative_to(folders[0]):
                 place = str(path.relative_to(folders[0])), frame.lineno
         print(json.dumps([*place, _words(error)]))
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, Failure):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"it needs more than {MAX_MEMORY_BYTES >> 30} GiB of memory"
+    return cut(f"{type(error).__name__}: {error}", 300)
 
 
 if __name__ == "__main__":
