@@ -39,7 +39,7 @@ from shopwindow.service.database.sqlite_file import backup
 from shopwindow.service.database.tables import declared
 from shopwindow.service.mail.letters import Letters
 from shopwindow.service.mail.senders import Sender
-from shopwindow.service.mail.smtp import SMTP, smtp_server
+from shopwindow.service.mail.smtp import SMTP, Unreachable, smtp_server
 
 BACKUP_PREFIX, BACKUP_ENDING = "shopwindow-", ".sqlite"
 """A copy is called by its day: shopwindow-2026-11-27.sqlite."""
@@ -55,7 +55,7 @@ class Plan:
     database: str
     log_dir: str
     templates: str
-    rows: Mapping[str, int]
+    rows: Mapping[str, timedelta]
     logs: int
     backups: str
     copies: int
@@ -63,10 +63,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Skipped(Exception):
-    """A job has nothing to do: the outcome and the words of its line."""
+    """A job has nothing to do: the words and the outcome of its line."""
 
-    outcome: str
     words: str
+    outcome: str = "not set up"
 
 
 def _build(plan: Plan, now: datetime) -> str:
@@ -82,7 +82,7 @@ def _build(plan: Plan, now: datetime) -> str:
         due = releases.next_change(id)
         if now < due:
             words = f"release {id[:12]} changes by itself at {due.isoformat()}"
-            raise _Skipped("not due", words)
+            raise _Skipped(words, "not due")
     gc.disable()  # for the reason that `build` names
     try:
         memory = memory_of(plan.content)
@@ -99,27 +99,29 @@ def _build(plan: Plan, now: datetime) -> str:
 def _mail(plan: Plan, now: datetime) -> str:
     server = smtp_server(os.environ)
     if server is None:
-        raise _Skipped("not set up", f"{SMTP} names no mail server")
+        raise _Skipped(f"{SMTP} names no mail server")
     _require_database(plan)
     letters = Letters(interface(), [Path(plan.templates)])
-    with opened(plan.database) as data:
-        sent, is_reached = Sender(data, server, letters).send_what_is_due()
-    if not is_reached:
-        raise Failure("what is due was not sent; the next run tries again")
-    return f"{sent:,} tried, and no more are due"
+    try:
+        with opened(plan.database) as data:
+            tried = Sender(data, server, letters).send_what_is_due()
+    except Unreachable:
+        words = "what is due was not sent; the next run tries again"
+        raise Failure(words) from None
+    return f"{tried:,} tried, and no more are due"
 
 
 def _backup(plan: Plan, now: datetime) -> str:
     """Write one file a day; a second run on the same day replaces it by a newer copy."""
     if not plan.backups:
-        raise _Skipped("not set up", "--backups names no folder")
+        raise _Skipped("--backups names no folder")
     _require_database(plan)
     path = sqlite_path(plan.database)
     if path is None:
         words = (
             "the database is PostgreSQL's: have pg_dump --format=custom run by a timer"
         )
-        raise _Skipped("not set up", words)
+        raise _Skipped(words)
     folder = Path(plan.backups)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = folder / f"{BACKUP_PREFIX}{now.astimezone(UTC):%Y-%m-%d}{BACKUP_ENDING}"
@@ -136,7 +138,7 @@ def _backup(plan: Plan, now: datetime) -> str:
 
 def _prune(plan: Plan, now: datetime) -> str:
     if not (plan.out / "releases").is_dir():
-        raise _Skipped("not set up", f"{plan.out}: there is no release yet")
+        raise _Skipped(f"{plan.out}: there is no release yet")
     deleted, words = place_of(plan.out, "", content=plan.content).prune(plan.keep)
     audit.record("maintain prune", out=str(plan.out), deleted=list(deleted))
     return words
@@ -145,14 +147,13 @@ def _prune(plan: Plan, now: datetime) -> str:
 def _prune_database(plan: Plan, now: datetime) -> str:
     """Remove what is too old, in small steps, also while a service runs."""
     _require_database(plan)
-    chosen = {name: timedelta(days=days) for name, days in plan.rows.items()}
     options: dict[str, int] = {}
     removed: dict[str, int] = {}
     try:
         with opened(plan.database) as data:
-            times = lifetimes(data.tables, chosen)
+            times = lifetimes(data.tables, plan.rows)
             options = {f"{name}_days": time.days for name, time in times.items()}
-            removed.update(prune(data, data.now(), chosen))
+            removed.update(prune(data, data.now(), plan.rows))
         if plan.log_dir:
             oldest = now - timedelta(days=plan.logs)
             removed["log files"] = len(logfile.prune(Path(plan.log_dir), oldest))
@@ -166,10 +167,10 @@ def _prune_database(plan: Plan, now: datetime) -> str:
 def _require_database(plan: Plan) -> None:
     """Skip a job where there is no database yet."""
     if not plan.database:
-        raise _Skipped("not set up", "SHOPWINDOW_DATABASE names no database")
+        raise _Skipped("SHOPWINDOW_DATABASE names no database")
     path = sqlite_path(plan.database)
     if path is not None and not path.exists():
-        raise _Skipped("not set up", f"{path} is not there yet; the service makes it")
+        raise _Skipped(f"{path} is not there yet; the service makes it")
 
 
 _JOBS: Mapping[str, Callable[[Plan, datetime], str]] = {

@@ -1,6 +1,7 @@
 """`maintain`: what a timer calls, and the options of its jobs."""
 
 import sys
+from datetime import timedelta
 from typing import Any
 
 import click
@@ -25,15 +26,15 @@ anything is removed from it.
 
 def _days_by_name(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
-) -> dict[str, int]:
-    """Return the days of `NAME=DAYS` by name. Raises BadParameter."""
-    days: dict[str, int] = {}
+) -> dict[str, timedelta]:
+    """Return the time of `NAME=DAYS` by name. Raises BadParameter."""
+    times: dict[str, timedelta] = {}
     for text in texts:
         name, separator, number = text.partition("=")
         if not name or not separator:
             raise click.BadParameter(f"{text} must be NAME=DAYS, such as bags=90")
-        days[name] = DAYS(number, param, ctx)
-    return days
+        times[name] = timedelta(days=DAYS(number, param, ctx))
+    return times
 
 
 @click.command()

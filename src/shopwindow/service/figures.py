@@ -10,7 +10,7 @@ import os
 import platform
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -69,15 +69,14 @@ class Figures:
             with suppress(OSError, ValueError, Failure, Refusal):
                 yield from figures
 
-    def _counted(self) -> Iterable[Metric]:
+    def _counted(self) -> Iterator[Metric]:
         """Add the workers' files up.
 
         prometheus_client creates a file empty and gives it a size next; it cannot read
         an empty one, which a worker leaves for good that is killed in between.
         """
         files = [path for path in self._shared.glob("*_*.db") if path.stat().st_size]
-        merged: Iterable[Metric] = MultiProcessCollector.merge(map(str, files))  # type: ignore[no-untyped-call]
-        return merged
+        yield from MultiProcessCollector.merge(map(str, files))  # type: ignore[no-untyped-call]
 
     def _release(self) -> Iterator[Metric]:
         if serving := self._serving():

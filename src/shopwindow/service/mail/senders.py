@@ -115,17 +115,15 @@ class Sender:
         self._stop.set()
         self._thread.join(STOP_SECONDS)
 
-    def send_what_is_due(self) -> tuple[int, bool]:
-        """Send in this thread until nothing is due. Return how many mails were tried,
-        and False where the server could not be reached.
+    def send_what_is_due(self) -> int:
+        """Send in this thread until nothing is due. Return how many mails were tried.
+
+        Raises Unreachable, and Refusal where the database is out of reach.
         """
         tried = 0
-        try:
-            while self._send_one():
-                tried += 1
-        except Unreachable:
-            return tried, False
-        return tried, True
+        while self._send_one():
+            tried += 1
+        return tried
 
     def _run(self) -> None:
         """Send what is due until the sender is stopped."""
