@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from errno import EIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -36,6 +37,7 @@ from harness.program import (
     shopwindow,
 )
 from shopwindow.interface.declaring.operation import LogKeeping
+from shopwindow.problems import Refusal
 from shopwindow.retail.mobilelog.line import log_line
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.engine import OutcomeUnknown, Transaction
@@ -375,6 +377,28 @@ def test_half_a_line_that_a_killed_writer_left_is_gone_before_the_next(tmp_path:
     other.write_text("only half")
     LogFile(tmp_path).write(["first"], KEPT)
     assert other.read_text() == "first\n"
+
+
+def test_after_a_sync_that_failed_the_next_lines_begin_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Linux reports a failed write-back once: a later sync of the same file says nothing of what was lost."""
+
+    def broken(file: int) -> None:
+        raise OSError(EIO, "Input/output error")
+
+    log = LogFile(tmp_path)
+    log.write(["stored"], KEPT)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fdatasync", broken)
+        with pytest.raises(Refusal) as refused:
+            log.write(["doubtful"], KEPT)
+    assert (refused.value.code, refused.value.headers) == ("unavailable", (("Retry-After", "5"),))
+    (line,) = map(json.loads, capfd.readouterr().err.splitlines())
+    assert (line["event"], line["message"]) == ("log_unavailable", f"{tmp_path}/mobile.log: Input/output error")
+    log.write(["one"], KEPT)
+    log.write(["two"], KEPT)
+    assert sorted(path.read_text() for path in tmp_path.glob("*.log")) == ["one\ntwo\n", "stored\ndoubtful\n"]
 
 
 def test_a_file_that_somebody_moved_away_is_begun_anew(tmp_path: Path) -> None:

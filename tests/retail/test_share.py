@@ -346,16 +346,20 @@ pieces = st.sampled_from(["=?utf-8?q?x=0ABcc:_eve@x.example?=", "=0A", "=?", "?=
 names = st.lists(pieces | st.text(st.characters().filter(str.isprintable) | st.sampled_from('",<>@()\\;: =?_')))
 
 
-@given(names.map(lambda parts: "".join(parts)[:100].strip()), st.text(max_size=300))
-@example("=?utf-8?q?Hi=0AContent-Type:text/html=0A=0A<a_href=3D//evil.example>Win!</a><!--?=", "")
-@example("a" * 70 + " <eve@x.example>, Bob", "")
-@example("\U0001f600" * 100, "")
-def test_no_name_and_no_message_makes_a_header_or_another_address(name: str, message: str) -> None:
-    sender = {"address": "ann@mail.example", "name": name}
+ANN, LONG = "ann@mail.example", f"{'a' * 60}@{'m' * 60}.example"
+
+
+@given(names.map(lambda parts: "".join(parts)[:100].strip()), st.text(max_size=300), st.sampled_from([ANN, LONG]))
+@example("=?utf-8?q?Hi=0AContent-Type:text/html=0A=0A<a_href=3D//evil.example>Win!</a><!--?=", "", ANN)
+@example("=?utf-8?q?Hi=0AContent-Type:text/html=0A=0A<a_href=3D//evil.example>Win!</a><!--?=", "", LONG)
+@example("a" * 70 + " <eve@x.example>, Bob", "", ANN)
+@example("\U0001f600" * 100, "", LONG)
+def test_no_name_and_no_message_makes_a_header_or_another_address(name: str, message: str, address: str) -> None:
+    sender = {"address": address, "name": name}
     made = letter(sender=sender, message=message.replace("\ud800", ""))
-    assert [each.addr_spec for each in made["Reply-To"].addresses] == ["ann@mail.example"]
+    assert [each.addr_spec for each in made["Reply-To"].addresses] == [address]
     words, reply_to = parseaddr(dict(made.raw_items())["Reply-To"])
-    assert (str(make_header(decode_header(words))), reply_to) == (name, "ann@mail.example")
+    assert (str(make_header(decode_header(words))), reply_to) == (name, address)
     said = INTERFACE.mail["share"].letter({**DOCUMENT, "sender": sender}).variables["sender"]
     subject = f"{said['name'] or said['address']} shares with you: Winter <sale>"
     assert str(made["Subject"]) == " ".join(subject.split())[:200]

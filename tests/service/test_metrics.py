@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
+from harness.databases import Engine
 from harness.program import admin_of, called, current, point, served
 from harness.run import apart
 from harness.servers import noted
 from shopwindow.interface.answering.answer import Response
+from shopwindow.release import pull_notes
+from shopwindow.release.pull_notes import PullNote
 from shopwindow.service.admin import Admin
 from shopwindow.service.metrics import Durations, Metrics
+from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Exchange
 from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import Front
@@ -104,6 +109,42 @@ def test_a_file_of_counts_in_which_nothing_stands_yet_counts_nothing(tmp_path: P
     (tmp_path / f"counter_{os.getpid()}.db").touch()
     front = Front(lambda: None)
     assert admin_of(front, tmp_path, tmp_path).answer("/metrics").status == 200
+
+
+def figures(admin: Admin) -> set[str]:
+    """The names of the service's metrics that a scrape has."""
+    lines = admin.answer("/metrics").body.decode().splitlines()
+    return {line.split("{")[0].split(" ")[0] for line in lines if line.startswith("shopwindow_")}
+
+
+DISKS = {"shopwindow_build_info", "shopwindow_disk_free_bytes", "shopwindow_disk_free_inodes"}
+LAST_BUILD = {"shopwindow_last_build_success", "shopwindow_last_build_timestamp_seconds"}
+PULLS = {"shopwindow_pull_success", "shopwindow_pull_faults_total"}
+PULLED = {"shopwindow_pull_last_success_timestamp_seconds", "shopwindow_pull_age_seconds"}
+
+
+def test_what_cannot_be_read_costs_its_own_figures_alone(tmp_path: Path) -> None:
+    never = PullNote(source="https://releases.shop.example", kind="source", fault="refused", since="2026-11-28")
+    admin = admin_of(Front(lambda: None), tmp_path, tmp_path / "shared")
+    assert figures(admin) == DISKS
+    pull_notes.write(tmp_path, never)
+    (tmp_path / "last-build.json").write_text('{"status": "SUCCESS", "ended": "yesterday"}')
+    assert figures(admin) == DISKS | PULLS | {"shopwindow_last_build_success"}
+    pull_notes.write(tmp_path, replace(never, succeeded="2026-11-27T06:00:00+00:00"))
+    (tmp_path / "last-build.json").write_text('{"status": "SUCCESS", "ended": "2026-11-27T06:00:00+00:00"}')
+    assert figures(admin) == DISKS | LAST_BUILD | PULLS | PULLED
+    (tmp_path / "pulled.json").write_text("[]")
+    assert figures(admin) == DISKS | LAST_BUILD
+
+
+def test_a_database_that_has_gone_since_it_was_asked_costs_the_mails_alone(tmp_path: Path) -> None:
+    database = Engine("sqlite", f"sqlite:///{tmp_path}/store.sqlite").open()
+    database.migrate()
+    admin = admin_of(Front(lambda: None, backstage=Backstage(database)), tmp_path, tmp_path / "shared")
+    mails = {"shopwindow_mails", "shopwindow_mails_ended_total", "shopwindow_mails_oldest_seconds"}
+    assert figures(admin) == DISKS | {"shopwindow_database_up"} | mails
+    database.close()  # it answers no read any more
+    assert figures(admin) == DISKS | {"shopwindow_database_up"}
 
 
 def test_any_server_that_calls_the_service_can_ask_whether_it_is_ready(tmp_path: Path, out: Path) -> None:

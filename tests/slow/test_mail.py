@@ -67,6 +67,7 @@ DEFERRED: list[tuple[str, list[str], int]] = [  # where, answers, attempts
     ("data", ["421 going down", "450 later"], 3),
     ("rcpt", [DROP], 2),
     ("data", [DROP, DROP, DROP, DROP, DROP, DROP], 7),  # not the mail's fault, however often
+    ("rcpt", ["200 odd", "252 odd", "300 odd", "200 odd", "200 odd"], 6),  # nor is what no server may answer
 ]
 
 
