@@ -273,7 +273,7 @@ def test_whoever_shares_a_transaction_that_fails_has_a_line_of_the_log(
         awaited(lambda: database.load().waiting == 4)
 
     def refused(id: str) -> str:
-        journal.request_id.set(id)
+        journal.request.set({"requestId": id})
         with pytest.raises(Refusal) as refusal:
             database.write(lambda shop: None)
         return refusal.value.faults[0].message
