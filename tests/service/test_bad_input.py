@@ -5,6 +5,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -272,14 +273,17 @@ class Gone:
         raise OSError("the client has gone")
 
 
-@pytest.mark.parametrize("way", [{"HTTP_TRANSFER_ENCODING": "chunked"}, {"CONTENT_LENGTH": "9"}])
+CHUNKED, OF_NINE = {"HTTP_TRANSFER_ENCODING": "chunked"}, {"CONTENT_LENGTH": "9"}
+
+
+@pytest.mark.parametrize(("way", "body"), [(CHUNKED, Gone()), (OF_NINE, Gone()), (OF_NINE, BytesIO(b"{}"))])
 def test_a_body_that_its_server_cannot_read_is_refused_though_none_would_do(
-    shop: Shopping, way: dict[str, str]
+    shop: Shopping, way: dict[str, str], body: Any
 ) -> None:
     before = everything(shop.database)
 
     def server(environ: dict[str, Any], start_response: Any) -> Any:
-        return shop.app({**environ, **way, "wsgi.input": Gone()}, start_response)
+        return shop.app({**environ, **way, "wsgi.input": body}, start_response)
 
     sent = {"x-svc-webservice-client-id": PHONE, "content-type": JSON, "accept": JSON, "host": ORDERS}
     came = called(server, f"/order/v1/bags/{GUID}/items/1", sent, "DELETE")

@@ -14,8 +14,7 @@ The steps, and why in this order:
    path exists: whatever step 5 refuses becomes this 401.
 7. Sizes; then Accept and Content-Type, of which the operation says what it takes. A page
    takes all.
-8. Is the body complete? Then body and parameters become a Call, and a refusal has all
-   their faults.
+8. Body and parameters become a Call, and a refusal has all their faults.
 9. The operation itself; then headers and content coding. A response from content is
    cached.
 10. What depends on when and who asks, and so comes after the cache: how long the
@@ -62,7 +61,7 @@ from shopwindow.service.headers import (
     with_common_headers,
     with_cors,
 )
-from shopwindow.service.message import check_body_complete, check_sizes
+from shopwindow.service.message import check_sizes
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import CacheKey, Exchange, Serving, shipped_schemas
 
@@ -247,7 +246,6 @@ def _answered(
     if isinstance(source, Page):
         return Exchange(source.respond(arrival.codings), operation.name)
     check_sizes(request)  # of a chunked body, which its head does not say
-    check_body_complete(request)
     call = bind(
         request,
         application,

@@ -42,13 +42,13 @@ ALLOWED_HEADERS = (
 def with_common_headers(
     response: Response, varies: str, stale: int | None = None
 ) -> Response:
-    """Add the headers that do not depend on who asks: type, caching and, with 200, the
-    ETag.
+    """Add the headers that do not depend on who asks: type, caching and, of what caches
+    may store, the ETag.
 
     ``varies``: the headers on which responses depend. ``stale``: see `cache_control`.
     """
     status, media_type, body, lifetime, own = response
-    if status == 200 and lifetime is not None:
+    if lifetime is not None:
         own = (("ETag", etag(body)), *own)
     common = (
         ("Content-Type", media_type),
@@ -85,7 +85,7 @@ def not_modified(response: Response, request: Request) -> Response:
     of the bag, not for the prices, the format and the options of this response.
     """
     condition = request.headers.get("if-none-match")
-    if condition is None or response.status != 200 or response.lifetime is None:
+    if condition is None or response.lifetime is None:
         return response
     tag = plain_tag(dict(response.headers)["ETag"])
     tags = [plain_tag(part) for part in condition.split(",")]

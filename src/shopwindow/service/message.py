@@ -8,8 +8,7 @@ underscores. `believed` is for interfaces that pass on the names themselves, suc
 ASGI. `Proxies` says how far X-Forwarded-For is believed. By an id, and the trace that it
 is a part of, client, proxy and our log lines speak of the same request.
 
-Each check is for the head alone, but for the last one. `exchange` says when each is
-taken.
+`exchange` says when the sizes are checked.
 """
 
 import re
@@ -270,11 +269,3 @@ def check_sizes(request: Request) -> None:
     if request.length and not request.headers.get("content-type"):
         missing = f"must be {MEDIA_TYPES}; it is missing"
         raise Refusal("media_type", Fault("Content-Type", missing))
-
-
-def check_body_complete(request: Request) -> None:
-    """Refuse a body that ended early (RFC 9112 §8: the message is incomplete)."""
-    received = len(request.body)
-    if request.method not in ("GET", "HEAD") and received < request.length:
-        ended = f"ended after {received} of {request.length} bytes"
-        raise Refusal("invalid", Fault("body", ended))

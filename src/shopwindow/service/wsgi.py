@@ -181,10 +181,10 @@ def _request(environ: Environ, headers: Mapping[str, str], trusted: Proxies) -> 
     if not size and "transfer-encoding" in headers:
         size = MAX_BODY + 1
     body = _received(environ, size)
-    if body is None:
+    if body is None or len(body) < request.length:
         why = "ended early, or its chunks cannot be read; it may be sent again"
         return request._replace(malformed=Fault("body", why))
-    return request._replace(length=request.length or len(body), body=body)
+    return request._replace(length=len(body), body=body)
 
 
 def _sent_path(environ: Environ, path: str) -> str:
