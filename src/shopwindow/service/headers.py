@@ -87,16 +87,14 @@ def not_modified(response: Response, request: Request) -> Response:
     condition = request.headers.get("if-none-match")
     if condition is None or response.lifetime is None:
         return response
-    tag = plain_tag(dict(response.headers)["ETag"])
+    headers = dict(response.headers)
+    tag = plain_tag(headers["ETag"])
     tags = [plain_tag(part) for part in condition.split(",")]
     if "*" not in tags and tag not in tags:
         return response
-    headers = tuple(
-        (name, value)
-        for name, value in response.headers
-        if name not in ("Content-Type", "Content-Encoding")
-    )
-    return response._replace(status=304, body=b"", headers=headers)
+    del headers["Content-Type"]
+    headers.pop("Content-Encoding", None)
+    return response._replace(status=304, body=b"", headers=tuple(headers.items()))
 
 
 def options(methods: Sequence[str]) -> Response:
