@@ -117,7 +117,7 @@ def _run(
         _migrate(open_database(settings.database, settings.interface.tables))
     make_room(processes.clients)
     # what this process has imported has gauges, and it is no worker
-    mark_process_dead(os.getpid(), shared)  # type: ignore[no-untyped-call]
+    mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
 
     def application() -> Intake:
         front = make(settings, describe)
@@ -133,7 +133,7 @@ def _run(
         bind=[f"fd://{listener}" for listener in listeners],
         worker_tmp_dir=shared,
         when_ready=_inform,
-        child_exit=lambda _, worker: mark_process_dead(worker.pid, shared),  # type: ignore[no-untyped-call]
+        child_exit=lambda _, worker: mark_process_dead(worker.pid),  # type: ignore[no-untyped-call]
     ).run()
 
 
