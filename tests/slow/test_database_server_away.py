@@ -16,6 +16,8 @@ from harness.servers import opted_in, own_server
 from harness.waits import PATIENCE, awaited
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
+from shopwindow.service.database.database import TRY_AGAIN_SECONDS
+from shopwindow.service.database.postgresql import MAX_READERS
 from shopwindow.shop import INTERFACE
 
 PROMOTIONS, KEY = "/v2/promotions", {"x-svc-webservice-client-id": PHONE}
@@ -158,6 +160,20 @@ def test_a_server_that_falls_silent_is_told_in_bounded_time_and_found_again(rest
     assert sorted(name for name, _ in later) == refused
     assert (max(seconds for _, seconds in first) < 20, max(seconds for _, seconds in later) < 8) == (True, True)
     _choose_once_found(database)
+    database.close()
+
+
+@pytest.mark.alone
+def test_idle_connections_to_a_server_that_has_restarted_cost_one_try(restarting: PostgresServer) -> None:
+    database = open_database(restarting.url(), INTERFACE.tables)
+    database.migrate()
+    with ThreadPoolExecutor(MAX_READERS) as pool:
+        list(pool.map(database.read, [lambda shop: time.sleep(1)] * MAX_READERS))  # a connection each
+    restarting.stop()
+    restarting.start()
+    started = time.monotonic()
+    assert history(database) == []
+    assert time.monotonic() - started < MAX_READERS * TRY_AGAIN_SECONDS
     database.close()
 
 

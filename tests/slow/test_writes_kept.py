@@ -2,19 +2,23 @@
 
 import json
 import resource
+import sqlite3
 import subprocess
 import threading
+import time
 from collections import Counter
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from http.client import HTTPException
 from pathlib import Path
 
 import pytest
 
 from facts.conformance import PHONE
-from harness.databases import ENGINES, Engine, devices_of, engine_of, post, postgresql_server
+from harness.databases import ENGINES, Engine, choose, devices_of, engine_of, post, postgresql_server
 from harness.servers import Server, own_server
 from harness.waits import PATIENCE, awaited
+from shopwindow.service.database.sqlite import BUSY_MILLISECONDS
 
 
 @pytest.mark.parametrize("engine_name", ENGINES)
@@ -123,3 +127,22 @@ def test_a_service_whose_database_server_is_away_says_so_and_finds_it_again(out:
             database.start()
             awaited(lambda: post(server).status == 200)
             awaited(lambda: server.told("/checks/database").status == 200)
+
+
+def test_a_write_waits_while_another_program_has_the_sqlite_file(tmp_path: Path) -> None:
+    """Longer than SQLite itself waits for a lock."""
+    engine = Engine("sqlite", f"sqlite:///{tmp_path}/store.sqlite")
+    database = engine.open()
+    database.migrate()
+    with (
+        closing(sqlite3.connect(tmp_path / "store.sqlite", isolation_level=None)) as shell,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        shell.execute("BEGIN IMMEDIATE")
+        written = pool.submit(choose, database, "a")
+        time.sleep(BUSY_MILLISECONDS / 1000 + 1)
+        assert not written.done()
+        shell.execute("ROLLBACK")
+        written.result(PATIENCE)
+    database.close()
+    assert devices_of(engine) == {"a": 1}
