@@ -188,6 +188,25 @@ def test_a_statement_may_take_as_long_as_the_operator_says(restarting: PostgresS
 
 
 @pytest.mark.alone
+def test_those_who_wait_for_a_table_that_somebody_has_locked_are_refused_together(restarting: PostgresServer) -> None:
+    """Not one after the other, each when its own statement has taken too long."""
+    import psycopg
+
+    restarting.stop()
+    restarting.settings = {**restarting.settings, "statement_timeout": "1s"}
+    restarting.start()
+    database = open_database(restarting.url(), INTERFACE.tables)
+    choose(database, "before")
+    with psycopg.connect(restarting.url()) as holding, ThreadPoolExecutor(8) as pool:
+        holding.execute("LOCK TABLE consents, consent_history")
+        seconds = pool.map(lambda name: _seconds_of_refusal(lambda: choose(database, name)), "abcdefgh")
+        assert max(seconds) < 5
+    choose(database, "after")
+    assert sorted(device for device, *_ in history(database)) == ["after", "before"]
+    database.close()
+
+
+@pytest.mark.alone
 @pytest.mark.parametrize("is_standby", [False, True])
 def test_a_server_that_takes_no_writes_is_a_refusal_until_it_does(restarting: PostgresServer, is_standby: bool) -> None:
     database = open_database(restarting.url(), INTERFACE.tables)
