@@ -207,7 +207,8 @@ class Outbox:
     def postpone(
         self, mail: ClaimedMail, due: datetime, reason: str, *, deferred: bool
     ) -> None:
-        """Let a mail be tried again at ``due``, where nobody else has claimed it since.
+        """Let a mail be tried again at ``due``, where nobody else has claimed it
+        since.
 
         ``deferred`` says that a server has put off this very mail, which counts against
         it; False where the server could not be reached.
@@ -219,8 +220,8 @@ class Outbox:
         )
 
     def give_up(self, mail: ClaimedMail, reason: str) -> None:
-        """Dead-letter a mail, where nobody else has claimed it since: it stays, and nobody
-        tries it until `retry`.
+        """Dead-letter a mail, where nobody else has claimed it since: it stays, and
+        nobody tries it until `retry`.
         """
         changed = self._run(
             "UPDATE outbox SET state = 'dead', reason = ?, lease = NULL"

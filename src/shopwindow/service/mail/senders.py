@@ -2,9 +2,9 @@
 and record what became of them.
 
 How this works. A sender claims the mail that has been due longest, with a lease until
-which no other sender may have it (`interface.declaring.mail`). It makes the mail of its templates,
-and hands it to the server before three quarters of the lease are over. Then it records
-the outcome:
+which no other sender may have it (`interface.declaring.mail`). It makes the mail of its
+templates, and hands it to the server before three quarters of the lease are over. Then
+it records the outcome:
 
 - accepted: the mail is deleted;
 - declined for good, or put off too many times: the mail is dead-lettered;
@@ -183,7 +183,7 @@ class Sender:
     def _decline(
         self, mail: ClaimedMail, reason: str, *, for_good: bool = False
     ) -> None:
-        """Put a mail off, or dead-letter it: it was this mail that failed, which counts."""
+        """Put a mail off, or dead-letter it, since it was this mail that failed."""
         if for_good or mail.deferred + 1 >= self._patience.deferred:
             self._record(
                 mail,
@@ -219,7 +219,8 @@ class Sender:
         """Log what became of a mail, and record it, again and again until the database
         has stored it. To record it twice does no harm.
 
-        Of a server's answer the log has the code alone, for the text may hold an address.
+        Of a server's answer the log has the code alone, for the text may hold an
+        address.
         """
         code = {"code": reason[:3]} if reason[:3].isdecimal() else {}
         line = {"mail": mail.id, "outcome": outcome, "deferred": mail.deferred, **code}
