@@ -194,12 +194,5 @@ STORED_RESPONSES = Table(
     personal=(
         Personal("retries", Column("device"), Column("user_id"), called="kept answers"),
     ),
-    aging=(
-        Aging(
-            "retries",
-            "at",
-            ANSWERS_STORED_FOR,
-            called="kept answers",
-        ),
-    ),
+    aging=(Aging("retries", "at", ANSWERS_STORED_FOR, called="kept answers"),),
 )

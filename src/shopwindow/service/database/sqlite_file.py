@@ -1,4 +1,5 @@
-"""The file of a SQLite database: where it may lie, who holds it, copies of it.
+"""The file of a SQLite database: where it may lie, who holds it, copies of it, and its
+transactions.
 
 How this works. Processes agree about a database by three lock files beside it. Who
 writes holds `.lock`, so that writers take turns; who is next holds `.next`, so that no
@@ -301,6 +302,13 @@ def _check(path: Path, tables: TablesByName) -> None:
         raise Failure(f"{path} is not a database of this program: {error}") from None
 
 
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, timeout=COPY_BUSY_SECONDS)
+
+
+# -- its transactions ------------------------------------------------------------------
+
+
 ERRORS_OF_ONE_ACTION = {1, 8, 18, 19, 20, 21, 25}
 """SQLite's result codes ERROR, READONLY (an action that should only read), TOOBIG,
 CONSTRAINT, MISMATCH, MISUSE and RANGE (sqlite.org/rescode) concern one action. Any
@@ -342,7 +350,3 @@ def _code(error: Exception) -> int:
     """Return SQLite's result code; ERROR where Python raised before it called SQLite."""
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     return code & 0xFF
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None, timeout=COPY_BUSY_SECONDS)
