@@ -10,7 +10,7 @@ and in an hour such a clock drifts by less than 0.2 s.
 
 import time
 from collections.abc import Callable, Generator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -61,9 +61,9 @@ this program does; and the server's time.
 """
 
 
-MAX_CLOCK_DIFFERENCE = timedelta(seconds=1)
-"""A host whose clock is further off reports it. NTP leaves far less, and every limit
-and every lease lasts far longer.
+MAX_CLOCK_DIFFERENCE = 1.0
+"""A host whose clock is further off, in seconds, reports it. NTP leaves far less, and
+every limit and every lease lasts far longer.
 """
 
 
@@ -128,15 +128,15 @@ class ServerClock:
 
     def __init__(self, host: Callable[[], float] = time.time) -> None:
         self._host = host
-        # the server's time at the zero of this host's monotonic clock
-        self._zero: datetime | None = None
+        # the server's time (since 1970) at the zero of this host's monotonic clock
+        self._zero: float | None = None
         self._has_reported = False
 
     def now(self) -> datetime:
         """Return the server's time (UTC); this host's, before the server's has arrived."""
-        if self._zero is None:
-            return datetime.fromtimestamp(self._host(), UTC)
-        return self._zero + timedelta(seconds=time.monotonic())
+        zero = self._zero
+        seconds = self._host() if zero is None else zero + time.monotonic()
+        return datetime.fromtimestamp(seconds, UTC)
 
     def set(self, server: datetime, sent: float) -> None:
         """Take over the server's time, which has just arrived.
@@ -147,17 +147,15 @@ class ServerClock:
         A host that is off by more than MAX_CLOCK_DIFFERENCE is a line of the log, once.
         """
         arrived = time.monotonic()
-        self._zero = server.astimezone(UTC) - timedelta(seconds=(sent + arrived) / 2)
+        self._zero = server.timestamp() - (sent + arrived) / 2
 
-        difference = datetime.fromtimestamp(self._host(), UTC) - self.now()
-        round_trip = timedelta(seconds=arrived - sent)
-        is_large = abs(difference) - round_trip > MAX_CLOCK_DIFFERENCE
+        difference = self._host() - self._zero - arrived
+        is_large = abs(difference) - (arrived - sent) > MAX_CLOCK_DIFFERENCE
         if is_large and not self._has_reported:
             self._has_reported = True
-            side = "ahead of" if difference > timedelta(0) else "behind"
-            seconds = abs(difference).total_seconds()
+            side = "ahead of" if difference > 0 else "behind"
             journal.error(
                 "clock",
-                f"the clock of this host is {seconds:.1f} s {side} the database's; limits,"
-                " mails and stored answers go by the database's; set this host's by NTP",
+                f"the clock of this host is {abs(difference):.1f} s {side} the"
+                " database's; limits, mails and stored answers go by the database's; set this host's by NTP",
             )
