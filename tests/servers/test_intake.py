@@ -196,6 +196,14 @@ def test_a_connection_stays_good_after_a_body_that_nobody_wanted(server: Server)
     assert statuses(sent(server, unwanted + unwanted + last)) == [401, 401, 200]
 
 
+@pytest.mark.parametrize(("length", "is_closed"), [(2 * MIB, False), (2 * MIB + 1, True)])
+def test_a_connection_is_closed_on_which_more_than_2_mebibytes_would_come_that_nobody_wants(
+    server: Server, length: int, is_closed: bool
+) -> None:
+    came = sent(server, head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, f"Content-Length: {length}"), 0.5)
+    assert (statuses(came), b"\r\nconnection: close\r\n" in came) == ([413], is_closed)
+
+
 @pytest.mark.parametrize("length", [MIB + 1, 3 * MIB])
 def test_a_body_without_a_length_is_refused_once_it_is_too_large(server: Server, length: int) -> None:
     data = head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Transfer-Encoding: chunked")
