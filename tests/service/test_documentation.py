@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 from harness.content import SAMPLE
-from harness.program import Answer, Application, built, called, copied, served, shopwindow
+from harness.program import Answer, Application, built, called, copied, current_loaded, served, shopwindow
 from shopwindow.edge import openapi
 from shopwindow.interface.declaring.routes import OPEN_PATHS
+from shopwindow.interface.request import Request
 from shopwindow.service.documentation import MAKERS_IMAGE, REDOC_FOLDER
+from shopwindow.service.exchange import at_once
+from shopwindow.service.serving import Exchange
 from shopwindow.shop import INTERFACE
 
 HEADER = "x-svc-webservice-client-id"
@@ -71,10 +74,11 @@ def test_an_answer_is_the_same_with_a_slash_a_query_a_key_and_any_accept(service
     others = [
         called(service, f"{path}/", {}),
         called(service, f"{path}?x=1&x=2", {}),
+        called(service, f"{path}?x={'y' * 9000}", {}),
         called(service, path, {HEADER: KEY}),
         called(service, path, {HEADER: "x" * 24, "Accept": "text/html"}),
     ]
-    assert (plain.status, others) == (200, [plain] * 4)
+    assert (plain.status, others) == (200, [plain] * 5)
 
 
 @pytest.mark.parametrize("path", OPEN_PATHS)
@@ -121,6 +125,20 @@ def test_without_documentation_its_paths_are_unknown_as_any_other(silent: Applic
 @pytest.mark.parametrize("target", ["docs/x", "docs//", "openapi.jso", "DOCS", "docs/redoc.LICENSE", "docs/../docs"])
 def test_a_path_beside_them_needs_a_key(service: Application, target: str) -> None:
     assert called(service, target, {}) == called(service, "nowhere", {})
+
+
+def test_options_names_methods_only_where_the_document_does(service: Application, silent: Application) -> None:
+    paths = ("v2/promotions", "docs", "nowhere")
+    allowed = [[called(each, path, {}, "OPTIONS").headers.get("allow") for path in paths] for each in (service, silent)]
+    assert allowed == [["GET, HEAD, OPTIONS", "GET, HEAD, OPTIONS", None], [None, None, None]]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_the_log_calls_each_request_for_a_page_documentation(sample_out: Path, method: str) -> None:
+    serving = replace(current_loaded(sample_out), describe=openapi.document)
+    came = at_once(Request("docs", method=method, headers={"host": "x"}), serving)
+    name = came.operation if isinstance(came, Exchange) else came.routed[0].name
+    assert name == "documentation"
 
 
 def test_the_order_host_has_no_documentation(service: Application) -> None:
