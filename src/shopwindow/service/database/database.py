@@ -16,7 +16,6 @@ read the database, and other reads of it are refused at once, for threads that w
 cannot answer reads of the release.
 """
 
-import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable
@@ -122,8 +121,9 @@ def _server(url: str) -> Engine:
 class Database:
     """The database of a process, shared by its threads.
 
-    ``patience``: seconds that a request waits for its turn. After a fork, the child has
-    connections and a queue of its own.
+    ``patience``: seconds that a request waits for its turn. Whoever forks does it before
+    the database is used, or after `close`: SQLite counts its locks by process, and a
+    connection has one user.
     """
 
     def __init__(
@@ -138,17 +138,11 @@ class Database:
         self._meter = meter or Meter()
         self._patience = patience
         self._is_closed = False
-        self._begin()
-        os.register_at_fork(after_in_child=self._begin)
-
-    def _begin(self) -> None:
-        """Begin in a new process: whoever waits is the parent's, and its threads do it."""
         self._turns = Turns()
         self._has_form = False
         self._away_until = 0.0  # until then the database counts as out of reach
         self._writing = threading.Lock()
         self._tries = threading.Lock()  # held by the one that reads meanwhile
-        self._engine.begin()
 
     # -- writing -----------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The port of a database engine: five methods, by which SQLite and PostgreSQL differ.
+"""The port of a database engine: four methods, by which SQLite and PostgreSQL differ.
 
 `Database` (database.database) does the rest alike for both: who leads, what is tried
 again, and who is refused.
@@ -68,9 +68,6 @@ class Engine(Protocol):
     Connections are opened when they are first used, and again after a failure. `turn`
     and `reading` may raise Lost.
     """
-
-    def begin(self) -> None:
-        """Begin in a new process, which uses nothing that its parent has open."""
 
     def turn(self, until: float) -> AbstractContextManager[Transaction]:
         """Wait for the right to write, which one process has at a time, and yield a

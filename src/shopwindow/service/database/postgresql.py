@@ -89,16 +89,10 @@ class PostgreSQL:
         self._clock = clock or ServerClock()
         self._writer: WatchedConnection | None = None
         self._readers: deque[WatchedConnection] = deque()
+        self._free = threading.BoundedSemaphore(MAX_READERS)
 
     def __str__(self) -> str:
         return "the database"
-
-    def begin(self) -> None:
-        """Begin in a new process, which must not use its parent's connections."""
-        _INHERITED.extend((self._writer, *self._readers))
-        self._writer = None
-        self._readers = deque()
-        self._free = threading.BoundedSemaphore(MAX_READERS)
 
     @contextmanager
     def turn(self, until: float) -> Iterator[Transaction]:
@@ -182,12 +176,6 @@ class PostgreSQL:
         except psycopg.Error as error:
             self._close_readers()
             raise lost(error) from error
-
-
-_INHERITED: list[object] = []
-"""Connections of a parent process. They are referred to here so that Python never
-closes them, which would end the parent's sessions.
-"""
 
 
 class ServerSession:

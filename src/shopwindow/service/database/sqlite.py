@@ -46,25 +46,12 @@ class SQLite:
         refuse_network(path)
         self._path = path
         self._locks: Locks | None = None
+        self._opening = threading.Lock()
+        self._readers: deque[sqlite3.Connection] = deque()
+        self._writer: sqlite3.Connection | None = None
 
     def __str__(self) -> str:
         return str(self._path)
-
-    def begin(self) -> None:
-        """Begin in a new process.
-
-        A child must neither use nor close its parent's connections (sqlite.org/faq),
-        and shares its locks. SQLite itself counts locks by process and knows of no
-        fork: a parent that goes on with open connections endangers the child's writes.
-        So whoever forks does it before the database is used, or after `close`.
-        """
-        if self._locks is not None:
-            _INHERITED.extend((self._readers, self._writer))
-            self._locks.close()
-        self._opening = threading.Lock()
-        self._locks = None
-        self._readers: deque[sqlite3.Connection] = deque()
-        self._writer: sqlite3.Connection | None = None
 
     @contextmanager
     def turn(self, until: float) -> Iterator[Transaction]:
@@ -138,12 +125,6 @@ class SQLite:
             connection.close()
             raise
         return connection
-
-
-_INHERITED: list[object] = []
-"""Connections of a parent process. They are referred to here so that Python never
-closes them, which would release the parent's locks.
-"""
 
 
 @contextmanager
