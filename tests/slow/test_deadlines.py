@@ -5,7 +5,9 @@ import os
 import signal
 import socket
 import sqlite3
+import struct
 import time
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -14,9 +16,10 @@ import pytest
 
 from harness.databases import Engine, choose
 from harness.program import shopwindow
-from harness.servers import ADDRESS, Server, lives, own_server, printed, stands_still
+from harness.servers import ADDRESS, Server, count_connections, handed, lives, own_server, printed, stands_still
 from harness.waits import PATIENCE, awaited
 from service.test_templates import HTML, TEXT, expect_problem
+from shopwindow.service.documentation import REDOC_FOLDER
 from slow.test_observed import metrics, ready
 
 
@@ -76,6 +79,63 @@ def test_a_connection_on_which_a_refused_body_never_ends_is_closed(out: Path, tm
                 client.sendall(b"x")
                 time.sleep(0.5)
     assert 12 < time.monotonic() - started < 20
+
+
+PAGE = b"GET /docs/redoc.standalone.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+"""Asks for a mebibyte, and needs no key."""
+
+
+@pytest.fixture
+def far(out: Path, tmp_path: Path) -> Iterator[int]:
+    """The port of a service to which the way is long and narrow: systems hold little of what is on it."""
+    with socket.create_server((ADDRESS, 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)
+        service = handed(listener, out, tmp_path)
+        port: int = listener.getsockname()[1]
+    try:
+        awaited(lambda: b"listens" in (tmp_path / "stderr").read_bytes())
+        yield port
+        assert "Traceback" not in (tmp_path / "stderr").read_text()
+    finally:
+        service.terminate()
+        service.wait(PATIENCE)
+
+
+def asks(port: int, times: int) -> socket.socket:
+    """A client that has asked for the page, so many times in a row."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.settimeout(PATIENCE)
+    client.connect((ADDRESS, port))
+    client.sendall(times * PAGE)
+    return client
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_client_that_reads_nothing_is_not_waited_for(far: int, times: int) -> None:
+    with asks(far, times), asks(far, times):
+        awaited(lambda: count_connections(far)["open"] == 2)
+        awaited(lambda: count_connections(far)["open"] == 0)
+
+
+def test_a_client_that_reads_slowly_gets_all(far: int) -> None:
+    """Which takes longer than a client may be silent."""
+    length = (REDOC_FOLDER / "redoc.standalone.js").stat().st_size
+    came, started = 0, time.monotonic()
+    with asks(far, 1) as client:
+        while came < length:
+            read = client.recv(65536)
+            assert read, came
+            came += len(read)
+            time.sleep(max(0.0, started + came / 40_000 - time.monotonic()))
+    assert time.monotonic() - started > 25
+
+
+def test_a_client_that_leaves_before_its_answers_leaves_no_trace(far: int) -> None:
+    with asks(far, 3) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it ends with a reset
+        client.recv(1)
+    awaited(lambda: count_connections(far)["open"] == 0)
 
 
 def answers_again(server: Server) -> bool:

@@ -8,6 +8,7 @@ uvicorn's parser refuses and some apps send.
 
 import asyncio
 import resource
+import socket
 from contextlib import suppress
 from functools import lru_cache, partial
 from http import HTTPStatus
@@ -77,6 +78,10 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Await the first head; close a connection beyond the limit at once."""
         super().connection_made(transport)
+        with suppress(OSError):  # the socket of a proxy on this host
+            transport.get_extra_info("socket").setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * HEAD_SECONDS
+            )
         if len(self.connections) > self.clients:
             transport.abort()
         self.timeout_keep_alive_task = self.loop.call_later(
