@@ -38,28 +38,20 @@ was sent.
 """
 
 _CONFIGURE = """
-SELECT set_config('synchronous_commit', 'on', false)
-WHERE current_setting('synchronous_commit') IN ('off', 'local')
-UNION ALL
-SELECT set_config('statement_timeout', '10s', false)
-WHERE current_setting('statement_timeout') = '0'
-UNION ALL
-SELECT set_config('idle_in_transaction_session_timeout', '10s', false)
-WHERE current_setting('idle_in_transaction_session_timeout') = '0'
+SELECT set_config('statement_timeout', '10s', false),
+    set_config('idle_in_transaction_session_timeout', '10s', false),
+    set_config(
+        'synchronous_commit', greatest('on', current_setting('synchronous_commit')), false
+    ),
+    clock_timestamp()
 """
-"""What each connection sets. A response promises that a write is durable, whatever the
-server's default is. And unless an operator has set other limits, no request waits for a
-lock for ever, and a host that stops or vanishes in the middle of its turn, which all
-others wait for, loses it.
-"""
+"""What each connection sets, whatever the server's defaults are; and the server's time.
 
-_ASK = """
-SELECT setting::int, clock_timestamp() FROM pg_settings WHERE name = 'statement_timeout'
+No request waits for a lock for ever, and a host that stops or vanishes in the middle of
+its turn, which all others wait for, loses it. A response promises that a write is
+durable: by the alphabet `off` and `local` come before `on`, and those after it wait for
+a standby, too.
 """
-"""The milliseconds that a statement may take, since an operator may have set more than
-this program does; and the server's time.
-"""
-
 
 MAX_CLOCK_DIFFERENCE = 1.0
 """A host whose clock is further off, in seconds, reports it. NTP leaves far less, and
@@ -71,12 +63,9 @@ class WatchedConnection(psycopg.Connection[Row]):
     """A connection that is closed when its server falls silent.
 
     A server that is stopped, or hangs, ends no statement by statement_timeout, and its
-    kernel keeps TCP alive. So the connection watches the bytes that arrive.
-    ``patience``: seconds that none may arrive while an answer is expected. ``opened``:
-    when it was opened (time.monotonic).
+    kernel keeps TCP alive. So the connection watches the bytes that arrive while an
+    answer is expected. ``opened``: when it was opened (time.monotonic).
     """
-
-    patience = SERVER_SILENCE_SECONDS
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -94,29 +83,25 @@ class WatchedConnection(psycopg.Connection[Row]):
         """
         try:
             wanted = next(gen)
-            until = time.monotonic() + self.patience
+            until = time.monotonic() + SERVER_SILENCE_SECONDS
             while True:
                 ready = yield wanted
                 if ready:
-                    until = time.monotonic() + self.patience
+                    until = time.monotonic() + SERVER_SILENCE_SECONDS
                 elif time.monotonic() >= until:
                     gen.close()
                     self.close()
                     raise psycopg.OperationalError(
-                        f"the server has said nothing for {self.patience:g} s"
+                        f"the server has said nothing for {SERVER_SILENCE_SECONDS:g} s"
                     )
                 wanted = gen.send(ready)
         except StopIteration as end:
             return end.value
 
     def configure(self, clock: "ServerClock") -> None:
-        """Prepare a new connection, and set a clock by its server. The patience outlasts
-        what the server allows.
-        """
-        self.execute(_CONFIGURE)
+        """Prepare a new connection, and set a clock by its server."""
         sent = time.monotonic()
-        ((milliseconds, server),) = self.execute(_ASK).fetchall()
-        self.patience = max(SERVER_SILENCE_SECONDS, milliseconds / 1000 + 1)
+        ((*_, server),) = self.execute(_CONFIGURE).fetchall()
         clock.set(server, sent)
 
 
