@@ -126,7 +126,8 @@ class PostgreSQL:
             finally:
                 if not connection.closed:
                     with self._lost():
-                        connection.execute(b"ROLLBACK", prepare=False)
+                        # COMMIT, for a ROLLBACK has psycopg forget what it has prepared
+                        connection.execute(b"COMMIT", prepare=False)
                     self._readers.append(connection)
         finally:
             self._free.release()
@@ -188,12 +189,16 @@ class ServerSession:
         self, connection: psycopg.Connection[Row], *, ended_by: tuple[str, ...]
     ) -> None:
         self.failed: Exception | None = None
-        self._execute = connection.execute
+        self._connection = connection
         self._ended_by = ended_by
 
     def run(self, sql: str, *values: Any) -> list[Row]:
+        # After a ROLLBACK that it watches, psycopg forgets what it has prepared. The
+        # server has it still, and in a pipeline a later statement may name it by then.
+        is_watched = not sql.startswith("ROLLBACK")
+        self._connection.prepare_threshold = 0 if is_watched else None
         try:
-            cursor = self._execute(_translated(sql), values)
+            cursor = self._connection.execute(_translated(sql), values)
             return cursor.fetchall() if _gives_rows(sql) else []
         except psycopg.Error as error:
             self.failed = error
