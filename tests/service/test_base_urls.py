@@ -64,6 +64,13 @@ def test_where_both_base_urls_have_one_host_no_other_is_named(one_host: Path, pa
     assert reason(one_host, API, path) == why
 
 
+@pytest.mark.parametrize(("path", "status"), [("%7Bshop%7D/a", 200), ("%7Bshop%7D/a/", 404), ("x/a", 404)])
+def test_braces_in_the_path_of_a_base_url_are_no_parameter(tmp_path: Path, path: str, status: int) -> None:
+    release = release_of_writes(tmp_path, base_url=f"https://{API}/%7Bshop%7D/a")
+    answer = called(served(release), f"{path}/store/v2/stores/1", {**KEY, "host": API})
+    assert answer.status == status
+
+
 def test_an_idempotency_key_holds_for_the_path_below_the_base_url(two_hosts: Path, tmp_path: Path) -> None:
     database = Engine("sqlite", f"sqlite:///{tmp_path / 'store.sqlite'}").open()
     database.migrate()

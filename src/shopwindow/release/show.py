@@ -221,7 +221,7 @@ def below_base_url(request: str, interface: Interface, site: Mapping[str, Any]) 
         )
         raise Misuse("", f"{request}: not below {both}")
     for order_host, rest in matches:
-        path = rest.partition("?")[0].removesuffix("/")
+        path, _, _ = rest.partition("?")
         if interface.routes.of(path, order_host):
             return rest
     return matches[0][1] if matches else target

@@ -31,7 +31,6 @@ Every response is compressed by what the client accepts (codings), a cached one 
 it is stored: so the cache holds what was sent, and each form by itself.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 from shopwindow.interface.answering.answer import (
@@ -202,7 +201,7 @@ def _options(request: Request, serving: Serving) -> Exchange:
     It names none where no such path exists, and where the service has no documentation:
     then nobody without a key learns which paths there are.
     """
-    allowed: Sequence[str] = ()
+    allowed = ""
     if serving.pages:
         with suppress(Refusal):
             allowed = methods(serving.operations(request))

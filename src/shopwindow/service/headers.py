@@ -3,7 +3,7 @@ has it already, and what a browser needs to hand it to a page of another origin 
 §3.2).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from shopwindow.interface.answering.answer import (
     API_KEY_HEADER,
@@ -97,11 +97,11 @@ def not_modified(response: Response, request: Request) -> Response:
     return response._replace(status=304, body=b"", headers=tuple(headers.items()))
 
 
-def options(methods: Sequence[str]) -> Response:
-    """Return the response to OPTIONS, which needs no key; ``methods``: those of the
-    path, or none where nothing is said about the path.
+def options(allowed: str) -> Response:
+    """Return the response to OPTIONS, which needs no key; ``allowed``: the methods of
+    the path; empty: nothing is said about the path.
     """
-    allow = (("Allow", ", ".join(methods)),) if methods else ()
+    allow = (("Allow", allowed),) if allowed else ()
     headers = (*allow, ("Cache-Control", "no-store"))
     return Response(204, "", b"", headers=headers)
 

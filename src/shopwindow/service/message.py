@@ -40,9 +40,8 @@ MAX_BODY = 1024 * 1024
 """
 
 
-MAX_LENGTH_DIGITS = 18
-"""Digits of a Content-Length: a length of 18 digits fits in 64 bits, as servers count.
-"""
+_LENGTH = re.compile(r"[0-9]{1,18}")
+"""A Content-Length: of 18 digits, it fits in 64 bits, as servers count."""
 
 
 # -- its header fields -----------------------------------------------------------------
@@ -233,7 +232,6 @@ def head(
     requests of their own (request smuggling).
     """
     length = headers.get("content-length", "")
-    is_number = length.isascii() and length.isdecimal()
     coding = headers.get("transfer-encoding", "")
     malformed = unreadable("path", sent_path)
     hosts = 1 + headers["host"].count(",") if "host" in headers else 0
@@ -250,7 +248,7 @@ def head(
         query,
         headers,
         method,
-        int(length) if is_number and len(length) <= MAX_LENGTH_DIGITS else 0,
+        int(length) if _LENGTH.fullmatch(length) else 0,
         b"",
         peer,
         malformed,

@@ -254,15 +254,15 @@ class Serving:
         address at which the service listens is no order host, so whoever tries an
         operation of the order host there learns which Host header to send.
         """
-        path = request.path.removesuffix("/")
+        path, base = request.path, self.base.prefix
         on_order_host = self.on_order_host(request.headers.get("host"))
         operations = self.routes.of(path, on_order_host)
         if operations:
             return operations
+
         elsewhere = self.routes.of(path, True)
-        if path.startswith(self.base.prefix):
-            below = path.removeprefix(self.base.prefix)
-            elsewhere += self.interface.routes.of(below, True)
+        if path.startswith(base):
+            elsewhere += self.interface.routes.of(path.removeprefix(base), True)
         is_elsewhere = elsewhere and on_order_host is False
         raise no_mapping(self.order_base.host if is_elsewhere else "")
 

@@ -412,7 +412,7 @@ def require_read(interface: Interface, text: str, application: str) -> Operation
     reads = [
         each for each in interface.operations if isinstance(each.source, FromContent)
     ]
-    routed = interface.routes.of(request.path.removesuffix("/"), None)
+    routed = interface.routes.of(request.path, None)
     operation = next((each for each, _ in routed if each in reads), None)
     if operation is None:
         found = f"the content answers no {cut(request.path)!r}"

@@ -41,23 +41,14 @@ def no_mapping(order_host: str = "") -> Refusal:
     return Refusal("no_mapping", Fault("path", found))
 
 
-def wrong_method(allowed: Iterable[str], method: str) -> Refusal:
-    """Return the Refusal of a method that a path does not have; ``allowed``: those that
-    it has, in order.
-    """
-    methods = ", ".join(allowed)
-    fault = Fault("method", f"must be {methods}, not {method}")
-    return Refusal("method", fault, headers=(("Allow", methods),))
-
-
 Routed = tuple[Operation, dict[str, str]]
 """An operation, and the texts of its path's parameters."""
 
 
-def methods(operations: Iterable[Routed]) -> list[str]:
-    """Return the methods of a path that has these operations, in order."""
-    return sorted(
-        {"OPTIONS"}.union(*(operation.methods for operation, _ in operations))
+def methods(operations: Iterable[Routed]) -> str:
+    """Return the methods of a path that has these operations, as `Allow` lists them."""
+    return ", ".join(
+        sorted({"OPTIONS"}.union(*(operation.methods for operation, _ in operations)))
     )
 
 
@@ -66,7 +57,10 @@ def with_method(operations: Iterable[Routed], method: str) -> Routed:
     for routed in operations:
         if method in routed[0].methods:
             return routed
-    raise wrong_method(methods(operations), method)
+
+    allowed = methods(operations)
+    fault = Fault("method", f"must be {allowed}, not {method}")
+    raise Refusal("method", fault, headers=(("Allow", allowed),))
 
 
 class Routes:
@@ -86,24 +80,29 @@ class Routes:
     def __init__(
         self, operations: Iterable[Operation], base: str = "", order_base: str = ""
     ) -> None:
+        self._bases = base, order_base
         self._patterns: dict[
             tuple[bool, str | int], list[tuple[Operation, list[str]]]
         ] = {}
         for operation in operations:
-            path = (order_base if operation.order_host else base) + operation.path
-            segments = path.split("/")
-            place = len(segments) if operation.in_path else path
+            segments = operation.path.split("/")
+            place = len(segments) if operation.in_path else operation.path
             key = operation.order_host, place
             self._patterns.setdefault(key, []).append((operation, segments))
 
     def of(self, path: str, order_host: bool | None) -> list[Routed]:
-        """Return the operations of a path, whatever their methods.
+        """Return the operations of a path, whatever their methods. A slash at its end
+        makes no difference (interface W1.6).
 
         ``order_host``: whether the request came to the order host, which serves
         operations of its own; None: either host.
         """
         if order_host is None:
             return self.of(path, False) or self.of(path, True)
+        base = self._bases[order_host]
+        if not path.startswith(base):
+            return []
+        path = path.removeprefix(base).removesuffix("/")
         literal = self._patterns.get((order_host, path))
         if literal:
             return [(operation, {}) for operation, _ in literal]
@@ -124,10 +123,9 @@ class Routes:
         """Return the operation of a request to either host, and the texts of its path's
         parameters.
 
-        A slash at the end of the path makes no difference (interface W1.6). Raises
-        Refusal where no operation has the path, or none of those has the method.
+        Raises Refusal where no operation has the path, or none of those has the method.
         """
-        matching = self.of(request.path.removesuffix("/"), None)
+        matching = self.of(request.path, None)
         if not matching:
             raise no_mapping()
         return with_method(matching, request.method)
