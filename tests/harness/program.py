@@ -123,7 +123,8 @@ def released(folder: Path, out: Path | None = None, *, at: str = AT) -> Path:
 def current_loaded(out: Path, interface: Interface = INTERFACE) -> Serving:
     """The current release of a folder, as a service loads it."""
     releases = Releases(out)
-    return load_release(releases, releases.find("current"), interface, program_schemas(interface))
+    id, schemas = releases.find("current"), program_schemas(interface)
+    return load_release(releases, id, interface, schemas, report_damage=print)
 
 
 def served(

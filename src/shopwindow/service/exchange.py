@@ -256,8 +256,9 @@ def _answered(
     if isinstance(source, FromContent):
         response = answer(call, serving.content, serving.schemas)
     else:
-        base = serving.order_base if operation.order_host else serving.base
-        request = request._replace(path=request.path.removeprefix(base.prefix))
+        # below the base URL, in one spelling
+        path, _, _ = call.target.partition("?")
+        request = request._replace(path=path)
         outcome = yield from backstage.perform(
             source, call, request, serving.content, serving.status
         )

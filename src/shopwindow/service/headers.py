@@ -90,7 +90,7 @@ def not_modified(response: Response, request: Request) -> Response:
     headers = dict(response.headers)
     tag = plain_tag(headers["ETag"])
     tags = [plain_tag(part) for part in condition.split(",")]
-    if "*" not in tags and tag not in tags:
+    if {"*", tag}.isdisjoint(tags):
         return response
     del headers["Content-Type"]
     headers.pop("Content-Encoding", None)
@@ -112,8 +112,8 @@ def with_cors(
     """Add what a browser needs to hand the response to a page of one of the listed
     ``origins``.
     """
-    origin = request.headers.get("origin")
-    if origin is None or origin not in origins:
+    origin = request.headers.get("origin", "")
+    if origin not in origins:
         return response
     headers = {
         "Access-Control-Allow-Origin": origin,

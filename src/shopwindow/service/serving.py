@@ -84,7 +84,7 @@ class ResponseCache:
     dictionary's ``get`` is atomic.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int = CACHE_BYTES) -> None:
         self._limit = limit
         self._size = 0
         self._entries: dict[CacheKey, Exchange] = {}
@@ -115,14 +115,6 @@ def _entry_size(key: CacheKey, result: Exchange) -> int:
     """Return the bytes that an entry takes, about."""
     body = result.response.body
     return len(body) + sys.getsizeof(key.path) + sys.getsizeof(key.query) + ENTRY_BYTES
-
-
-ReportDamage = Callable[[str], None]
-"""Takes the reason why an index of a release cannot be read."""
-
-
-def _ignore_damage(reason: str) -> None:
-    """Do nothing: without a Watch nobody looks for another file."""
 
 
 class Base(NamedTuple):
@@ -163,15 +155,15 @@ class Serving:
     schemas: Schemas
     next_change: float
     """When its content changes by itself, in seconds since 1970."""
-    cache: ResponseCache = field(default_factory=lambda: ResponseCache(CACHE_BYTES))
+    status: Callable[[], dict[str, Any]]
+    """Returns how the last build ended (service.refresh)."""
+    report_damage: Callable[[str], object]
+    """Takes the reason why an index of the release cannot be read."""
+    cache: ResponseCache = field(default_factory=ResponseCache)
     clock: Callable[[], float] = time.time
     """Returns the time, in seconds since 1970."""
     loaded: float = field(default_factory=time.time)
     """When it was loaded, in seconds since 1970."""
-    status: Callable[[], dict[str, Any]] = dict
-    """Returns how the last build ended (service.refresh)."""
-    report_damage: ReportDamage = _ignore_damage
-    """To be called where an index of the release cannot be read."""
     describe: Describe | None = None
     """Prints the OpenAPI document; None: the service has no documentation."""
 
@@ -272,7 +264,7 @@ def load_release(
     id: str,
     interface: Interface,
     schemas: Schemas,
-    report_damage: ReportDamage = _ignore_damage,
+    report_damage: Callable[[str], object],
     describe: Describe | None = None,
 ) -> Serving:
     """Load a release. What its interface derives is computed now, not by the first
